@@ -49,7 +49,7 @@ from testing.tls_servers import Authority, tls_before
 ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
-# What is left to do before the first command to a server.
+# Work that is left before the first command to a server.
 _IMPORT = "import app; from redpacket.containers import containers"
 GRAB = f"{_IMPORT}; containers.operations.switches; containers.packets.claim_cache"
 PAYOUT = f"{_IMPORT}; containers.platform.aws('dynamodb')"
@@ -71,7 +71,7 @@ CONTENDERS = {
     "heavy_grab": f"import boto3, pydantic; {GRAB}",
     "heavy_payout": f"{PAYOUT}; containers.platform.aws_session.create_client('dynamodb')",
 }
-# As SnapStart restores it: the first grab of a copy of a prepared process.
+# The first grab of a copy of a prepared process, which is what SnapStart restores.
 RESTORED_GRAB = """
 import os, sys, types
 hooks = types.ModuleType("snapshot_restore_py")
@@ -92,7 +92,7 @@ assert json.loads(answer["body"]).get({name!r}) == {expected!r}, answer
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),
     "winner": ("outcome", "claimed"),
-    # As it was with botocore, which the wiring takes where no keys are in the environment.
+    # The earlier way, with botocore, which containers use if the environment has no keys.
     "botocore_winner": ("outcome", "claimed"),
     "restored_loser": ("code", "packet_emptied"),
     "restored_winner": ("outcome", "claimed"),
@@ -116,7 +116,7 @@ KEYS = {
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "us-east-1",
     "CACHE_URL": "rediss://functions@cache.example:6379",
-    # As at the cache that the template makes: each connection signs a token of its own.
+    # The template's cache: each connection signs its own token.
     "CACHE_CREDENTIALS": "replicationgroup:redpacket",
     "TABLES": TABLES,
     "PAYOUT_QUEUE_URL": "https://queue.example",
@@ -220,7 +220,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             until_the_end.enter_context(tls_before(port, context))
             for port in (cache.port, aws.port)
         ]
-        # Who asks for what is the ledger's and ElastiCache's matter: here any token will do.
+        # Any token will do: the ledger and ElastiCache decide about callers.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
         claim_cache, now_ms = RedisClaims(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
@@ -235,7 +235,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             **{name: packet.packet_id for name, packet in packets.items()},
             "CACHE_URL": f"rediss://functions@localhost:{ports[0]}",
             "AWS_ENDPOINT_URL": f"https://localhost:{ports[1]}",
-            # As many roots as on AWS, and the test CA.
+            # The same number of roots as on AWS, and the test CA.
             "SSL_CERT_FILE": _bundle(folder / "few.pem", AMAZON_ROOTS, authority.bundle),
             "ALL_ROOTS": _bundle(
                 folder / "all.pem", folder / "runtime/botocore/cacert.pem", authority.bundle

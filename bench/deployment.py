@@ -19,7 +19,7 @@ PLATFORM_LINES = (
         '"billedDurationMs":15,"memorySizeMB":1024,"maxMemoryUsedMB":96},"status":"success"}}'
     ),
 )
-# What stands in an access log for the names that the template's format has.
+# Values of an access log for the names in the template's format.
 ACCESS_VALUES = {
     "$context.requestId": "JKJaXmPLvHcESHA=",
     "$context.routeKey": "POST /packets/{packet_id}/grab",
@@ -177,7 +177,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
     zones = {
-        # What only prod has stands in !If, a list here.
+        # Resources of prod alone stand in !If, a list here.
         name: sum(is_prod or isinstance(zone, str) for zone in each["Properties"]["SubnetIds"])
         for name, each in resources.items()
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
@@ -218,5 +218,5 @@ def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
         return 1
     if not is_prod:
         return 0  # they are made where there is a topic, which only prod must have
-    # What only prod has stands in !If, a list here.
+    # Resources of prod alone stand in !If, a list here.
     return sum(isinstance(each, list) or "MetricStat" in each for each in alarm["Metrics"])

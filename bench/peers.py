@@ -95,7 +95,7 @@ def _rate(pool: Pool, workers: int, name: str) -> float:
     return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
 
 
-# What a worker does. All wait for each other before they begin, so that each has one task.
+# The work of one worker. All wait for each other first, so that each has one task.
 
 
 def _pool(place: Place, workers: int) -> Pool:
@@ -132,7 +132,7 @@ def _way(name: str) -> Claim:
 
 @cache
 def _client() -> redis.Redis:
-    # As a peer would set it up who cares for speed.
+    # The setup of a peer that cares for speed.
     return redis.Redis(
         host=HOST,
         port=_PLACE.port,

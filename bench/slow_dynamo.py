@@ -275,8 +275,8 @@ class SlowDynamo(FakeDynamo):
         self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
         for index in self._indexes.get(table, ()):
             old, new = index.entry(before), index.entry(after)
-            # An index forgets what it had and takes what it gets: one unit each. What stays in
-            # its place is one, if a copy changes.
+            # An index forgets what it had and takes what it gets: one unit each. An entry
+            # that stays in its place takes one, if a copy changes.
             is_moved = not (old and new) or old[0] != new[0]
             changed = [each for each in ((old, new) if is_moved else (new,)) if each]
             for keys, _ in changed if old != new else ():

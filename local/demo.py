@@ -2,7 +2,7 @@
 
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. Of the next packet one share is taken, and the rest goes
+quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest goes
 back when it expires. The last one is paid for by WeChat Pay, and who takes a share withdraws it. At
 the end every fen must be where it belongs, here and at the gateway.
 """
@@ -63,7 +63,7 @@ PRIZES: dict[str, dict[str, Any]] = {
 }
 # Far above what settlement takes (about a second), far below a reader's patience.
 WAIT_S_MAX = 60.0
-# As EventBridge Scheduler calls it; the demonstration does not wait for the minute.
+# The call of EventBridge Scheduler; the demonstration does not wait for the minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
 
 
@@ -158,7 +158,7 @@ def _show_kinds(show: _Demo) -> None:
     for words, kind in _kinds(invited).items():
         packet = {"kind": "lucky", "total_fen": 2_000, "count": CLAIMERS, "greeting": "万事如意"}
         packet_id = show.send({**packet, **kind})
-        # As it is, as it sounds, something else, and nothing.
+        # The phrase itself, the same sound, another phrase, and nothing.
         passphrases = (
             (SPELL, "知麻开门", "开心", None) if "passphrase" in kind else (None,) * CLAIMERS
         )
@@ -254,7 +254,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
         payment = f"/me/payments/{payment_id}"
-        # Where the gateway did not answer the send in time, the payment has the prompt later.
+        # If the gateway did not answer the send in time, the payment has the prompt later.
         _wait_for("the prompt to pay", lambda: payer.get(payment)["wechat"] is not None)
         say(f"  {sent['status']}, pays {payer.get(payment)['wechat']['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")

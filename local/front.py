@@ -1,8 +1,8 @@
 """The one address of a local stack: development tokens under /dev, the page, and the API.
 
-Stands where API Gateway's own address and the issuer stand on AWS. What it hands on is not touched:
-neither is the path decoded and encoded again, nor a header or a body interpreted, so that junk
-reaches the API as the client sent it.
+Stands where API Gateway's own address and the issuer stand on AWS. It passes everything on
+unchanged: neither is the path decoded and encoded again, nor a header or a body interpreted, so
+that junk reaches the API as the client sent it.
 """
 
 import argparse
@@ -33,7 +33,7 @@ HOP_BY_HOP = frozenset(
         *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"host"),
     }
 )
-# As long as API Gateway waits for an integration.
+# The time in seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
 # Below the emulator's 75 s, so that we never write into a connection that it is just closing.
 IDLE_TIMEOUT_S = 30.0
@@ -47,7 +47,7 @@ TEXT_LENGTH_MAX = 256
 class Proxy:
     """An ASGI application that hands every request on to *port* and its answer back.
 
-    As a gateway it says for whom it asks, as API Gateway does; else it is not to be seen: the
+    A gateway names its client, like API Gateway; otherwise this one is invisible: the
     client's own host stays, and with it the signature that names it.
     """
 

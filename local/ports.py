@@ -35,7 +35,7 @@ class Ports:
 
 def _free_port(wanted: int = 0) -> int:
     with socket.socket() as probe:
-        # As servers do: a port whose last connections are still fading away counts as free.
+        # Like servers: a port whose last connections are still closing counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, wanted))

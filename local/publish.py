@@ -32,7 +32,7 @@ def publish(
     if not contents.keys() >= set(DOCUMENTS):
         raise StackError("the page isn't built: make page")
     contents[CONFIG_PATH] = json.dumps(config).encode()
-    # Who loads a document must find everything that it names.
+    # A reader who loads a document must find everything that it names.
     paths = sorted(contents, key=lambda path: path in DOCUMENTS)
     prefix = f"{STAGING}/" if is_staging else ""
     for path in paths:

@@ -73,7 +73,7 @@ class Stack:
         self._hold_ms = hold_ms
         self._hosts_page = hosts_page
         self._has_alarms = has_alarms
-        # What everybody calls AWS: the emulator, or what stands before it.
+        # The address that every part calls AWS: the emulator, or a proxy before it.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
         self._say = say
@@ -192,7 +192,7 @@ class Stack:
         self.outputs = deploy(
             built,
             self._parameters() | secrets,
-            # Who tries a lottery here draws at once; `"draw_beacon": "day"` waits for its round.
+            # A lottery draws at once here; `"draw_beacon": "day"` waits for its round.
             {
                 "SIMULATOR_URL": self.gateway,
                 "DRAW_BEACON": "none",
@@ -279,7 +279,7 @@ class Stack:
             "--port": str(self.ports.cache),
             "--save": "",
             "--appendonly": "no",
-            # As in template.yaml: a full cache refuses writes instead of forgetting packets.
+            # Like template.yaml: a full cache refuses writes instead of forgetting packets.
             "--maxmemory-policy": "noeviction",
         }
         command = [places.cache_server(), *(part for pair in options.items() for part in pair)]

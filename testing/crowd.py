@@ -51,7 +51,7 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
         # Everybody has a connection: 200 at once take a process longer than a load may.
         system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
-        # Who is told 503 asks again, as their client does: a busy machine loads for longer than
+        # A user who gets 503 asks again, like their client: a busy machine loads for longer than
         # a caller waits.
         for _ in range(ASKED_AT_MOST):
             try:

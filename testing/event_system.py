@@ -95,7 +95,7 @@ class EventSystem:
         self.queue = FakeDeliveryQueue(self.clock)
         self.sender = FakeSender(self.clock)
         self.aside: list[Mapping[str, Any]] = []
-        # What functions reach the tables by; a suite may put something in between.
+        # The functions' way to the tables; a suite may put something in between.
         self.client: Any = self.system.dynamo
 
     def process(self) -> Process:

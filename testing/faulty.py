@@ -78,7 +78,7 @@ class Wire:
     ) -> Result:
         """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it.
 
-        What can *begin* without its caller may end long after the caller has given up.
+        A call that can *begin* without its caller may end long after the caller has given up.
         """
         self.steps += 1
         if begin:

@@ -14,7 +14,7 @@ from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.model.claim import ShareRef
 from testing.faulty import Faults, Wire, throttled, timed_out
 
-# What reads messages checks the ids in them.
+# The reader of messages checks the ids in them.
 os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
 os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 

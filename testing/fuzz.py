@@ -87,7 +87,7 @@ OF_STATE = {
 BEYOND_SCHEMA = (
     # Bounds of the deployment, which may be lower than the contract's.
     (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
-    # What no JSON schema says: graphemes, and fields that go together.
+    # Rules that no JSON schema can state: graphemes, and fields that go together.
     (
         re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note"),
         re.compile(r"is longer than \d+ characters"),
@@ -419,7 +419,7 @@ class Fuzz:
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         path |= {"run_id": "0" * 32, "draw_id": "0" * 32}
-        # Of the right form, and no user's.
+        # A token of the right form that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):
             path["name"] = SAFE_LIMIT

@@ -83,7 +83,7 @@ class Inbox:
         return list(self.received)
 
     def clear(self) -> None:
-        # What the last story was still being told must not come into the next one.
+        # Notifications that the last story still awaited must not enter the next one.
         wait_until(lambda: not self.under_way)
         self.received.clear()
         self.answers.clear()

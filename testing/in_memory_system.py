@@ -134,7 +134,7 @@ class InMemorySystem:
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
         self.memory = FakeClaimCache(self.clock)
-        # What the flows use; a test may put something in between.
+        # The tables of the use cases; a test may put something in between.
         self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
         self.payouts: PayoutQueue = self.queue
         self.stand_on(self.dynamo)
@@ -195,7 +195,7 @@ class InMemorySystem:
 
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
-        # Of all handlers that read lotteries, in one.
+        # One cache for all handlers that read lotteries.
         tables = "campaigns", "shares", "draws", "packets", "profiles"
         return DynamoDraws(
             _at_once(lambda: client),

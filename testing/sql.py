@@ -156,7 +156,7 @@ def disagreement(seed: int) -> dict[str, Any] | None:
     booked = system.ledger_state().entries
     what = forge(system, Random(seed))
     changed = compare_history(booked, system.ledger_state().entries)
-    # What users were told (I5) is in no row.
+    # Answers to users (I5) are in no row.
     by_python = _rules([*system.differences(), *changed]) - {"I5"}
     by_sql = _rules(system.reconcile().differences)
     if not clean and by_sql and by_python <= by_sql:

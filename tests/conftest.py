@@ -17,7 +17,7 @@ EMBEDS = "http://localhost:5173"
 """The origin whose pages may embed packets of the tests' stack; no server is there."""
 
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
-"""As the template sets it for every function: a handler that fails counts that."""
+"""Namespace of metrics, which the template sets for every function."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

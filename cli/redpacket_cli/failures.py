@@ -43,7 +43,7 @@ _SERVER_ERROR = 500
 
 def of_aws(error: Exception) -> Failure | None:
     """Return the failure that an error of boto3 means; None for any other error."""
-    # What boto3 has not raised needs no import of it, which takes half a second.
+    # An import of boto3 takes half a second: skip it if boto3 cannot have raised the error.
     errors = sys.modules.get("botocore.exceptions")
     if errors is None:
         return None

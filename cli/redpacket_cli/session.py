@@ -13,7 +13,7 @@ from redpacket_cli.failures import no_target
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
 
-# What a path is made of: a command must not reach another route by an id.
+# The characters of a path segment: a command must not reach another route by an id.
 _ID = re.compile(r"[A-Za-z0-9_~.-]{1,128}")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MS_PER_S = 1_000
 BEIJING = timezone(timedelta(hours=8))
 CONFIRM_WITHIN_MS = 24 * 60 * 60 * MS_PER_S
-# How long a cancelled transfer stays "cancelling".
+# The time for which a cancelled transfer stays "cancelling".
 CANCELLING_MS = 3 * MS_PER_S
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
 Found = TypeVar("Found")

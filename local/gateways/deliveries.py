@@ -16,7 +16,7 @@ ANSWER_TIMEOUT_S = 5.0
 COPIES = 3
 # Older than receivers may accept.
 STALE_S = 601
-# How long a notification waits for a later one that overtakes it.
+# The time for which a notification waits for a later one that overtakes it.
 REORDER_MS = 5_000
 Posted = tuple[bytes, dict[str, str]]
 

@@ -102,7 +102,7 @@ class Host(Provider):
             wrong, true = signed(OTHERS_SECRET, now_s), signed(self.keys.result_secret, now_s)
             return [
                 (body, wrong),
-                # What we sign ourselves must not come back as the host's word.
+                # A message that we signed must not come back as the host's.
                 (body, signed(self.keys.call_secret, now_s)),
                 (body.replace(b'"number": "', b'"number": "9'), true),
                 (body, wrong | {"webhook-signature": "v1"}),

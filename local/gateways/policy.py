@@ -16,7 +16,7 @@ class Mode(StrEnum):
     """One way to behave, as `POST /_fake/mode` names it."""
 
     OK = "ok"
-    # What a call that creates something gets.
+    # Answers to a call that creates something.
     PAYS_AND_TIMES_OUT = "pays_and_times_out"
     TIMES_OUT = "times_out"
     PAYS_AND_FAILS = "pays_and_fails"
@@ -26,17 +26,17 @@ class Mode(StrEnum):
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
     # WeChat Pay always asks; a host's wallet does in this mode alone.
     ASKS_CONFIRMATION = "asks_confirmation"
-    # What any call gets.
+    # Answers to any call.
     SLOW = "slow"
     THROTTLES = "throttles"
     FAILS = "fails"
-    # What becomes of notifications.
+    # Treatment of notifications.
     DUPLICATE_NOTIFICATIONS = "duplicate_notifications"
     NO_NOTIFICATIONS = "no_notifications"
     FORGED_NOTIFICATIONS = "forged_notifications"
     STALE_NOTIFICATIONS = "stale_notifications"
     REORDERED_NOTIFICATIONS = "reordered_notifications"
-    # What becomes of statements.
+    # Treatment of statements.
     BILL_LATE = "bill_late"
     BILL_LINE_TWICE = "bill_line_twice"
     BILL_LINE_MISSING = "bill_line_missing"
@@ -64,7 +64,7 @@ DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUN
 # Longer than any caller waits for an answer.
 HANG_MS = 30_000
 SLOW_MS = 1_500
-# How many queries get NOT_FOUND for what is there already.
+# The number of queries that get NOT_FOUND for something that exists.
 HIDDEN_QUERIES = 2
 
 

@@ -46,16 +46,16 @@ CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
-# What the gateway gives an order that names no end.
+# The life that the gateway gives an order without an end.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
-# How long tokens and tickets are good, and how long before their end others are lent.
+# The life of tokens and tickets, and the time before its end when new ones are lent.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
 ORDER_NUMBER = re.compile(r"[0-9A-Za-z_|*-]{6,32}")
 TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-# How long the texts of a body may be; an empty one is as wrong as one that is too long.
+# The greatest length of a body's texts; an empty text is wrong, too.
 TEXTS = {
     "appid": 32,
     "mchid": 32,
@@ -72,7 +72,7 @@ TEXTS = {
     **dict.fromkeys(("out_trade_no", "out_refund_no", "out_bill_no", "out_authorization_no"), 32),
 }
 TRADE_BILLS = {"ALL": ("payment", "refund"), "SUCCESS": ("payment",), "REFUND": ("refund",)}
-# What a refund's notification says of amounts; queries say more.
+# The amounts in a refund's notification; queries have more.
 REFUND_AMOUNTS = ("total", "refund", "payer_total", "payer_refund")
 # From here on the payee's name has to be given.
 NAMELESS_FEN_MAX = 199_999
@@ -103,7 +103,7 @@ class WeChat(Provider):
         super().__init__(retry_ms)
         self.keys, self.base_url = keys, base_url
         self.files: dict[str, bytes] = {}
-        # What a token or a ticket is lent for, with the value and its end.
+        # The purpose of a lent token or ticket, with the value and its end.
         self.lent: dict[str, tuple[str, int]] = {}
 
     def user_of(self, name: str) -> str:
@@ -436,7 +436,7 @@ class WeChat(Provider):
         except Refused as refused:
             refusal = json.dumps({"code": refused.code}).encode()
             return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
-        # As on the real one: the file itself is not signed, its hash was told before.
+        # Like the real gateway: the file itself is not signed; its hash came before.
         return Response(content, media_type="application/octet-stream")
 
     # -- who a client is

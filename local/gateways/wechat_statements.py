@@ -55,7 +55,7 @@ def flow_file(lines: Sequence[Line]) -> str:
 
 
 def _file(header: str, rows: Sequence[Mapping[str, str]], summary: str) -> str:
-    # Of the summary the number of lines alone is right.
+    # Only the number of lines is right in the summary.
     totals = _line([str(len(rows)), *["0.00"] * summary.count(",")])
     written = [_line([row.get(name, "") for name in header.split(",")]) for row in rows]
     return "".join(f"{line}\r\n" for line in (header, *written, summary, totals))

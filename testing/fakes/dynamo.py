@@ -46,7 +46,7 @@ class FakeDynamo:
     (docs/adr/0004). Attribute values are replaced and never changed, so a shallow copy of a row is
     a copy.
 
-    What AWS may do at any time happens where a suite sets it: pages of *page_size* rows, of which
+    A suite sets what AWS may do at any time: pages of *page_size* rows, of which
     the last may be followed by an empty one; batches of which *read_of* so many keys are read;
     indexes and weak reads that are late; items of one transaction that turn up one by one
     (*in_order*, *between_items*); and reasons of its own against an operation (*against*).

@@ -289,7 +289,7 @@ class FakePaymentsOut(_Port):
     def query(self, transfer_no: str) -> TransferFound:
         call = Call("find_transfer", transfer_no)
         made = self._call(call, lambda _: self._gateway.transfers.get(transfer_no), "NOT_FOUND")
-        # As at WeChat: what the payee's client needs is in the answers of calls alone.
+        # Like WeChat: only the answers of calls have the data for the payee's client.
         return replace(_transfer(made), confirmation="")
 
     def cancel(self, transfer_no: str) -> None:

@@ -100,12 +100,12 @@ class BrowserUser:
     def audit(self, *, is_strict: bool = False) -> list[str]:
         """Return what axe finds that keeps people out; all that it finds if *is_strict*."""
         self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = self.page.evaluate("axe.run({resultTypes: ['violations']})")
+        results = self.page.evaluate("axe.run({resultTypes: ['violations']})")
         return [
-            f"{one['id']}: {node['target']}"
-            for one in found["violations"]
-            if is_strict or one["impact"] in {"serious", "critical"}
-            for node in one["nodes"]
+            f"{violation['id']}: {node['target']}"
+            for violation in results["violations"]
+            if is_strict or violation["impact"] in {"serious", "critical"}
+            for node in violation["nodes"]
         ]
 
     def audit_views(self, name: str, *, is_strict: bool = False) -> None:
@@ -114,18 +114,18 @@ class BrowserUser:
         The views are phone and desktop, light and dark, Chinese and English.
         """
         before = self.page.viewport_size or PHONE
-        found: dict[str, Any] = {}
+        measured: dict[str, Any] = {}
         for language in ("zh", "en"):
             for size, viewport in {"phone": NARROW, "desk": DESK}.items():
                 self.page.set_viewport_size(viewport)
                 for scheme in ("light", "dark"):
                     self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
                     view = f"{name}-{language}-{size}-{scheme}"
-                    found[view] = (self.audit(is_strict=is_strict), self.overflow_px())
+                    measured[view] = (self.audit(is_strict=is_strict), self.overflow_px())
                     self.shoot(view)
             self.page.locator(".tongue").dispatch_event("click")  # the wall hides it
         self.page.set_viewport_size(before)
-        assert {view: told for view, told in found.items() if told != ([], 0)} == {}
+        assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
 
     def overflow_px(self) -> int:
         """Return how far the page is wider than the screen."""

@@ -35,14 +35,14 @@ def _with_policy(page: ASGIApp, issuer: str) -> ASGIApp:
     """Return *page* with the policy of template.yaml: the issuer may be connected to."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
-        async def tell(message: Message) -> None:
+        async def report(message: Message) -> None:
             if message["type"] == "http.response.start":
                 here, there = b"connect-src 'self'", f"connect-src 'self' {issuer}".encode()
                 headers = [(name, text.replace(here, there)) for name, text in message["headers"]]
                 message = {**message, "headers": headers}
             await send(message)
 
-        await page(scope, receive, tell)
+        await page(scope, receive, report)
 
     return application
 

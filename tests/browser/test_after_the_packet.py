@@ -64,18 +64,18 @@ def test_history_names_senders_greetings_and_what_is_taken(
 
     lucky = 0
     for name in ("Bob-History", "Cid-History"):
-        taker = a_person(name, "/", color_scheme="dark")
-        received = taker.page.locator(".items li")
+        claimer = a_person(name, "/", color_scheme="dark")
+        received = claimer.page.locator(".items li")
         for _ in range(20):
-            expect(taker.page.locator("#panel .total")).to_be_visible()
+            expect(claimer.page.locator("#panel .total")).to_be_visible()
             if received.count():
                 break
-            taker.page.wait_for_timeout(500)
-            taker.page.reload()
+            claimer.page.wait_for_timeout(500)
+            claimer.page.reload()
         expect(received).to_contain_text("安奶奶的红包")
         expect(received).to_contain_text("万事如意")
         lucky += received.get_by_text("手气最佳").count()
-        taker.audit_views("history-received")
+        claimer.audit_views("history-received")
     assert lucky == 1
 
 

@@ -19,14 +19,14 @@ fill="#b8562f"/><path d="M0 340q90-60 170-10t130-20v90H0z" fill="#8d2f22"/>
 
 def _show_cover(person: BrowserUser) -> list[str]:
     """Serve the picture, as its own host would; return the headers `Referer` that it was asked."""
-    asked: list[str] = []
+    calls: list[str] = []
 
     def serve(route: Route) -> None:
-        asked.append(route.request.headers.get("referer", ""))
+        calls.append(route.request.headers.get("referer", ""))
         route.fulfill(body=LANTERNS, content_type="image/svg+xml")
 
     person.page.route("https://covers.example/**", serve)
-    return asked
+    return calls
 
 
 def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
@@ -52,7 +52,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     packet_id = ivy.page.url.split("/")[-2]
 
     jo = a_person("Jo", None)
-    asked = _show_cover(jo)
+    cover = _show_cover(jo)
     jo.go(f"/packets/{packet_id}")
     state(jo.page, "ready").to_be_visible()
     jo.page.wait_for_timeout(200)
@@ -60,7 +60,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
         "document.querySelector('red-packet').shadowRoot.querySelector('.flap img').naturalWidth"
     )
     assert width > 0
-    assert asked == [""]  # the picture's host is not told who looks at which packet
+    assert cover == [""]  # the picture's host is not told who looks at which packet
     jo.shoot("packet-cover", full=False)
 
     # Jo sees the own amount and that another's is sealed; so does the sender.

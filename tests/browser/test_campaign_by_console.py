@@ -88,9 +88,9 @@ def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
 
 def _upload_people(page: Page, folder: Path) -> None:
     """Upload a list with a line that names nobody."""
-    people = folder / "people.csv"
-    people.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
-    page.get_by_label("用户文件").set_input_files(people)
+    file = folder / "people.csv"
+    file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
+    page.get_by_label("用户文件").set_input_files(file)
     _press(page, "上传")
     expect(page.get_by_text("已处理 2 人，名单现有 2 人")).to_be_visible()
     expect(page.get_by_text("第 4 行")).to_be_visible()

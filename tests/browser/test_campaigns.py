@@ -296,7 +296,7 @@ def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Op
 
 
 @pytest.mark.parametrize(
-    ("ahead_ms", "locale", "said"),
+    ("ahead_ms", "locale", "passphrase"),
     [
         (
             43 * DAY_MS + 9 * HOUR_MS,
@@ -307,12 +307,12 @@ def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Op
     ],
 )
 def test_before_its_start_a_campaign_counts_down_and_can_be_noted(
-    a_person: MakePerson, operator: Operator, ahead_ms: int, locale: str, said: str
+    a_person: MakePerson, operator: Operator, ahead_ms: int, locale: str, passphrase: str
 ) -> None:
     campaign_id = plan(operator, starts_in_ms=ahead_ms + 50_000)
     ada = a_person(None, f"/campaigns/{campaign_id}", locale=locale)
 
-    expect(ada.page.get_by_role("timer")).to_have_text(re.compile(said))
+    expect(ada.page.get_by_role("timer")).to_have_text(re.compile(passphrase))
     with ada.page.expect_download() as download:
         ada.page.get_by_role("button", name=re.compile("日历|calendar")).click()
 

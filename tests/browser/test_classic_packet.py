@@ -22,9 +22,9 @@ def state(page: Page, name: str) -> Any:
 
 
 def amount_fen(page: Page) -> int:
-    found = AMOUNT.match(page.locator("red-packet .amount").inner_text())
-    assert found
-    return int(found[1] + found[2])
+    match = AMOUNT.match(page.locator("red-packet .amount").inner_text())
+    assert match
+    return int(match[1] + match[2])
 
 
 def balance_fen(operator: Operator, sub: str) -> int:
@@ -98,11 +98,11 @@ def test_one_tap_is_one_request_and_a_503_is_asked_again_by_itself(
     packet_id = operator.send()
     bob = a_person("Bob503", f"/packets/{packet_id}")
     state(bob.page, "ready").to_be_visible()
-    asked: list[str] = []
+    calls: list[str] = []
 
     def fail_once(route: Route) -> None:
-        asked.append(route.request.method)
-        if len(asked) > 1:
+        calls.append(route.request.method)
+        if len(calls) > 1:
             route.continue_()
             return
         problem = '{"code": "unavailable", "status": 503}'
@@ -116,7 +116,7 @@ def test_one_tap_is_one_request_and_a_503_is_asked_again_by_itself(
     state(bob.page, "confirming").to_be_visible()
     bob.shoot("packet-confirming", full=False)
     state(bob.page, "opened").to_be_visible()
-    assert asked == ["POST", "POST"]
+    assert calls == ["POST", "POST"]
 
 
 def test_a_reload_while_the_answer_is_lost_pays_once(
@@ -413,15 +413,15 @@ def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
 ) -> None:
     packet_id = operator.send()
     pat = a_person("Pat", None)
-    asked: set[str] = set()
-    pat.page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+    requested: set[str] = set()
+    pat.page.on("request", lambda request: requested.add(urlsplit(request.url).netloc))
 
     for path in ("/", "/send", f"/packets/{packet_id}", f"/packets/{packet_id}/share"):
         pat.go(path)
         pat.page.wait_for_load_state("networkidle")
     policy = pat.page.request.get(f"{pat.api}/").headers["content-security-policy"]
 
-    assert asked == {urlsplit(pat.api).netloc}
+    assert requested == {urlsplit(pat.api).netloc}
     assert "require-trusted-types-for 'script'" in policy
     assert "unsafe" not in policy
 

@@ -58,7 +58,7 @@ def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
 
     def visit(page: str, packet_id: str, *, user: str = "", origin: str = EMBEDS) -> BrowserUser:
         guest = a_person(None, None)
-        # What a test answers has no address, so that Chromium would ask for this machine's.
+        # A test's own answer has no address, so that Chromium would ask for this machine's.
         guest.context.grant_permissions(["local-network-access"])
         guest.page.route(f"{origin}/**", serve)
         guest.page.goto(f"{origin}/{page}.html?packet={packet_id}&user={user}")
@@ -121,22 +121,22 @@ def test_a_token_comes_by_message_from_the_named_origin_only(
     packet_id = operator.send()
     guest = visit("plain", packet_id)
     token = operator.token("by-message")
-    tell = "([token, origin]) => window.dispatchEvent(new MessageEvent('message', "
-    tell += "{origin, data: {type: 'red-packet:token', token}}))"
+    report = "([token, origin]) => window.dispatchEvent(new MessageEvent('message', "
+    report += "{origin, data: {type: 'red-packet:token', token}}))"
     guest.page.evaluate(
         "document.querySelector('red-packet').setAttribute('token-origin', 'https://host.example')"
     )
     shown = guest.page.get_by_role("button", name=OPEN)
 
-    guest.page.evaluate(tell, [token, "https://thief.example"])
+    guest.page.evaluate(report, [token, "https://thief.example"])
     guest.page.wait_for_timeout(300)
     expect(shown).to_have_count(0)
-    guest.page.evaluate(tell, [token, "https://host.example"])
+    guest.page.evaluate(report, [token, "https://host.example"])
 
     expect(shown).to_be_visible()
     guest.page.evaluate("window.flow = document.querySelector('red-packet').flow")
     renewed = operator.token("by-message") + "="  # of the same user
-    guest.page.evaluate(tell, [renewed, "https://host.example"])
+    guest.page.evaluate(report, [renewed, "https://host.example"])
     guest.page.wait_for_timeout(300)
     kept = "document.querySelector('red-packet').token.endsWith('=') && "
     kept += "window.flow === document.querySelector('red-packet').flow"

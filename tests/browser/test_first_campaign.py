@@ -19,10 +19,10 @@ GUIDE = places.ROOT / "docs" / "guide" / "first-campaign.md"
 
 def _blocks(language: str) -> list[str]:
     """Return the blocks of the guide in *language*, without their indentation."""
-    found = re.findall(
+    matches = re.findall(
         rf"^    ```{language}\n(.*?)^    ```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in found]
+    return [re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in matches]
 
 
 def test_the_guides_own_campaign_has_a_rain_and_a_lottery(

@@ -1,4 +1,4 @@
-"""What senders choose: amounts within the limits, people, covers, and ways to pay."""
+"""Senders' choices: amounts within the limits, recipients, covers, and ways to pay."""
 
 import re
 
@@ -49,7 +49,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     _choose(una, "拼手气红包")
     expect(told).to_have_text("每人至少 0.01 元")
 
-    # What the balance lacks is put in on the way, and what was typed is kept.
+    # The missing amount is paid in on the way, and typed fields are kept.
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")
     una.audit_views("send-short")
@@ -137,8 +137,8 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     put_prize(operator, campaign_id, "tea", title="明前龙井")
     winners = f"/admin/campaigns/{campaign_id}/winners"
     key = {"Idempotency-Key": "of-cal"}
-    drawn = operator.as_user("cal").post(f"/campaigns/{campaign_id}/draws", headers=key)
-    assert drawn.json()["outcome"] == "won", drawn.text
+    response = operator.as_user("cal").post(f"/campaigns/{campaign_id}/draws", headers=key)
+    assert response.json()["outcome"] == "won", response.text
     cal = a_person("Cal", f"/campaigns/{campaign_id}")
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")

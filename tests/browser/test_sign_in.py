@@ -101,8 +101,8 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     a_person: MakePerson, provider: Provider, packet_id: str
 ) -> None:
     ann = a_person(None, None)
-    asked: list[Request] = []
-    ann.page.on("request", lambda request: asked.extend([request]))
+    requests: list[Request] = []
+    ann.page.on("request", lambda request: requests.extend([request]))
     provider.welcome(ann, f"/packets/{packet_id}?from=chat#top")
     state(ann.page, "signed_out").to_be_visible()
 
@@ -117,13 +117,15 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     coin(ann.page).click()
     state(ann.page, "opened").to_be_visible()
 
-    begun = next(each for each in asked if "/auth?" in each.url)
-    question = {name: values[0] for name, values in parse_qs(urlsplit(begun.url).query).items()}
+    started = next(each for each in requests if "/auth?" in each.url)
+    question = {name: values[0] for name, values in parse_qs(urlsplit(started.url).query).items()}
     assert question["response_type"] == "code"
     assert question["code_challenge_method"] == "S256"
-    (exchange,) = [each for each in asked if each.url.endswith("/token") and each.method == "POST"]
+    (exchange,) = [
+        each for each in requests if each.url.endswith("/token") and each.method == "POST"
+    ]
     grant = parse_qs(exchange.post_data or "")
-    assert grant["code_verifier"][0] not in begun.url
+    assert grant["code_verifier"][0] not in started.url
     kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert "eyJ" not in kept  # no token is stored
 

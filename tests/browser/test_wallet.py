@@ -14,11 +14,11 @@ PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 def _pay(stack: Stack, page: Page) -> None:
     """Pay what the page shows, as somebody who scans it does."""
     page.wait_for_url(PAID_AT)
-    found = PAID_AT.search(page.url)
-    assert found
+    match = PAID_AT.search(page.url)
+    assert match
     expect(page.get_by_role("img", name="用微信扫一扫付款")).to_be_visible()
     answer = httpx.post(
-        f"{stack.gateway}/_fake/pay", json={"payment_id": found[1]}, trust_env=False, timeout=30
+        f"{stack.gateway}/_fake/pay", json={"payment_id": match[1]}, trust_env=False, timeout=30
     )
     assert answer.is_success, answer.text
 

@@ -37,10 +37,10 @@ _JS_SDK = """globalThis.wx = {
 
 def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
     """Give the page WeChat's bridge and JS-SDK; the user agrees to all that the bridge asks."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    calls: list[tuple[str, dict[str, Any]]] = []
 
     def agree(name: str, options: str) -> None:
-        asked.append((name, json.loads(options)))
+        calls.append((name, json.loads(options)))
         path = person.page.url.rpartition("/")[2]
         body = {"payment_id": path}
         if name == "requestMerchantTransfer":
@@ -55,7 +55,7 @@ def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, An
     person.page.expose_function("inWeChat", agree)
     person.page.add_init_script(_BRIDGE)
     person.page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=_JS_SDK))
-    return asked
+    return calls
 
 
 @pytest.fixture
@@ -92,13 +92,13 @@ def test_wechat_signs_in_without_a_question_and_comes_back(
 
 
 def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:
-    asked: list[str] = []
+    calls: list[str] = []
     ben = a_guest("/signed-in?code=code-mallory&state=forged")
-    ben.page.on("request", lambda request: asked.append(request.url))
+    ben.page.on("request", lambda request: calls.append(request.url))
 
     expect(ben.page.get_by_text("登录没有成功，请再试一次")).to_be_visible()
     assert ben.page.url == f"{ben.api}/"
-    assert not [url for url in asked if "/auth/wechat" in url]
+    assert not [url for url in calls if "/auth/wechat" in url]
     ben.page.get_by_role("button", name="登录").click()
     expect(ben.page.get_by_role("tab", name="收到的红包")).to_be_visible()
     assert ben.page.url == f"{ben.api}/"
@@ -140,7 +140,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     a_guest: MakePerson, stack: Stack
 ) -> None:
     eve = a_guest("/send", color_scheme="dark")
-    page, asked = eve.page, eve.requests  # type: ignore[attr-defined]
+    page, requests = eve.page, eve.requests  # type: ignore[attr-defined]
 
     page.locator("[name=amount]").fill("5")
     page.locator("[name=count]").fill("1")
@@ -150,7 +150,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     page.wait_for_url("**/share")
 
     # Paid in WeChat's own form, not by a code on this very screen.
-    ((name, prompt),) = asked
+    ((name, prompt),) = requests
     assert name == "getBrandWCPayRequest"
     assert set(prompt) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
 
@@ -197,7 +197,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     )
     page.get_by_role("button", name="确认收款").click()
     expect(page.get_by_text("已到账")).to_be_visible()
-    assert [each for each, _ in asked] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
+    assert [each for each, _ in requests] == ["getBrandWCPayRequest", "requestMerchantTransfer"]
     expect(page.locator(".balance")).to_have_text("¥0.00")
     eve.shoot("wechat-wallet")
 

@@ -72,5 +72,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def side(request: pytest.FixtureRequest) -> Side:
     """One side of `pytest_generate_tests`."""
-    found: Side = request.getfixturevalue(request.param)
-    return found
+    chosen: Side = request.getfixturevalue(request.param)
+    return chosen

@@ -106,10 +106,12 @@ class Books:
     def deposited(self, user_id: str, amount_fen: int) -> None:
         self.deposits.deposit(a_deposit(user_id, amount_fen), a_request("operator"))
 
-    def sent(self, total_fen: int = 1000, count: int = 4, parts: int = 1, **changes: Any) -> Packet:
+    def sent(
+        self, total_fen: int = 1000, count: int = 4, shards: int = 1, **changes: Any
+    ) -> Packet:
         sender = User(a_user_id("sender"))
         self.deposited(sender.user_id, total_fen)
-        changes = {"packet_id": a_packet_id(parts), "sender": sender, **changes}
+        changes = {"packet_id": a_packet_id(shards), "sender": sender, **changes}
         packet = a_packet(total_fen, count, **changes)
         self.funding.fund(packet, a_funding(packet), a_request(packet.sender.user_id))
         return packet

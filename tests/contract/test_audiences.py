@@ -95,13 +95,13 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
     for mode in (ALLOW, DENY):
         office.rows.set_mode(campaign.campaign_id, mode)
 
-        found = office.campaigns.find_campaign(campaign.campaign_id)
+        stored = office.campaigns.find_campaign(campaign.campaign_id)
         table = office.draws.find_table(campaign.campaign_id)
-        assert found
+        assert stored
         assert table
-        assert (found.audience_mode, table.audience_mode) == (mode, mode)
+        assert (stored.audience_mode, table.audience_mode) == (mode, mode)
         versions.append(table.version)
-        assert found.version == campaign.version
+        assert stored.version == campaign.version
     assert versions == [2, 3]
 
 
@@ -142,7 +142,7 @@ def test_a_claim_is_durable_only_for_who_may_take_part(
     assert told == answers
     counts = [office.claims.count_claims(campaign.campaign_id, user) for user in users]
     assert counts == [int(answer == "recorded") for answer in answers]
-    # Who has a share is told that, whatever the list says by now.
+    # An owner of a share gets it again, whatever the list says by now.
     office.rows.edit(campaign.campaign_id, [unknown], [listed])
     taken = [
         (number, user)

@@ -74,7 +74,7 @@ def made_by(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Connect to a service on its bad day."""
-    # Of both, the waits before a second try: half a second on average after throttling.
+    # The waits of both before a second try: half a second on average after throttling.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
         yield lambda service, url: made.enter_context(closing(made_by(service, url)))
@@ -129,10 +129,10 @@ def test_bytes_that_are_written_are_read(dynamo: Dynamo, pk: str) -> None:
     dynamo.transact([put("packets", row), put("packets", other)])
 
     assert dynamo.get("packets", {"pk": pk, "sk": "a"}) == row
-    found = dynamo.query(
+    rows = dynamo.query(
         "packets", KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values(pk=pk)
     )
-    assert list(found) == [row, other]
+    assert list(rows) == [row, other]
 
 
 def test_a_failed_condition_does_not_raise(dynamo: Dynamo, pk: str) -> None:
@@ -209,8 +209,8 @@ def test_messages_arrive(cloud: Cloud, reach: Reach, pk: str) -> None:
     queue.put(sent[1:])
 
     assert SqsDeadLetters(lambda: sqs, queue_url).count() == len(sent)
-    found = cloud.aws("sqs").receive_message(QueueUrl=queue_url, MaxNumberOfMessages=1)
-    assert json.loads(found["Messages"][0]["Body"])["body"]["packet_id"] == "p" * 22
+    answer = cloud.aws("sqs").receive_message(QueueUrl=queue_url, MaxNumberOfMessages=1)
+    assert json.loads(answer["Messages"][0]["Body"])["body"]["packet_id"] == "p" * 22
 
 
 def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, reach: Reach) -> None:
@@ -240,9 +240,9 @@ def test_several_threads_share_a_client(dynamo: Dynamo, pk: str) -> None:
     with ThreadPoolExecutor(8) as threads:
         rows = [{"pk": pk, "sk": str(number)} for number in range(80)]
         assert all(threads.map(lambda row: dynamo.write(put("packets", row)), rows))
-        found = list(threads.map(lambda row: dynamo.get("packets", row), rows))
+        stored = list(threads.map(lambda row: dynamo.get("packets", row), rows))
 
-    assert found == rows
+    assert stored == rows
 
 
 # ---- where a service has a bad day

@@ -39,15 +39,15 @@ def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books) -> None:
     assert len(whole) == 8
 
     for limit in (1, 2, 3, 5, 8, 20):
-        found: list[Entry] = []
+        entries: list[Entry] = []
         cursor: str | None = None
-        while not found or cursor:
+        while not entries or cursor:
             page, cursor = books.ledger.list_entries(account, cursor, limit)
-            found += page
+            entries += page
             assert len(page) == limit or (len(page) < limit and cursor is None)
-        assert sorted(found, key=str) == sorted(whole, key=str)
+        assert sorted(entries, key=str) == sorted(whole, key=str)
         # Entries of one moment come before its claims.
-        assert [_order(entry) for entry in found] == sorted(_order(entry) for entry in whole)
+        assert [_order(entry) for entry in entries] == sorted(_order(entry) for entry in whole)
 
 
 def test_a_settled_claim_stands_where_it_was_claimed(books: Books) -> None:
@@ -114,11 +114,13 @@ def test_what_a_user_received_is_paged_newest_first_and_by_year(books: Books) ->
 def test_claims_of_one_moment_are_all_listed(books: Books) -> None:
     user_id = a_user_id()
     shares = _received(books, user_id, *[NOW_MS + 5] * 4)
-    found, cursor = books.ledger.list_received(user_id, 2026, None, 3)
+    received_items, cursor = books.ledger.list_received(user_id, 2026, None, 3)
     rest, end = books.ledger.list_received(user_id, 2026, cursor, 3)
 
-    assert {one.packet_id for one in [*found, *rest]} == {share.packet_id for share in shares}
-    assert (len(found), len(rest), end) == (3, 1, None)
+    assert {received_item.packet_id for received_item in [*received_items, *rest]} == {
+        share.packet_id for share in shares
+    }
+    assert (len(received_items), len(rest), end) == (3, 1, None)
 
 
 def test_sums_are_kept_by_the_year_of_the_claim_and_of_the_send(books: Books) -> None:
@@ -167,9 +169,9 @@ def test_entries_are_found_where_a_packets_fates_say_that_they_are(books: Books)
     assert len(wanted) == 3
     elsewhere = [replace(entry, at_ms=entry.at_ms + 1, placed_at_ms=1) for entry in wanted]
 
-    found = books.ledger.list_postings([*wanted, *elsewhere])
+    entries = books.ledger.list_postings([*wanted, *elsewhere])
 
-    assert sorted(found, key=str) == sorted(wanted, key=str)
+    assert sorted(entries, key=str) == sorted(wanted, key=str)
     assert books.ledger.list_postings([]) == []
 
 
@@ -177,11 +179,11 @@ def test_receipts_are_found_of_shares_whose_money_moved(books: Books) -> None:
     packet, facts = _facts(books)
     refs = [ShareRef(packet.packet_id, number) for number in (1, 2, 3, 4, 5)]
 
-    found = books.ledger.list_receipts(refs)
+    receipts = books.ledger.list_receipts(refs)
 
-    assert found is not None
-    assert sorted(found, key=str) == sorted(expected_receipts(facts), key=str)
-    assert [receipt.share_no for receipt in sorted(found, key=str)] == [1, 3, 4]
+    assert receipts is not None
+    assert sorted(receipts, key=str) == sorted(expected_receipts(facts), key=str)
+    assert [receipt.share_no for receipt in sorted(receipts, key=str)] == [1, 3, 4]
     assert books.ledger.list_receipts([]) == []
 
 

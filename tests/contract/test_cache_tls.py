@@ -61,7 +61,7 @@ def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
 
         def start_behind(**options: str | int) -> Server:
             front = next(left)
-            # What it tells clients and MOVED names is where TLS is spoken.
+            # The port that clients and MOVED get is the one with TLS.
             server = start(**options, cluster_announce_port=front.port)
             _make_user(server, "+cluster|slots", "+asking")
             front.target = server.port

@@ -62,9 +62,9 @@ class Office:
         return self.ledger.balance_fen(user_account(self.operator.user_id))
 
     def left_fen(self, campaign: Campaign) -> int:
-        found = self.campaigns.find_campaign(campaign.campaign_id)
-        assert found
-        return found.budget_left_fen
+        stored = self.campaigns.find_campaign(campaign.campaign_id)
+        assert stored
+        return stored.budget_left_fen
 
 
 def _office(client: Any) -> Office:
@@ -209,9 +209,9 @@ def test_a_packet_takes_its_total_from_the_budget(office: Office) -> None:
     assert office.left_fen(campaign) == 6_000
     assert office.balance_fen() == FUNDS_FEN - 4_000
     assert office.packets.find_packet(packet.packet_id) == packet
-    found = office.campaigns.find_campaign(campaign.campaign_id)
-    assert found
-    assert found.version == campaign.version
+    stored = office.campaigns.find_campaign(campaign.campaign_id)
+    assert stored
+    assert stored.version == campaign.version
 
 
 def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> None:

@@ -176,22 +176,22 @@ def test_what_is_certain_is_remembered_for_a_second(
     claim_cache.load(doubted, [])
     assert claim_cache.knows_claimers(packet.packet_id, "ann")
     assert not claim_cache.knows_claimers(doubted.packet_id, "ann")
-    asked: list[Script] = []
+    scripts: list[Script] = []
     run = claim_cache.run
 
     def counted(script: Script, *arguments: Any) -> str:
-        asked.append(script)
+        scripts.append(script)
         return run(script, *arguments)
 
     monkeypatch.setattr(claim_cache, "run", counted)
     assert all(claim_cache.knows_claimers(packet.packet_id, "bob") for _ in range(10))
-    assert asked == []
+    assert scripts == []
     assert not claim_cache.knows_claimers(doubted.packet_id, "bob")
-    assert len(asked) == 1
+    assert len(scripts) == 1
     now_s = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now_s + 1.0)
     assert claim_cache.knows_claimers(packet.packet_id, "bob")
-    assert len(asked) == 2
+    assert len(scripts) == 2
 
 
 @pytest.mark.parametrize("loss", ["flush", "life"])
@@ -231,7 +231,7 @@ def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     claim_cache.load(told, _all_fates(told))
     claim_cache.load(large, _all_fates(large))
 
-    assert [_knows(claim_cache, one) for one in (packet, told, large)] == [False, True, False]
+    assert [_knows(claim_cache, each) for each in (packet, told, large)] == [False, True, False]
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
     client.close()
     cache.execute_command("ACL", "DELUSER", "hidden")  # type: ignore[no-untyped-call]
@@ -256,8 +256,10 @@ def _claim_cache_on(server: Server) -> RedisClaims:
 def _follows(replica: Server, primary: Server) -> None:
     def is_up_to_date() -> bool:
         seen = replica.info("replication")
-        known = primary.info("replication")["master_repl_offset"]
-        return seen.get("master_link_status") == "up" and seen["slave_repl_offset"] >= known
+        primary_offset = primary.info("replication")["master_repl_offset"]
+        return (
+            seen.get("master_link_status") == "up" and seen["slave_repl_offset"] >= primary_offset
+        )
 
     wait_for(is_up_to_date, "a replica that has everything")
 

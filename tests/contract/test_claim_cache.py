@@ -170,13 +170,13 @@ class _Story:
         self.quotas: list[Quotas] = [FakeQuotas(), RedisQuotas(cache)]
         self.forget()
         self.packets = [self._packet() for _ in range(12)]
-        # What the ledger would know: the taker of each number that is durable.
-        self.fates: dict[str, dict[int, str]] = {one.packet_id: {} for one in self.packets}
+        # The ledger's knowledge: the claimer of each durable number.
+        self.fates: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
         """Forget what processes remember: no answer may depend on it here."""
         inner: list[PartCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
-        self.sides = [ShardedClaims(one, clock=self.clock) for one in inner]
+        self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
     def _packet(self) -> Packet:
         pick = self.random.choice
@@ -207,15 +207,17 @@ class _Story:
             self._reserve(packet, user)
             return
         do = self.random.choice(moves)(packet, user)
-        expected, found = (do(side) for side in self.sides)
-        assert found == expected, (do, packet, user)
+        expected, actual = (do(side) for side in self.sides)
+        assert actual == expected, (do, packet, user)
 
     @staticmethod
     def _caches_of(packet: Packet) -> list[str]:
         shards = range(shard_count(packet.packet_id))
         is_whole = not is_sharded(packet.packet_id)
         return (
-            [packet.packet_id] if is_whole else [shard_id(packet.packet_id, one) for one in shards]
+            [packet.packet_id]
+            if is_whole
+            else [shard_id(packet.packet_id, shard) for shard in shards]
         )
 
     def _held(self, packet: Packet, user: str) -> int:
@@ -243,7 +245,11 @@ class _Story:
         shares = [a_claim(packet, share_no, user) for share_no, user in fates]
         if is_sharded(packet.packet_id) and self.random.random() < 0.7:
             shard = self.random.randrange(shard_count(packet.packet_id))
-            own = [one for one in shares if shard_of_share(packet.packet_id, one.share_no) == shard]
+            own = [
+                share
+                for share in shares
+                if shard_of_share(packet.packet_id, share.share_no) == shard
+            ]
             return lambda side: side.load(packet, own, shard)
         return lambda side: side.load(packet, shares)
 
@@ -272,13 +278,13 @@ class _Story:
         quota = Quota(self.random.choice(("newyear", "lantern")), self.random.randint(1, 3))
         claimed_count = self.random.choice((None, None, 0, 1, 2))
         is_release = self.random.random() < 0.3
-        expected, found = (
+        expected, quota_status = (
             side.release(quota, user, packet.packet_id)  # type: ignore[func-returns-value]
             if is_release
             else side.reserve(quota, user, packet.packet_id, claimed_count=claimed_count)
             for side in self.quotas
         )
-        assert found == expected
+        assert quota_status == expected
 
     def _close(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
         return lambda side: side.close(packet.packet_id)
@@ -308,9 +314,9 @@ class _Story:
 
 def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
     named = outcome.terms if outcome.share_no else ""
-    said = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.shard
+    facts = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.shard
     # An owner is not refused, so that nobody asks.
-    return *said, named, outcome.share_no or outcome.is_certain
+    return *facts, named, outcome.share_no or outcome.is_certain
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -109,12 +109,12 @@ def test_an_unserved_slot_is_not_taken_for_a_cluster_that_is_away(
 
 def _a_packet_of_each(cluster: Cluster, claim_cache: RedisClaims) -> dict[int, Packet]:
     """Return a loaded packet for each port that has slots."""
-    found: dict[int, Packet] = {}
-    while len(found) < 2:
+    packets: dict[int, Packet] = {}
+    while len(packets) < 2:
         packet = _loaded(claim_cache)
         slot = key_slot(keys.claim_cache(packet.packet_id).encode())
-        found[cluster.owner(slot).port] = packet
-    return found
+        packets[cluster.owner(slot).port] = packet
+    return packets
 
 
 def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: ClusterClient) -> None:

@@ -64,8 +64,8 @@ class Office:
 
     def stored(self, *unit_nos: int, prize_id: str = "tea") -> list[str]:
         draws = [self.won(unit_no, prize_id) for unit_no in unit_nos]
-        found = self.codes.find(draws)
-        return [found.get(draw.draw_id, "") for draw in draws]
+        codes = self.codes.find(draws)
+        return [codes.get(draw.draw_id, "") for draw in draws]
 
 
 @pytest.fixture(params=KINDS)
@@ -132,8 +132,8 @@ def test_who_adds_at_the_same_time_gets_other_numbers(office: Office) -> None:
     office.dynamo.transact = meet  # type: ignore[method-assign]
     assert office.add("A", "E") == 5
 
-    found = office.stored(1, 2, 3, 4, 5)
-    assert sorted(found) == ["A", "B", "C", "D", "E"]
+    stored = office.stored(1, 2, 3, 4, 5)
+    assert sorted(stored) == ["A", "B", "C", "D", "E"]
 
 
 def test_a_prize_has_no_more_codes_than_units(

@@ -119,7 +119,7 @@ def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
             lambda: dynamo.transact([put(TABLE, row), update(TABLE, HELD, "ADD n :one", one=1)])
         )
 
-    # What failed, failed by its condition.
+    # Each failed write failed by its condition.
     with pytest.raises(TransactionCanceled):
         dynamo.transact([put(TABLE, row)])
 

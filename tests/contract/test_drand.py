@@ -46,8 +46,8 @@ class Endpoint:
     def answer_from_now_on(self, mode: Mode) -> int:
         """Set what it does; return how often it was asked for a round."""
         done = httpx.post(f"{self.url}/_fake/mode", json={"mode": mode})
-        asked: int = done.raise_for_status().json()["asked"]
-        return asked
+        count: int = done.raise_for_status().json()["asked"]
+        return count
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +122,9 @@ def test_an_endpoint_describes_its_chain_and_its_latest_round(
 
     assert info == signer.info()
     assert BeaconChain(info["hash"], info["genesis_time"], info["period"]) == signer.chain
-    found = BeaconRound(latest["round"], bytes.fromhex(latest["signature"]))
-    assert latest["randomness"] == found.randomness
-    assert abs(signer.chain.time_ms(found.round_no) - time.time() * 1000) < 3_000
+    beacon_round = BeaconRound(latest["round"], bytes.fromhex(latest["signature"]))
+    assert latest["randomness"] == beacon_round.randomness
+    assert abs(signer.chain.time_ms(beacon_round.round_no) - time.time() * 1000) < 3_000
 
 
 def test_a_round_that_is_not_there_yet_is_not_made_up(
@@ -144,10 +144,10 @@ def test_a_round_that_one_endpoint_lacks_comes_from_the_other(
     beacon = a_beacon([each.url for each in endpoints], signer, logger)
     round_no = signer.chain.first_round(int(time.time() * 1000)) - 1
 
-    found = beacon.fetch(round_no)
+    beacon_round = beacon.fetch(round_no)
     endpoints[1].answer_from_now_on(mode)
 
-    assert found == BeaconRound(round_no, signer.signature(round_no))
+    assert beacon_round == BeaconRound(round_no, signer.signature(round_no))
     assert beacon.fetch(round_no) is None
 
 
@@ -206,12 +206,12 @@ def test_a_round_that_no_chain_has_is_signed_by_none(round_no: int) -> None:
 
 
 def test_a_chain_is_named_by_drands_formula() -> None:
-    known = rounds.QUICKNET
+    beacon_chain = rounds.QUICKNET
     key, group_hash = bytes.fromhex(rounds.QUICKNET_KEY), bytes.fromhex(QUICKNET_GROUP_HASH)
 
-    named = hash_of(known.period_s, known.genesis_s, key, group_hash, "quicknet")
+    named = hash_of(beacon_chain.period_s, beacon_chain.genesis_s, key, group_hash, "quicknet")
 
-    assert named == known.chain_hash
+    assert named == beacon_chain.chain_hash
 
 
 def test_a_chain_of_ones_own_has_known_rounds() -> None:

@@ -164,7 +164,12 @@ def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
 
     won = []
     for lottery.day in (a_day(), a_day("20270130"), a_day("20270131")):
-        won.append([(one.unit_no, one.day_no) for one in (lottery.draw() for _ in range(3))])
+        won.append(
+            [
+                (draw_outcome.unit_no, draw_outcome.day_no)
+                for draw_outcome in (lottery.draw() for _ in range(3))
+            ]
+        )
 
     assert won == [[(1, 1), (2, 2), (0, 0)], [(3, 1), (4, 2), (0, 0)], [(5, 1), (0, 0), (0, 0)]]
 

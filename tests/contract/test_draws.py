@@ -318,9 +318,9 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
     campaign_id, prize = fair.campaign.campaign_id, fair.put()
 
     def page() -> tuple[lottery.CampaignSnapshot, lottery.PageNote]:
-        found = fair.draws.find_page(campaign_id)
-        assert found
-        return found
+        stored = fair.draws.find_page(campaign_id)
+        assert stored
+        return stored
 
     assert page() == (fair.table(), lottery.PageNote())
     for sold_out in ({"cup"}, {f"prize-{number:03d}" for number in range(100)}, set[str]()):
@@ -529,10 +529,10 @@ def test_ten_units_are_won_by_ten_of_many_who_race_for_them(fair: Fair) -> None:
                 return fair.record(draw)
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(record, draws))
+        record_draw_statuses = list(pool.map(record, draws))
 
-    assert found.count(lottery.RecordDrawStatus.RECORDED) == 10
-    assert found.count(lottery.RecordDrawStatus.UNIT_TAKEN) == 30
+    assert record_draw_statuses.count(lottery.RecordDrawStatus.RECORDED) == 10
+    assert record_draw_statuses.count(lottery.RecordDrawStatus.UNIT_TAKEN) == 30
 
 
 # ---- cash
@@ -614,8 +614,8 @@ def test_a_won_share_is_settled_like_any_claim(fair: Fair) -> None:
 def test_a_prizes_packet_is_funded_without_the_campaigns_budget(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
 
-    found = fair.campaigns.find_campaign(fair.campaign.campaign_id)
-    assert found == fair.campaign
+    campaign = fair.campaigns.find_campaign(fair.campaign.campaign_id)
+    assert campaign == fair.campaign
     assert fair.campaigns.list_packet_ids(fair.campaign.campaign_id, None, 9) == []
     packet = fair.packet(packet_id)
     assert packet.rules == Rules(campaign_id=fair.campaign.campaign_id, prize_id="cash")
@@ -663,14 +663,14 @@ def test_the_end_that_the_newest_table_says_stays(fair: Fair) -> None:
 def test_an_end_may_be_moved_only_later(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     end_ms = fair.campaign.ends_at_ms
-    found = []
+    moved_ms = []
 
     for shift_ms in (-1, 0, 5, 3):
         fair.packets.reschedule(packet_id, end_ms + shift_ms, 9, only_later=True)
         packet = fair.packets.find_packet(packet_id)
-        found.append(packet.expires_at_ms - end_ms if packet else None)
+        moved_ms.append(packet.expires_at_ms - end_ms if packet else None)
 
-    assert found == [0, 0, 5, 5]
+    assert moved_ms == [0, 0, 5, 5]
 
 
 # ---- money of prizes
@@ -684,11 +684,11 @@ def test_new_units_come_with_an_open_packet_that_ends_with_the_campaign(fair: Fa
 
     assert fair.draws.put_prize(after, prize)
 
-    found = fair.packet(more.packet_id)
-    assert found.expires_at_ms == fair.campaign.ends_at_ms
+    packet = fair.packet(more.packet_id)
+    assert packet.expires_at_ms == fair.campaign.ends_at_ms
     # By the table that this put has made.
     fair.packets.reschedule(more.packet_id, NOW_MS + 1, fair.table().version - 1)
-    assert fair.packets.find_packet(more.packet_id) == found
+    assert fair.packets.find_packet(more.packet_id) == packet
 
 
 def test_no_units_come_with_a_packet_that_has_ended(fair: Fair) -> None:
@@ -876,7 +876,7 @@ def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
     assert fair.help("cat", helps_max=2) is lottery.HelpStatus.HELPED_BEFORE
 
     assert fair.player() == lottery.Player(-2, help_count=2)
-    # Who was refused has not helped, and may on another day.
+    # A refused helper has not helped, and may on another day.
     assert fair.help("dan", helps_max=2, day=NEXT_DAY) is lottery.HelpStatus.HELPED
 
 

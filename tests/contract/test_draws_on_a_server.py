@@ -110,7 +110,7 @@ def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
     local keys, args, answers = KEYS, ARGV, {{}}
     local function draw(KEYS, ARGV) {script} end
     for i = 3, #args do
-      -- Of 52 random bits each: no two draws are of the same user.
+      -- Each has 52 random bits: no two draws belong to the same user.
       answers[#answers + 1] = draw(keys, {{args[i], args[i], args[i], args[1], args[2]}})
     end
     return answers"""

@@ -230,7 +230,7 @@ def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str
     stood = books.ledger.settle([a_settlement(changed), a_settlement(other)], PAID_MS)
 
     assert stood == {share.ref}
-    assert not [one for one in list_shares(books.packets, packet.packet_id) if one.settled_at_ms]
+    assert not [each for each in list_shares(books.packets, packet.packet_id) if each.settled_at_ms]
 
 
 def test_a_refunded_share_is_not_settled(books: Books) -> None:
@@ -275,21 +275,21 @@ def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: 
     packet = books.sent()
     packets = [packet, books.sent()]
     claimer = a_user_id("taker")
-    shares = [books.claimed(one, 1, claimer) for one in packets]
+    shares = [books.claimed(each, 1, claimer) for each in packets]
     shares.append(books.claimed(packet, 3))
     numbers = {1: shares[0].ref, 2: shares[1].ref, 3: shares[2].ref}
     client.held = {
         "#1": {f"shares#{packet.packet_id}#0/share#0000001"},
         "user:": {f"user:{claimer}/balance"},
         "shares#": {
-            *(f"shares#{one.packet_id}#0/share#0000001" for one in packets),
+            *(f"shares#{each.packet_id}#0/share#0000001" for each in packets),
             f"user:{shares[2].claimer.user_id if shares[2].claimer else ''}/balance",
         },
     }[held]
 
-    found = books.ledger.settle([a_settlement(share) for share in shares], PAID_MS)
+    unsettled = books.ledger.settle([a_settlement(share) for share in shares], PAID_MS)
 
-    assert found == {numbers[number] for number in stood}
+    assert unsettled == {numbers[number] for number in stood}
     assert books.balance_fen(claimer) == 0
 
 
@@ -447,8 +447,8 @@ def bare_books(request: pytest.FixtureRequest) -> Iterator[Books]:
     with a_client(request.param, request) as client:
         books = some_books(client, has_receipts=False)
         yield books
-        found = books.ledger_state().differences()
-        assert not [one for one in found if not one.what.startswith("receipt of")]
+        differences = books.ledger_state().differences()
+        assert not [each for each in differences if not each.what.startswith("receipt of")]
 
 
 def test_a_ledger_works_without_receipts(bare_books: Books) -> None:

@@ -47,8 +47,8 @@ def noted(dynamo: Dynamo, count: int = 1) -> list[Commitment]:
         Commitment(CommitmentKind.PACKET, id_hash_of(f"id {next(_numbers)}"), "c" * 64, NOW_MS + no)
         for no in range(count)
     ]
-    for one in made:
-        dynamo.transact(note_commitment("commitments", one))
+    for commitment in made:
+        dynamo.transact(note_commitment("commitments", commitment))
     return made
 
 
@@ -58,7 +58,11 @@ def appended(
     """Append entries to what ends with *before*."""
     whole = nodes_of(log, before.size)
     peaks = Peaks(before.size, whole)
-    nodes = {node: found for one in entries for node, found in peaks.append(one.leaf)}
+    nodes = {
+        node: node_hash
+        for commitment in entries
+        for node, node_hash in peaks.append(commitment.leaf)
+    }
     after = LogHead(peaks.size, peaks.root.hex())
     return after, nodes, log.append(before, after, entries, nodes)
 
@@ -67,22 +71,22 @@ def nodes_of(log: DynamoLog, size: int) -> list[bytes]:
     from redpacket.fairness.model.merkle import nodes_of
 
     wanted = nodes_of((0, size))
-    found = log.find_nodes(wanted)
-    return [found[node] for node in wanted]
+    nodes = log.find_nodes(wanted)
+    return [nodes[node] for node in wanted]
 
 
 def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> None:
     commitments, log = DynamoCommitments(dynamo, "commitments"), DynamoLog(dynamo, "log")
     log = DynamoLog(dynamo, "log", "commitments")
-    one, other = noted(dynamo, 2)
-    ids = [one.id_hash, other.id_hash]
+    commitment, other = noted(dynamo, 2)
+    ids = [commitment.id_hash, other.id_hash]
 
     assert set(ids) <= set(commitments.list_waiting(1_000))
     assert {each.commitment: each.index for each in commitments.find([*ids, ids[0], "0" * 64])} == {
-        one: None,
+        commitment: None,
         other: None,
     }
-    after, _, done = appended(log, NOTHING, [one])
+    after, _, done = appended(log, NOTHING, [commitment])
 
     assert done
     assert log.find_end() == (after, 0)
@@ -95,28 +99,28 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     assert log.find_end() == (after, 1)
     assert ids[0] not in commitments.list_waiting(1_000)
     assert ids[1] in commitments.list_waiting(1_000)
-    assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+    assert commitments.find(ids[:1]) == [NotedCommitment(commitment, 0)]
     assert log.find_places(ids) == {ids[0]: 0}
     # A second place, and a commitment that was never noted, between others.
     assert log.place([(ids[0], 1), ("f" * 64, 2), (ids[1], 3)]) == [ids[0], "f" * 64]
     assert log.find_places(ids) == {ids[0]: 0, ids[1]: 3}
     assert not dynamo.try_transact(
-        note_commitment("commitments", replace(one, commitment="d" * 64))
+        note_commitment("commitments", replace(commitment, commitment="d" * 64))
     )
-    assert commitments.find(ids[:1]) == [NotedCommitment(one, 0)]
+    assert commitments.find(ids[:1]) == [NotedCommitment(commitment, 0)]
 
 
 def test_a_commitment_that_is_put_over_keeps_its_place(dynamo: Dynamo) -> None:
     log = DynamoLog(dynamo, "log", "commitments")
-    (one,) = noted(dynamo)
-    assert log.place([(one.id_hash, 0)]) == []
-    forged = replace(one, commitment="d" * 64)
+    (commitment,) = noted(dynamo)
+    assert log.place([(commitment.id_hash, 0)]) == []
+    forged = replace(commitment, commitment="d" * 64)
     (write,) = note_commitment("commitments", forged)
     del write["Put"]["ConditionExpression"], write["Put"]["ReturnValuesOnConditionCheckFailure"]
     dynamo.transact([write])
 
-    assert log.place([(one.id_hash, 1)]) == [one.id_hash]
-    assert log.find_places([one.id_hash]) == {one.id_hash: 0}
+    assert log.place([(commitment.id_hash, 1)]) == [commitment.id_hash]
+    assert log.find_places([commitment.id_hash]) == {commitment.id_hash: 0}
 
 
 def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
@@ -142,7 +146,7 @@ def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
         assert not log.append(before, forged, late, {})
     assert log.find_end()[0] == after
     assert log.list_entries(BATCH_MAX, 10) == []
-    # Of an append, the first entries fill the last row.
+    # The first entries of an append fill the last row.
     longer, _, done = appended(log, after, late)
     assert done
     assert log.find_end() == (longer, after.size)

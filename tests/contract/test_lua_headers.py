@@ -20,8 +20,8 @@ def _documented(name: str) -> list[str]:
 
 def _returned(name: str) -> list[str]:
     # One letter is a state of lib/state, not a status.
-    found = re.findall(r"return (?:or_owned\([\w, ]+)?'(\w{2,})", read_script(name))
-    return list(dict.fromkeys(found))
+    matches = re.findall(r"return (?:or_owned\([\w, ]+)?'(\w{2,})", read_script(name))
+    return list(dict.fromkeys(matches))
 
 
 def test_the_scripts_are_found() -> None:
@@ -50,7 +50,7 @@ def test_every_key_and_argument_is_named_once(name: str) -> None:
     used = re.findall(r"(?:KEYS|ARGV)\[\d+\]", body)
 
     assert len(used) == len(set(used))
-    # What comes in pairs or in sixes is walked through by a loop, and comes last.
+    # A loop walks through arguments in pairs or sixes, which come last.
     is_walked = "#ARGV" in body
     assert set(used) == set(documented[:-1] if is_walked else documented)
 

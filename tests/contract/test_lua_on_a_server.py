@@ -115,7 +115,7 @@ def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
 def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
     claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _packet(5_000)
-    # What the first chunk of a load leaves: users, and no state yet.
+    # The first chunk of a load leaves users, and no state yet.
     cache.hset(keys.claim_cache(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
 
     assert claim_cache.grab(packet.packet_id, "new").status == "packet_not_loaded"
@@ -225,7 +225,7 @@ def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
 
-    # Where the packet stands is told by what is left of the key's life: no operator may take it.
+    # The rest of the key's life tells the packet's state: no operator may take it.
     cache.persist(keys.claim_cache(packet.packet_id))
 
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1

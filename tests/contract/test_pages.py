@@ -34,17 +34,17 @@ def _fates(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ())
 
 def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[Share], list[int]]:
     """Return all claims that the final pages hold, and the cursors on the way."""
-    found: list[Share] = []
+    shares: list[Share] = []
     cursors: list[int] = []
     after_no: int | None = 0
     while after_no is not None:
         page, after_no = books.pages.list_final(packet_id, after_no, limit)
-        found += page
+        shares += page
         assert len(page) <= limit
         if after_no is not None:
             cursors.append(after_no)
         assert len(cursors) == len(set(cursors))
-    return found, cursors
+    return shares, cursors
 
 
 def test_thanks_are_stored_once_for_each_share_and_read_in_any_order(books: Books) -> None:
@@ -66,8 +66,8 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
     books.pages.put_final(packet_id, shares)
 
     for limit in (1, 30, 50, 100, 500):
-        found, cursors = _paged(books, packet_id, limit)
-        assert found == [share for share in shares if share.status is ShareStatus.CLAIMED]
+        actual, cursors = _paged(books, packet_id, limit)
+        assert actual == [share for share in shares if share.status is ShareStatus.CLAIMED]
         assert all(cursor > 0 for cursor in cursors)
 
 
@@ -92,8 +92,8 @@ def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
     books.pages.put_final(packet_id, even)
     books.pages.put_final(packet_id, odd)
 
-    found, _ = _paged(books, packet_id, 7)
-    assert sorted(share.share_no for share in found) == list(range(1, 41))
+    shares, _ = _paged(books, packet_id, 7)
+    assert sorted(share.share_no for share in shares) == list(range(1, 41))
 
 
 def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
@@ -174,8 +174,8 @@ def test_packets_are_seen(books: Books) -> None:
     assert books.pages.get_eventually_consistent(packet.packet_id) == packet
     assert books.pages.get_eventually_consistent(unknown) is None
     ids = [packet.packet_id, unknown, other.packet_id, packet.packet_id]
-    found = books.pages.list_eventually_consistent(ids)
-    assert sorted(found, key=str) == sorted([packet, other], key=str)
+    packets = books.pages.list_eventually_consistent(ids)
+    assert sorted(packets, key=str) == sorted([packet, other], key=str)
     assert books.pages.list_eventually_consistent([]) == []
 
 
@@ -195,16 +195,16 @@ def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
 def test_a_packet_that_was_sent_a_moment_ago_is_seen_where_a_read_is_behind(books: Books) -> None:
     packet = books.sent()
     client = books.client
-    asked: list[bool] = []
+    calls: list[bool] = []
 
     class Behind:
         exceptions = client.exceptions
 
         def get_item(self, *, ConsistentRead: bool, **call: object) -> object:  # noqa: N803
-            asked.append(ConsistentRead)
+            calls.append(ConsistentRead)
             return client.get_item(ConsistentRead=True, **call) if ConsistentRead else {}
 
     books.pages._dynamo._client = Behind()
 
     assert books.pages.get_eventually_consistent(packet.packet_id) == packet
-    assert asked == [False, True]
+    assert calls == [False, True]

@@ -46,8 +46,8 @@ class Rows:
         assert self.consents.begin(made, payee)
         return made
 
-    def waits(self, asked: Authorization, until_ms: int) -> bool:
-        return asked.number in self.consents.list_waiting(WECHAT, until_ms, 10**4)
+    def waits(self, authorization: Authorization, until_ms: int) -> bool:
+        return authorization.number in self.consents.list_waiting(WECHAT, until_ms, 10**4)
 
     def owner(self, account: ExternalAccount) -> str | None:
         key = payment_keys.outside_account(WECHAT, account.name_hash)
@@ -56,12 +56,12 @@ class Rows:
 
     def interposed(self, do: Callable[[], None]) -> DynamoPayees:
         """Return payees before whose first transaction somebody else comes."""
-        client, waiting = self.client, [do]
+        client, pending = self.client, [do]
 
         class Interposed:
             def __getattr__(self, name: str) -> Any:
-                if name == "transact_write_items" and waiting:
-                    waiting.pop()()
+                if name == "transact_write_items" and pending:
+                    pending.pop()()
                 return getattr(client, name)
 
         return DynamoPayees(Dynamo(Interposed), "payments")
@@ -94,10 +94,10 @@ def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
     with pytest.raises(OpenidInUse):
         rows.payees.bind(a_user_id("other"), WECHAT, account, NOW_MS)
 
-    found = rows.payees.find(user, WECHAT)
+    payee = rows.payees.find(user, WECHAT)
     assert bound == again == Payee(account)
-    assert found == bound
-    assert found.account.sealed == account.sealed
+    assert payee == bound
+    assert payee.account.sealed == account.sealed
     assert rows.owner(account) == user
 
 
@@ -129,12 +129,12 @@ def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> Non
     theirs, own = an_account(), an_account()
     rows.payees.bind(a_user_id("other"), WECHAT, theirs, NOW_MS)
     rows.payees.bind(user, WECHAT, own, NOW_MS)
-    asked = rows.requested(user)
+    authorization = rows.requested(user)
 
     with pytest.raises(OpenidInUse):
         rows.payees.bind(user, WECHAT, theirs, NOW_MS + 5)
 
-    assert rows.payees.find(user, WECHAT) == Payee(own, asked_no=asked.number)
+    assert rows.payees.find(user, WECHAT) == Payee(own, asked_no=authorization.number)
     assert rows.owner(own) == user
 
 
@@ -148,7 +148,11 @@ def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_on
     payees.bind(user, WECHAT, second, NOW_MS + 9)
 
     assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 9 + REBOUND_WAIT_MS)
-    assert [rows.owner(one) for one in (before, first, second)] == [None, None, user]
+    assert [rows.owner(external_account) for external_account in (before, first, second)] == [
+        None,
+        None,
+        user,
+    ]
 
 
 # The fake has no threads, and moto is wrong with them.
@@ -165,23 +169,23 @@ def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> Non
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(bind, users))
 
-    bound = [one for one, result in zip(users, results, strict=True) if isinstance(result, Payee)]
+    bound = [name for name, result in zip(users, results, strict=True) if isinstance(result, Payee)]
     assert len(bound) == 1
     assert rows.owner(account) == bound[0]
-    assert [rows.payees.find(one, WECHAT) is not None for one in users].count(True) == 1
+    assert [rows.payees.find(name, WECHAT) is not None for name in users].count(True) == 1
 
 
 def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
-    asked: list[Authorization] = []
-    payees = rows.interposed(lambda: asked.append(rows.requested(user)))
+    authorizations: list[Authorization] = []
+    payees = rows.interposed(lambda: authorizations.append(rows.requested(user)))
 
     payees.bind(user, WECHAT, second := an_account(), NOW_MS + 5)
 
-    (one,) = asked
-    found = rows.consents.find(one.number)
-    assert found
-    assert found.status is AuthorizationStatus.CLOSING
+    (authorization,) = authorizations
+    stored = rows.consents.find(authorization.number)
+    assert stored
+    assert stored.status is AuthorizationStatus.CLOSING
     assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 5 + REBOUND_WAIT_MS)
 
 
@@ -195,9 +199,9 @@ def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, u
 
     rows.interposed(replace_consent).bind(user, WECHAT, an_account(), NOW_MS + 5)
 
-    found = rows.consents.find(new[0].number)
-    assert found
-    assert found.status is AuthorizationStatus.CLOSING
+    authorization = rows.consents.find(new[0].number)
+    assert authorization
+    assert authorization.status is AuthorizationStatus.CLOSING
 
 
 def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str) -> None:
@@ -219,24 +223,26 @@ def _bind(rows: Rows, user_id: str, account: ExternalAccount, now_ms: int) -> No
 
 
 @pytest.fixture
-def asked(rows: Rows, user: str) -> Authorization:
+def authorization(rows: Rows, user: str) -> Authorization:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     return rows.requested(user)
 
 
-def _named(rows: Rows, asked: Authorization) -> tuple[str | None, str | None]:
-    payee = rows.payees.find(asked.user_id, WECHAT)
+def _named(rows: Rows, authorization: Authorization) -> tuple[str | None, str | None]:
+    payee = rows.payees.find(authorization.user_id, WECHAT)
     assert payee
     return payee.asked_no, payee.authorization_no
 
 
-def test_a_consent_is_written_with_the_account_it_names(rows: Rows, asked: Authorization) -> None:
-    found = rows.consents.find(asked.number)
+def test_a_consent_is_written_with_the_account_it_names(
+    rows: Rows, authorization: Authorization
+) -> None:
+    stored = rows.consents.find(authorization.number)
 
-    assert found == asked
-    assert found.account.sealed == asked.account.sealed
-    assert _named(rows, asked) == (asked.number, None)
-    assert rows.waits(asked, NOW_MS)
+    assert stored == authorization
+    assert stored.account.sealed == authorization.account.sealed
+    assert _named(rows, authorization) == (authorization.number, None)
+    assert rows.waits(authorization, NOW_MS)
     assert rows.consents.find("unknown") is None
 
 
@@ -253,16 +259,18 @@ def test_a_second_consent_is_asked_for_only_as_seen(rows: Rows, user: str) -> No
     assert rows.consents.find("au-late") is None
 
 
-def test_a_consent_is_looked_at_again_until_it_is_given(rows: Rows, asked: Authorization) -> None:
-    rows.consents.look_again(asked.number, NOW_MS + 5)
-    waits = [rows.waits(asked, NOW_MS + late) for late in (4, 5)]
+def test_a_consent_is_looked_at_again_until_it_is_given(
+    rows: Rows, authorization: Authorization
+) -> None:
+    rows.consents.look_again(authorization.number, NOW_MS + 5)
+    waits = [rows.waits(authorization, NOW_MS + late) for late in (4, 5)]
 
-    assert rows.consents.activate(asked)
-    rows.consents.look_again(asked.number, NOW_MS)
+    assert rows.consents.activate(authorization)
+    rows.consents.look_again(authorization.number, NOW_MS)
 
     assert waits == [False, True]
-    assert not rows.waits(asked, NOW_MS + 10**9)
-    assert _named(rows, asked) == (asked.number, asked.number)
+    assert not rows.waits(authorization, NOW_MS + 10**9)
+    assert _named(rows, authorization) == (authorization.number, authorization.number)
 
 
 def test_no_consent_comes_to_be_by_being_looked_at(rows: Rows) -> None:
@@ -271,74 +279,80 @@ def test_no_consent_comes_to_be_by_being_looked_at(rows: Rows) -> None:
     assert rows.consents.find("unknown") is None
 
 
-def test_a_confirmation_is_kept_while_it_is_needed(rows: Rows, asked: Authorization) -> None:
-    rows.consents.keep_confirmation(asked, "package")
-    kept = rows.consents.find(asked.number)
-    rows.consents.activate(asked)
-    rows.consents.keep_confirmation(asked, "late")
+def test_a_confirmation_is_kept_while_it_is_needed(
+    rows: Rows, authorization: Authorization
+) -> None:
+    rows.consents.keep_confirmation(authorization, "package")
+    kept = rows.consents.find(authorization.number)
+    rows.consents.activate(authorization)
+    rows.consents.keep_confirmation(authorization, "late")
 
-    found = rows.consents.find(asked.number)
+    stored = rows.consents.find(authorization.number)
     assert kept
-    assert found
-    assert (kept.confirmation, found.confirmation) == ("package", "")
+    assert stored
+    assert (kept.confirmation, stored.confirmation) == ("package", "")
 
 
 def test_a_doubt_takes_a_consent_from_transfers_until_it_is_looked_at(
-    rows: Rows, asked: Authorization
+    rows: Rows, authorization: Authorization
 ) -> None:
-    rows.consents.doubt(asked.user_id, WECHAT, asked.number, NOW_MS + 1)
-    early = rows.waits(asked, NOW_MS)
-    rows.consents.activate(asked)
+    rows.consents.doubt(authorization.user_id, WECHAT, authorization.number, NOW_MS + 1)
+    early = rows.waits(authorization, NOW_MS)
+    rows.consents.activate(authorization)
 
-    rows.consents.doubt(asked.user_id, WECHAT, asked.number, NOW_MS + 5)
+    rows.consents.doubt(authorization.user_id, WECHAT, authorization.number, NOW_MS + 5)
 
-    found = rows.consents.find(asked.number)
+    stored = rows.consents.find(authorization.number)
     assert early
-    assert found
-    assert found.status is AuthorizationStatus.AWAITING_CONFIRMATION
-    assert _named(rows, asked) == (asked.number, None)
-    assert [rows.waits(asked, NOW_MS + late) for late in (4, 5)] == [False, True]
+    assert stored
+    assert stored.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    assert _named(rows, authorization) == (authorization.number, None)
+    assert [rows.waits(authorization, NOW_MS + late) for late in (4, 5)] == [False, True]
 
 
-def test_a_consent_that_is_closing_is_used_no_more(rows: Rows, asked: Authorization) -> None:
-    rows.consents.keep_confirmation(asked, "package")
+def test_a_consent_that_is_closing_is_used_no_more(
+    rows: Rows, authorization: Authorization
+) -> None:
+    rows.consents.keep_confirmation(authorization, "package")
 
-    assert rows.consents.begin_close(asked, NOW_MS + 5)
-    assert not rows.consents.begin_close(asked, NOW_MS + 6)
-    assert not rows.consents.activate(asked)
+    assert rows.consents.begin_close(authorization, NOW_MS + 5)
+    assert not rows.consents.begin_close(authorization, NOW_MS + 6)
+    assert not rows.consents.activate(authorization)
 
-    found = rows.consents.find(asked.number)
-    assert found
-    assert (found.status, found.confirmation) == (AuthorizationStatus.CLOSING, "")
-    assert _named(rows, asked) == (None, None)
-    assert rows.waits(asked, NOW_MS + 5)
+    stored = rows.consents.find(authorization.number)
+    assert stored
+    assert (stored.status, stored.confirmation) == (AuthorizationStatus.CLOSING, "")
+    assert _named(rows, authorization) == (None, None)
+    assert rows.waits(authorization, NOW_MS + 5)
 
 
 @pytest.mark.parametrize("is_closing", [False, True])
 def test_a_consent_that_is_closed_is_looked_at_no_more(
-    rows: Rows, asked: Authorization, *, is_closing: bool
+    rows: Rows, authorization: Authorization, *, is_closing: bool
 ) -> None:
-    rows.consents.activate(asked)
+    rows.consents.activate(authorization)
     if is_closing:
-        rows.consents.begin_close(asked, NOW_MS)
+        rows.consents.begin_close(authorization, NOW_MS)
 
-    rows.consents.close(asked, NOW_MS + 5)
-    rows.consents.close(asked, NOW_MS + 6)
+    rows.consents.close(authorization, NOW_MS + 5)
+    rows.consents.close(authorization, NOW_MS + 6)
 
-    found = rows.consents.find(asked.number)
-    assert found
-    assert found.status is AuthorizationStatus.CLOSED
-    assert _named(rows, asked) == (None, None)
-    assert not rows.waits(asked, NOW_MS + 10**9)
-    rows.consents.look_again(asked.number, NOW_MS)
-    assert not rows.waits(asked, NOW_MS + 10**9)
+    stored = rows.consents.find(authorization.number)
+    assert stored
+    assert stored.status is AuthorizationStatus.CLOSED
+    assert _named(rows, authorization) == (None, None)
+    assert not rows.waits(authorization, NOW_MS + 10**9)
+    rows.consents.look_again(authorization.number, NOW_MS)
+    assert not rows.waits(authorization, NOW_MS + 10**9)
 
 
-def test_the_end_of_an_old_consent_leaves_the_new_one(rows: Rows, asked: Authorization) -> None:
-    rows.consents.begin_close(asked, NOW_MS)
-    new = rows.requested(asked.user_id)
+def test_the_end_of_an_old_consent_leaves_the_new_one(
+    rows: Rows, authorization: Authorization
+) -> None:
+    rows.consents.begin_close(authorization, NOW_MS)
+    new = rows.requested(authorization.user_id)
     assert rows.consents.activate(new)
 
-    rows.consents.close(asked, NOW_MS + 5)
+    rows.consents.close(authorization, NOW_MS + 5)
 
-    assert _named(rows, asked) == (new.number, new.number)
+    assert _named(rows, authorization) == (new.number, new.number)

@@ -64,10 +64,10 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
 
     credited = [town.book.credit(payment, paid, town.clock.now_ms() + late) for late in (0, 1)]
 
-    found = town.book.find(payment.number)
-    assert found
+    stored = town.book.find(payment.number)
+    assert stored
     assert credited == [True, False]
-    assert (found.status, found.transaction_id) == ("paid", paid.transaction_id)
+    assert (stored.status, stored.transaction_id) == ("paid", paid.transaction_id)
     assert town.balance_fen(user) == 100
     lines = town.book.list_lines(WECHAT, gateway.statement_day(town.clock.now_ms()))
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
@@ -108,7 +108,10 @@ def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: st
     paid = [_pay(town, payment.number, is_forced=True) for _ in range(2)]
     now_ms = town.clock.now_ms()
 
-    credited = [town.book.credit(payment, one, now_ms + late) for late, one in enumerate(paid)]
+    credited = [
+        town.book.credit(payment, transaction, now_ms + late)
+        for late, transaction in enumerate(paid)
+    ]
 
     assert credited == [True, False]
     assert town.balance_fen(user) == 100
@@ -152,16 +155,16 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
     def end(late_ms: int) -> bool:
         number, name, now_ms = payment.number, second.transaction_id, town.clock.now_ms()
         done, no = gateway.RefundState.SUCCEEDED, returned.refund_no
-        found = gateway.RefundFound(no, done, number, name, 100, now_ms + late_ms)
-        return town.returns.end_return(returned, found, now_ms)
+        refund = gateway.RefundFound(no, done, number, name, 100, now_ms + late_ms)
+        return town.returns.end_return(returned, refund, now_ms)
 
     ended = [end(late_ms) for late_ms in (0, day_ms)]
 
-    found = town.book.find(payment.number)
+    stored = town.book.find(payment.number)
     (done,) = town.returns.list_returns(payment.number)
-    assert found
+    assert stored
     assert ended == [True, False]
-    assert (found.returned_fen, done.status) == (100, ReturnStatus.DONE)
+    assert (stored.returned_fen, done.status) == (100, ReturnStatus.DONE)
 
 
 def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
@@ -203,9 +206,9 @@ def test_of_two_refunds_that_saw_one_payment_one_is_taken(town: PaymentSystem, u
     taken = []
     for _ in range(2):
         refund_no = town.gateway.refund_outside(payment.number, 40)
-        found = town.gates_in[WECHAT].query_refund(refund_no)
+        reported = town.gates_in[WECHAT].query_refund(refund_no)
         refund = PaymentRefund(payment.number, refund_no, user, 40, 0, town.clock.now_ms())
-        taken.append(town.returns.reverse(payment, refund, found))
+        taken.append(town.returns.reverse(payment, refund, reported))
 
     assert taken == [True, False]
     assert town.balance_fen(user) == 60
@@ -223,8 +226,11 @@ def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user:
     for payment in payments:
         town.confirm(payment)
 
-    found = [town.system.packets.find_packet(one.packet_id) for one in (first, second)]
-    assert [one and one.status for one in found] == [PacketStatus.CANCELLED, PacketStatus.OPEN]
+    packets = [town.system.packets.find_packet(packet.packet_id) for packet in (first, second)]
+    assert [packet and packet.status for packet in packets] == [
+        PacketStatus.CANCELLED,
+        PacketStatus.OPEN,
+    ]
     assert not town.system.ledger.cancel_unpaid(second, now_ms)
     assert town.balance_fen(user) == 1000
     assert second.packet_id in town.system.work.list_unloaded(now_ms, 10**4)
@@ -260,9 +266,9 @@ def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: 
     packet = town.send_unpaid(user)
     assert packet.payment_id
 
-    found = town.system.packets.find_packet_of_payment(packet.payment_id)
+    packet_of_payment = town.system.packets.find_packet_of_payment(packet.payment_id)
 
-    assert found == packet
+    assert packet_of_payment == packet
     assert (packet.pay_channel, packet.pay_method) == ("wechat", "jsapi")
     assert town.system.packets.find_packet_of_payment("unknown") is None
 
@@ -297,8 +303,8 @@ def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, use
     first, cursor = town.lists.list_listed_returns(after, 2)
     rest, _ = town.lists.list_listed_returns(cursor, 1)
 
-    assert [one.number for one in first + rest] == numbers[::-1]
-    assert {one.status for one in first} == {ReturnStatus.LISTED}
+    assert [payment_return.number for payment_return in first + rest] == numbers[::-1]
+    assert {payment_return.status for payment_return in first} == {ReturnStatus.LISTED}
     with pytest.raises(errors.InvalidRequest):
         town.lists.list_listed_returns("else", 2)
 
@@ -306,15 +312,17 @@ def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, use
 def test_a_refund_that_leaves_a_debt_is_listed(town: PaymentSystem, user: str) -> None:
     payment, other = town.pay_in(user, 100), town.pay_in(user, 50)
     town.withdraw(user, 100)
-    for one in (other, payment):
+    for each in (other, payment):
         town.clock.at_ms += 1_000
-        refund_no = town.gateway.refund_outside(one.number, one.amount_fen)
+        refund_no = town.gateway.refund_outside(each.number, each.amount_fen)
         note_refund(WECHAT, refund_no, ports=town.payments)
 
     after = f"{town.clock.now_ms():013d}#~"
-    found, _ = town.lists.list_debts(after, 1)
+    payment_refunds, _ = town.lists.list_debts(after, 1)
 
-    assert [(refund.number, refund.owed_fen) for refund in found] == [(payment.number, 100)]
+    assert [(refund.number, refund.owed_fen) for refund in payment_refunds] == [
+        (payment.number, 100)
+    ]
 
 
 def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:
@@ -334,17 +342,17 @@ def test_payments_wait_until_they_are_looked_at(town: PaymentSystem, user: str) 
     payment = town.start(user, 100)
     now_ms = town.clock.now_ms()
 
-    def waiting(until_ms: int) -> bool:
+    def is_waiting(until_ms: int) -> bool:
         return payment.number in town.book.list_waiting(WECHAT, until_ms, 10**4)
 
-    assert waiting(now_ms)
+    assert is_waiting(now_ms)
     town.book.look_again(payment.number, now_ms + 5)
-    assert not waiting(now_ms)
-    assert waiting(now_ms + 5)
+    assert not is_waiting(now_ms)
+    assert is_waiting(now_ms + 5)
     town.book.look_again(payment.number, None)
-    assert not waiting(now_ms + 10**9)
+    assert not is_waiting(now_ms + 10**9)
     town.book.look_again(payment.number, now_ms)
-    assert not waiting(now_ms + 10**9)
+    assert not is_waiting(now_ms + 10**9)
 
 
 def test_a_notice_is_remembered(town: PaymentSystem) -> None:
@@ -369,10 +377,10 @@ def held(town: PaymentSystem, user: str) -> Withdrawal:
 def test_a_withdrawal_is_held_with_what_a_request_needs(
     town: PaymentSystem, held: Withdrawal
 ) -> None:
-    found = town.find(held)
+    withdrawal = town.find(held)
 
-    assert found.order == held.order
-    assert found.expected_at_ms == held.expected_at_ms
+    assert withdrawal.order == held.order
+    assert withdrawal.expected_at_ms == held.expected_at_ms
     assert town.balance_fen(held.user_id) == 400
 
 
@@ -456,9 +464,9 @@ def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
 
 def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
-    found = gateway.TransferFound(gateway.TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
+    transfer = gateway.TransferFound(gateway.TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
 
-    posted = [town.withdrawals.post(seen, found, now_ms) for _ in range(2)]
+    posted = [town.withdrawals.post(seen, transfer, now_ms) for _ in range(2)]
 
     assert posted == [True, False]
     assert not town.withdrawals.refund(seen, is_cancelled=False, reason="", now_ms=now_ms)
@@ -481,10 +489,10 @@ def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem,
 
     renumbered = [town.withdrawals.renumber(stopped, now_ms + 20) for _ in range(2)]
 
-    found = town.find(held)
+    stored = town.find(held)
     assert renumbered == [True, False]
-    assert (found.attempt_no, found.authorization_no, found.stop) == (2, None, None)
-    assert found.lease_until_ms == now_ms + 10
+    assert (stored.attempt_no, stored.authorization_no, stored.stop) == (2, None, None)
+    assert stored.lease_until_ms == now_ms + 10
     assert held.withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms + 20, 10**4)
 
 

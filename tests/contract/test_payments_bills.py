@@ -43,8 +43,8 @@ def _refunded(side: Side, paid: StatementLine, amount_fen: int) -> str:
 
 def _paid_out(side: Side, amount_fen: int) -> str:
     order = side.transfer(amount_fen=amount_fen)
-    found = side.payments_out.transfer(order)
-    if found.confirmation:
+    transfer = side.payments_out.transfer(order)
+    if transfer.confirmation:
         side.fake.do("confirm", withdrawal_id=order.transfer_no)
     return order.transfer_no
 

@@ -28,7 +28,7 @@ def _received(event: Message) -> Received:
 
 
 def _kinds(side: Side) -> Counter[str]:
-    return Counter(one["kind"] for one in side.fake.show("notifications"))
+    return Counter(notification["kind"] for notification in side.fake.show("notifications"))
 
 
 def _refused(side: Side, received: Received) -> bool:
@@ -48,7 +48,11 @@ def test_a_callback_that_is_not_taken_comes_again_as_the_same_notice(side: Side)
     assert len({notice.notice_id for notice in notices}) == 1
     assert {notice.number for notice in notices} == {number}
     wait_until(lambda: len(side.fake.show("notifications")) == 3)
-    assert [one["status"] for one in side.fake.show("notifications")] == [500, 503, 204]
+    assert [notification["status"] for notification in side.fake.show("notifications")] == [
+        500,
+        503,
+        204,
+    ]
 
 
 def test_a_callback_that_comes_twice_is_the_same_notice(side: Side) -> None:
@@ -79,7 +83,7 @@ def test_forged_callbacks_are_refused_and_the_true_one_is_read(side: Side) -> No
 
     received = list(side.inbox.received)
     assert len(received) == _kinds(side)["forged"] + 1 >= 6
-    assert [_refused(side, one) for one in received] == [True] * (len(received) - 1) + [False]
+    assert [_refused(side, each) for each in received] == [True] * (len(received) - 1) + [False]
     assert side.read(received[-1]).number == number
 
 
@@ -153,7 +157,7 @@ def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:
     ]
 
     assert len(marks) >= 3
-    assert all(_refused(side, one) for one in changed)
+    assert all(_refused(side, each) for each in changed)
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,18 @@ from testing.gateways import DAY_MS, WeChatSide, a_number
 def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:
     number, alice = a_number(), wechat.account("alice")
 
-    asked = wechat.authorizations.ask(number, alice, "alice")
+    authorization = wechat.authorizations.ask(number, alice, "alice")
     again = wechat.authorizations.ask(number, alice, "alice")
     wechat.fake.do("confirm", authorization_no=number)
     (notice,) = wechat.notices(1)
-    found = wechat.authorizations.query(number)
+    reported = wechat.authorizations.query(number)
 
-    assert asked.state is again.state is AuthorizationState.AWAITING_CONFIRMATION
-    assert asked.confirmation
+    assert authorization.state is again.state is AuthorizationState.AWAITING_CONFIRMATION
+    assert authorization.confirmation
     assert (notice.kind, notice.number) == (ProviderEventKind.AUTHORIZATION, number)
-    assert found.state is AuthorizationState.ACTIVE
-    assert found.payee_hash == alice.name_hash
-    assert not found.confirmation
+    assert reported.state is AuthorizationState.ACTIVE
+    assert reported.payee_hash == alice.name_hash
+    assert not reported.confirmation
 
 
 def test_a_consent_that_is_not_given_is_closed_after_a_day(wechat: WeChatSide) -> None:
@@ -32,8 +32,11 @@ def test_a_consent_that_is_not_given_is_closed_after_a_day(wechat: WeChatSide) -
 
     wechat.advance(DAY_MS + 1)
 
-    found = wechat.authorizations.query(number)
-    assert (found.state, found.reason) == (AuthorizationState.CLOSED, "USER_OVERDUE_UNCONFIRMED")
+    authorization = wechat.authorizations.query(number)
+    assert (authorization.state, authorization.reason) == (
+        AuthorizationState.CLOSED,
+        "USER_OVERDUE_UNCONFIRMED",
+    )
 
 
 def test_a_user_takes_the_consent_back(wechat: WeChatSide) -> None:
@@ -43,8 +46,8 @@ def test_a_user_takes_the_consent_back(wechat: WeChatSide) -> None:
 
     wechat.fake.do("withdraw_authorization", authorization_no=number)
 
-    found = wechat.authorizations.query(number)
-    assert (found.state, found.reason) == (AuthorizationState.CLOSED, "USER_CLOSE")
+    authorization = wechat.authorizations.query(number)
+    assert (authorization.state, authorization.reason) == (AuthorizationState.CLOSED, "USER_CLOSE")
     assert {notice.number for notice in wechat.notices(2)} == {number}
 
 

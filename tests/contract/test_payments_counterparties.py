@@ -154,8 +154,8 @@ def test_a_refund_names_its_payment_by_either_number_and_its_currency(wechat: We
     assert _code(wechat, REFUNDS, no_currency) == (400, "PARAM_ERROR")
     assert _code(wechat, REFUNDS, no_payment) == (404, "RESOURCE_NOT_EXISTS")
     told = [_opened(wechat, received) for received in wechat.inbox.wait_for(2)]
-    amounts = [one["amount"] for one in told if "refund_id" in one]
-    assert [one.keys() for one in amounts] == [{"total", "refund", "payer_total", "payer_refund"}]
+    amounts = [each["amount"] for each in told if "refund_id" in each]
+    assert [each.keys() for each in amounts] == [{"total", "refund", "payer_total", "payer_refund"}]
 
 
 def _opened(side: WeChatSide, received: Received) -> Any:
@@ -176,9 +176,9 @@ def test_a_cancel_tells_when_the_transfer_changed(wechat: WeChatSide) -> None:
 
 @pytest.mark.parametrize("query", ["bill_type=MORE", "tar_type=ZIP", "bill_date=2026-W01-1"])
 def test_a_statement_that_there_is_not_is_refused(wechat: WeChatSide, query: str) -> None:
-    asked = query if "bill_date" in query else f"bill_date=2026-01-01&{query}"
+    query_text = query if "bill_date" in query else f"bill_date=2026-01-01&{query}"
 
-    assert _code(wechat, f"/v3/bill/tradebill?{asked}", None) == (400, "PARAM_ERROR")
+    assert _code(wechat, f"/v3/bill/tradebill?{query_text}", None) == (400, "PARAM_ERROR")
 
 
 def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:

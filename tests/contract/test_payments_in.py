@@ -195,9 +195,9 @@ def test_a_second_payment_of_one_number_is_found_by_its_own_id(side: Side) -> No
     ids = {notice.outside_no for notice in notices}
     assert len(ids) == 2
     assert {notice.number for notice in notices} == {first.number}
-    found = [side.payments_in.query_transaction(one) for one in ids]
-    assert {one.transaction_id for one in found if one} == ids
-    assert {one.number for one in found if one} == {first.number}
+    transactions = [side.payments_in.query_transaction(each) for each in ids]
+    assert {transaction.transaction_id for transaction in transactions if transaction} == ids
+    assert {transaction.number for transaction in transactions if transaction} == {first.number}
 
 
 def test_no_payment_has_an_id_that_the_gateway_never_gave(side: Side) -> None:
@@ -225,13 +225,13 @@ def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
         gateway.RefundState.PROCESSING,
         gateway.RefundState.SUCCEEDED,
     }
-    found = side.payments_in.query_refund(order.refund_no)
-    assert found.state is gateway.RefundState.SUCCEEDED
-    assert (found.number, found.transaction_id) == (paid.number, paid.transaction_id)
-    assert (found.refund_no, found.amount_fen) == (order.refund_no, 500)
-    assert abs(found.refunded_at_ms - side.now_ms()) < 60_000
+    refund = side.payments_in.query_refund(order.refund_no)
+    assert refund.state is gateway.RefundState.SUCCEEDED
+    assert (refund.number, refund.transaction_id) == (paid.number, paid.transaction_id)
+    assert (refund.refund_no, refund.amount_fen) == (order.refund_no, 500)
+    assert abs(refund.refunded_at_ms - side.now_ms()) < 60_000
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 500
-    # What was paid is still there to see.
+    # The payment is still there to see.
     assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
     told = [notice for notice in side.notices(2) if notice.kind is gateway.ProviderEventKind.REFUND]
     assert [notice.number for notice in told] == [order.refund_no]
@@ -269,9 +269,9 @@ def test_a_refund_whose_answer_is_lost_is_found_by_a_query(side: Side) -> None:
 def test_an_unknown_refund_is_not_found(side: Side) -> None:
     number = a_number()
 
-    found = side.payments_in.query_refund(number)
+    refund = side.payments_in.query_refund(number)
 
-    assert found == gateway.RefundFound(number, gateway.RefundState.NOT_FOUND)
+    assert refund == gateway.RefundFound(number, gateway.RefundState.NOT_FOUND)
 
 
 def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
@@ -281,9 +281,9 @@ def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
 
     told = [notice for notice in side.notices(2) if notice.kind is gateway.ProviderEventKind.REFUND]
     assert [notice.number for notice in told] == [number]
-    found = side.payments_in.query_refund(number)
-    assert (found.number, found.amount_fen) == (paid.number, 300)
-    assert found.state is gateway.RefundState.SUCCEEDED
+    refund = side.payments_in.query_refund(number)
+    assert (refund.number, refund.amount_fen) == (paid.number, 300)
+    assert refund.state is gateway.RefundState.SUCCEEDED
     (refunded,) = side.payments_in.query(paid.number).transactions
     assert (paid.is_refunded, refunded.is_refunded) == (False, True)
     assert side.payments_in.query_transaction(paid.transaction_id) == refunded

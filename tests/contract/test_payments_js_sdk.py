@@ -21,9 +21,11 @@ TWO_HOURS_MS = 7_200_000
 
 def _lend_token(side: WeChatSide, **changes: Any) -> dict[str, Any]:
     merchant = side.merchant
-    asked = {"appid": merchant.app_id, "secret": merchant.app_secret}
-    asked |= {"grant_type": "client_credential", **changes}
-    return _lent(httpx.post(side.fake.url + TOKEN_PATH, json=asked, trust_env=False, verify=NO_TLS))
+    credentials = {"appid": merchant.app_id, "secret": merchant.app_secret}
+    credentials |= {"grant_type": "client_credential", **changes}
+    return _lent(
+        httpx.post(side.fake.url + TOKEN_PATH, json=credentials, trust_env=False, verify=NO_TLS)
+    )
 
 
 def _lend_ticket(side: WeChatSide, token: str, type_: str = "jsapi") -> dict[str, Any]:

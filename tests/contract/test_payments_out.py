@@ -23,8 +23,8 @@ def _awaiting(side: Side) -> TransferOrder:
     if side.channel is ProviderName.HOST:
         side.fake.do("mode", mode="asks_confirmation")
     order = side.transfer()
-    found = side.payments_out.transfer(order)
-    assert found.state is TransferState.AWAITING_CONFIRMATION
+    transfer = side.payments_out.transfer(order)
+    assert transfer.state is TransferState.AWAITING_CONFIRMATION
     side.fake.do("mode", mode="ok")
     return order
 
@@ -41,28 +41,28 @@ def _consent(side: Side) -> str:
 def test_a_transfer_is_confirmed_told_and_found(side: Side) -> None:
     order = _awaiting(side)
 
-    asked = side.payments_out.transfer(order)
+    transfer = side.payments_out.transfer(order)
     side.fake.do("confirm", withdrawal_id=order.transfer_no)
     (notice,) = side.notices(1)
-    found = side.payments_out.query(order.transfer_no)
+    reported = side.payments_out.query(order.transfer_no)
 
-    assert asked.confirmation
+    assert transfer.confirmation
     assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.transfer_no)
-    assert found.state is TransferState.SUCCEEDED
-    assert found.outside_no == notice.outside_no == asked.outside_no
-    assert found.amount_fen == order.amount_fen
-    assert found.payee_hash == order.payee.name_hash
-    assert abs(found.decided_at_ms - side.now_ms()) < 60_000
-    assert not found.confirmation
+    assert reported.state is TransferState.SUCCEEDED
+    assert reported.outside_no == notice.outside_no == transfer.outside_no
+    assert reported.amount_fen == order.amount_fen
+    assert reported.payee_hash == order.payee.name_hash
+    assert abs(reported.decided_at_ms - side.now_ms()) < 60_000
+    assert not reported.confirmation
 
 
 def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
 
-    found = side.payments_out.transfer(order)
+    transfer = side.payments_out.transfer(order)
 
-    assert found.state is TransferState.SUCCEEDED
-    assert found.decided_at_ms
+    assert transfer.state is TransferState.SUCCEEDED
+    assert transfer.decided_at_ms
     assert side.payments_out.query(order.transfer_no).payee_hash == order.payee.name_hash
     assert side.fake.paid_out()[order.transfer_no]["amount_fen"] == order.amount_fen
 
@@ -136,9 +136,9 @@ def test_a_throttled_transfer_was_not_made(side: Side) -> None:
 
     # WeChat Pay names it, and says that nothing was taken on; a host's 429 says nothing for sure.
     if side.channel is ProviderName.WECHAT:
-        found = side.payments_out.transfer(order)
-        assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.THROTTLED)
-        assert found.reason == "FREQUENCY_LIMITED"
+        transfer = side.payments_out.transfer(order)
+        assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.THROTTLED)
+        assert transfer.reason == "FREQUENCY_LIMITED"
     else:
         with pytest.raises(Unavailable):
             side.payments_out.transfer(order)
@@ -152,9 +152,9 @@ def test_a_gateway_without_funds_refuses_the_call(side: Side) -> None:
     order = side.transfer()
     side.fake.do("mode", mode="refuses_calls")
 
-    found = side.payments_out.transfer(order)
+    transfer = side.payments_out.transfer(order)
 
-    assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.OUT_OF_FUNDS)
+    assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.OUT_OF_FUNDS)
     assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
 
 
@@ -164,11 +164,11 @@ def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> 
 
     called = side.payments_out.transfer(order)
     side.fake.do("mode", mode="ok")
-    again, found = side.payments_out.transfer(order), side.payments_out.query(order.transfer_no)
+    again, transfer = side.payments_out.transfer(order), side.payments_out.query(order.transfer_no)
 
-    assert {called.state, again.state, found.state} == {TransferState.FAILED}
-    assert found.reason.lower() == "account_frozen"
-    assert found.decided_at_ms
+    assert {called.state, again.state, transfer.state} == {TransferState.FAILED}
+    assert transfer.reason.lower() == "account_frozen"
+    assert transfer.decided_at_ms
     (notice,) = side.notices(1)
     assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.transfer_no)
 
@@ -189,9 +189,9 @@ def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
 
     side.advance(DAY_MS + 1)
 
-    found = side.payments_out.query(order.transfer_no)
-    assert found.state is TransferState.FAILED
-    assert found.reason
+    transfer = side.payments_out.query(order.transfer_no)
+    assert transfer.state is TransferState.FAILED
+    assert transfer.reason
     (notice,) = side.notices(1)
     assert notice.number == order.transfer_no
 
@@ -201,10 +201,10 @@ def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
 
     side.payments_out.cancel(order.transfer_no)
     side.payments_out.cancel(order.transfer_no)
-    asked = side.payments_out.query(order.transfer_no)
+    transfer = side.payments_out.query(order.transfer_no)
     side.advance(CANCELLING_MS)
 
-    assert asked.state is TransferState.CANCELLING
+    assert transfer.state is TransferState.CANCELLING
     assert side.payments_out.query(order.transfer_no).state is TransferState.CANCELLED
     assert side.payments_out.transfer(order).state is TransferState.CANCELLED
 
@@ -233,20 +233,20 @@ def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode="authorization_withdrawn")
 
-    found = side.payments_out.transfer(order)
+    transfer = side.payments_out.transfer(order)
     side.fake.do("mode", mode="ok")
 
-    assert (found.state, found.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
+    assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
     assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
     # Under a new number, the user is asked again.
     assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
 
 
 def test_a_refusal_for_good_names_its_reason(wechat: WeChatSide) -> None:
-    found = wechat.payments_out.transfer(wechat.transfer(amount_fen=1))
+    transfer = wechat.payments_out.transfer(wechat.transfer(amount_fen=1))
 
-    assert found.state is TransferState.REFUSED
-    assert (found.refusal, found.reason) == (Refusal.OTHER, "PARAM_ERROR")
+    assert transfer.state is TransferState.REFUSED
+    assert (transfer.refusal, transfer.reason) == (Refusal.OTHER, "PARAM_ERROR")
 
 
 def test_a_repeat_after_a_deployment_sends_what_the_first_call_sent(wechat: WeChatSide) -> None:

@@ -36,12 +36,12 @@ def _all_of(error: BaseException) -> str:
     told, seen = "", set[int]()
     chain: list[BaseException | None] = [error]
     while chain:
-        one = chain.pop()
-        if one is None or id(one) in seen:
+        cause = chain.pop()
+        if cause is None or id(cause) in seen:
             continue
-        seen.add(id(one))
-        told += "".join(traceback.format_exception_only(one)) + repr(one.args)
-        chain += [one.__cause__, one.__context__]
+        seen.add(id(cause))
+        told += "".join(traceback.format_exception_only(cause)) + repr(cause.args)
+        chain += [cause.__cause__, cause.__context__]
     return told
 
 
@@ -78,14 +78,14 @@ def _calls(side: Side) -> list[Callable[[], Any]]:
 
 def _run(side: Side, caplog: pytest.LogCaptureFixture) -> str:
     """Make every call, and return all that was said: logs, errors, and what prints of answers."""
-    said = ""
+    text = ""
     with _everything_logged(caplog) as logged:
         for call in _calls(side):
             try:
-                said += repr(call())
+                text += repr(call())
             except RedPacketError as error:
-                said += _all_of(error)
-    return said + "".join(logged)
+                text += _all_of(error)
+    return text + "".join(logged)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -94,9 +94,9 @@ def test_nothing_secret_is_told_in_any_mode(
 ) -> None:
     side.fake.do("mode", mode=mode)
 
-    said = _run(side, caplog)
+    text = _run(side, caplog)
 
-    _assert_silent(side, said)
+    _assert_silent(side, text)
 
 
 def test_nothing_secret_is_told_where_no_server_answers(
@@ -142,10 +142,10 @@ def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
     assert wechatpayv3.__version__ == "2.0.4"
 
 
-def _assert_silent(side: Side, said: str) -> None:
-    assert said
+def _assert_silent(side: Side, passphrase: str) -> None:
+    assert passphrase
     # A name of four letters or so would be found in any hash; openids and keys are long.
     for secret, number in zip([*side.secrets, side.name("alice")], count(), strict=False):
         is_long = len(secret) > 8
-        found = secret in said if is_long else re.search(rf"\b{secret}\b", said)
-        assert not found, f"secret number {number} was told"
+        matched = secret in passphrase if is_long else re.search(rf"\b{secret}\b", passphrase)
+        assert not matched, f"secret number {number} was told"

@@ -51,7 +51,7 @@ from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import FakeStream
 from testing.process import MEMBERS
 from testing.servers import OperatorCache
-from tests.template.iam import ALL, NAMED, Asked, allows, may, statements
+from tests.template.iam import ALL, NAMED, Access, allows, may, statements
 from tests.template.test_template import HANDLERS, _function_of, _handler
 from tests.template.translated import ACCOUNT, STACK_OF
 
@@ -69,7 +69,7 @@ def _may(
     function: str, action: str, resource: str, *attributes: str, returned: str = "NONE"
 ) -> bool:
     """Say whether a function's role allows an action on a resource, with these attributes."""
-    return may(STACK, Asked(function, action, resource, frozenset(attributes), returned))
+    return may(STACK, Access(function, action, resource, frozenset(attributes), returned))
 
 
 # ---- what DynamoDB asks IAM of a call
@@ -88,15 +88,15 @@ _ITEMS = {
 def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
     """Return the top-level attributes that a request names anywhere."""
     names = arguments.get("ExpressionAttributeNames", {})
-    found = {*arguments.get("Key", {}), *arguments.get("Item", {})}
-    found |= {name for key in arguments.get("Keys", ()) for name in key}
-    parts = ("Update", "Condition", "KeyCondition", "Projection")
-    for part in (f"{name}Expression" for name in parts):
+    stored = {*arguments.get("Key", {}), *arguments.get("Item", {})}
+    stored |= {name for key in arguments.get("Keys", ()) for name in key}
+    steps = ("Update", "Condition", "KeyCondition", "Projection")
+    for part in (f"{name}Expression" for name in steps):
         for word in re.findall(r"(?<![\w:#])[#A-Za-z_]\w*", arguments.get(part, "")):
             name = names.get(word, word)
             if word.upper() not in _WORDS and name not in _FUNCTIONS:
-                found.add(name)
-    return frozenset(found)
+                stored.add(name)
+    return frozenset(stored)
 
 
 def _named(action: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ SECRETS = {
 class Recorder:
     """Stands where the wiring makes its clients, and notes what each handler asks."""
 
-    requests: set[Asked] = field(default_factory=set)
+    requests: set[Access] = field(default_factory=set)
     dynamo: FakeDynamo = field(default_factory=FakeDynamo)
     messages: list[str] = field(default_factory=list)
     function: str = ""
@@ -155,7 +155,7 @@ class Recorder:
                 table, _, rest = place.partition("/")
                 arn = STACK.arn(table.removeprefix(STACK.physical("")))
                 resource = f"{arn}/{rest}" if rest else arn
-                self.requests.add(Asked(function=self.function, resource=resource, **seen))
+                self.requests.add(Access(function=self.function, resource=resource, **seen))
             return getattr(self.dynamo, operation)(**arguments)
         if service == "sqs":
             name = arguments["QueueUrl"].rpartition("/")[2].removeprefix(STACK.physical(""))
@@ -196,7 +196,7 @@ class Recorder:
         if operation == "start_query_execution":
             return {"QueryExecutionId": self.query(arguments["QueryString"])}
         rows = self.queries[arguments["QueryExecutionId"]]
-        data = [{"Data": [{"VarCharValue": one} for one in row]} for row in rows]
+        data = [{"Data": [{"VarCharValue": column} for column in row]} for row in rows]
         return {"ResultSet": {"Rows": data}}
 
     def query(self, sql: str) -> str:
@@ -222,7 +222,7 @@ class Recorder:
         return json.dumps(answer).encode()
 
     def _add(self, action: str, resource: str) -> None:
-        self.requests.add(Asked(self.function, action, resource))
+        self.requests.add(Access(self.function, action, resource))
 
 
 class _Client:
@@ -261,9 +261,9 @@ class Handlers:
     def ask(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
     ) -> dict[str, Any]:
-        found = self.hear(route, sub, body, scope, **path)
-        assert found["answered"] < 500, found
-        return found
+        answer = self.hear(route, sub, body, scope, **path)
+        assert answer["answered"] < 500, answer
+        return answer
 
     def hear(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
@@ -285,8 +285,8 @@ class Handlers:
             each for each in HANDLERS if route in getattr(_handler(each), "operations", [])
         ]
         answer = self.call(handler, event)
-        found: dict[str, Any] = json.loads(answer["body"]) if answer["body"] else {}
-        return {**found, "answered": answer["statusCode"]}
+        parsed: dict[str, Any] = json.loads(answer["body"]) if answer["body"] else {}
+        return {**parsed, "answered": answer["statusCode"]}
 
     def operate(self, route: str, body: Any = None, **path: str) -> dict[str, Any]:
         answer = self.ask(route, "operator", body, SCOPE, **path)
@@ -328,11 +328,11 @@ class Handlers:
             self.recorder.duck = Duck(Path(folder), run)
             for batch in batches:
                 queries = [
-                    {"name": one["name"], "query_id": self.recorder.query(one["sql"])}
-                    for one in batch
+                    {"name": each["name"], "query_id": self.recorder.query(each["sql"])}
+                    for each in batch
                 ]
-        judged = {**about, "queries": queries}
-        assert self.call("reconcile", judged)["is_whole"]
+        decision = {**about, "queries": queries}
+        assert self.call("reconcile", decision)["is_whole"]
 
     def follow_notices(self) -> None:
         bodies = self._taken(is_claim=False)
@@ -342,17 +342,19 @@ class Handlers:
     def _taken(self, *, is_claim: bool) -> list[str]:
         """Return the messages of one of the two queues, which are delivered then."""
         sent = self.recorder.messages
-        ours = [one for one in sent if "kind" in json.loads(one)]
-        taken = [one for one in ours if (json.loads(one)["kind"] == SETTLE) == is_claim]
-        self.recorder.messages = [one for one in sent if one not in taken]
+        ours = [each for each in sent if "kind" in json.loads(each)]
+        taken = [own for own in ours if (json.loads(own)["kind"] == SETTLE) == is_claim]
+        self.recorder.messages = [each for each in sent if each not in taken]
         return taken
 
     def announce(self) -> None:
         """Hand the announcer what the stream has, and the deliverer what that queued."""
         assert self.recorder.dynamo.stream
         self.call("announce", {"Records": self.recorder.dynamo.stream.take()})
-        bodies = [one for one in self.recorder.messages if "webhook" in json.loads(one)]
-        self.recorder.messages = [one for one in self.recorder.messages if one not in bodies]
+        bodies = [message for message in self.recorder.messages if "webhook" in json.loads(message)]
+        self.recorder.messages = [
+            message for message in self.recorder.messages if message not in bodies
+        ]
         records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
         assert self.call("deliver", {"Records": records}) == {"batchItemFailures": []}
 
@@ -418,7 +420,7 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     # Packets of campaigns are cut, and what is won is noted at once.
     monkeypatch.setattr(type(containers.packets), "shard_share_count", 1)
     monkeypatch.setattr("redpacket.lottery.dynamodb.unit_stock.NOTED_MIN", 0)
-    # Of campaigns that start at once a round is there at once.
+    # Campaigns that start at once have their round at once.
     monkeypatch.setattr("redpacket.fairness.model.beacon.MARGIN_MS", -20_000)
     _forget()
     yield Handlers(recorder, gateway, consents)
@@ -721,8 +723,8 @@ def _tell_of_a_campaign(
     handlers.operate("GET /admin/campaigns/{campaign_id}", **path)
     for name in ("campaigns", "packets", "journal"):
         assert handlers.operate(f"GET /admin/{name}")["items"]
-    for asked in ({"campaign_id": "newyear"}, {"sender": "operator"}):
-        assert handlers.operate("GET /admin/packets", query=json.dumps(asked))["items"]
+    for filters in ({"campaign_id": "newyear"}, {"sender": "operator"}):
+        assert handlers.operate("GET /admin/packets", query=json.dumps(filters))["items"]
     claims = handlers.operate("GET /admin/packets/{packet_id}/claims", packet_id=rains[0])
     assert [claim["user"] for claim in claims["items"]] == ["bob"]
     sharers = handlers.operate("GET /admin/packets/{packet_id}/sharers", packet_id=rains[0])
@@ -746,8 +748,8 @@ def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:
     for codes in (["TEA-1"], ["TEA-1", "TEA-2"]):
         added = handlers.operate(f"POST {PRIZE}/codes", {"add": codes}, **path, prize_id="voucher")
         assert added["total"] == len(codes)
-    drawn = handlers.ask("POST /campaigns/{campaign_id}/draws", "fay", **path)
-    assert drawn["code"] == "TEA-1"
+    answer = handlers.ask("POST /campaigns/{campaign_id}/draws", "fay", **path)
+    assert answer["code"] == "TEA-1"
 
 
 def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
@@ -758,7 +760,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     budget = {**plan, "budget_fen": large}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
     handlers.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
-    asked = [
+    approvals = [
         handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
         handlers.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         handlers.operate(edit, budget, **path),
@@ -766,19 +768,19 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
         handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
         handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
-    assert {one["answered"] for one in asked} == {202}
-    assert len(handlers.operate("GET /admin/approvals")["items"]) == len(asked)
+    assert {each["answered"] for each in approvals} == {202}
+    assert len(handlers.operate("GET /admin/approvals")["items"]) == len(approvals)
     deposit = {"user": "operator", "amount_fen": 990_000}
     for operator in ("other", "third"):
         handlers.ask("POST /admin/deposits", operator, deposit, SCOPE)
-    first, *others = (one["approval_id"] for one in asked)
+    first, *others = (each["approval_id"] for each in approvals)
     reject = "POST /admin/approvals/{approval_id}/reject"
     assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
     approve = "POST /admin/approvals/{approval_id}/approve"
     for number, approval_id in enumerate(others):
-        found = handlers.ask(approve, "other", None, SCOPE, approval_id=approval_id)
+        answer = handlers.ask(approve, "other", None, SCOPE, approval_id=approval_id)
         # The stock of cash is above what its operator has.
-        assert found["answered"] in ({200} if number < 4 else {402, 409, 422}), found
+        assert answer["answered"] in ({200} if number < 4 else {402, 409, 422}), answer
 
 
 def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
@@ -787,21 +789,21 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
     handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
     handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
     won = handlers.operate("GET /admin/campaigns/{campaign_id}/winners", **path)["items"]
-    assert {one["user"] for one in won} <= {"bob", "cat", "dan", "eve"}
+    assert {each["user"] for each in won} <= {"bob", "cat", "dan", "eve"}
     winner = won[0]["user"]
     mine = handlers.ask("GET /campaigns/{campaign_id}/draws", winner, **path)["items"]
-    ids = [one["draw_id"] for one in mine if one["prize"] and one["prize"]["kind"] == "goods"]
+    ids = [each["draw_id"] for each in mine if each["prize"] and each["prize"]["kind"] == "goods"]
     place, at = "/campaigns/{campaign_id}/draws/{draw_id}/address", {**path, "draw_id": ids[0]}
     home = {"name": "Eve", "phone": "13800138000", "address": "Nanjing Road 1"}
     handlers.ask(f"PUT {place}", winner, home, **at)
     assert handlers.ask(f"GET {place}", winner, **at)["name"] == "Eve"
-    for one, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
+    for unit_won, status in zip(won[:2], ("handed_over", "forfeited"), strict=True):
         route = "PUT /admin/campaigns/{campaign_id}/winners/{unit}"
-        decided = handlers.operate(route, {"status": status}, **path, unit=one["unit"])
+        decided = handlers.operate(route, {"status": status}, **path, unit=unit_won["unit"])
         assert decided["status"] == status
 
 
-# Of paths that the story does not take, or of a statement that functions share.
+# Rights of paths that the story does not take, or of a statement that functions share.
 UNUSED = """\
 ApprovalFunction.ReadShares dynamodb:BatchGetItem
 ApprovalFunction.ReadStock dynamodb:BatchGetItem
@@ -822,30 +824,32 @@ TransferFunction.OpenPayees secretsmanager:GetSecretValue
 WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 
 
-def _unused(asked: set[Asked]) -> set[str]:
+def _unused(accesses: set[Access]) -> set[str]:
     """Return the rights in a function's statement that neither it nor Lambda uses."""
-    found = set()
+    granted = set()
     # Reconciliation confirms what differs: here, nothing does.
-    for function in {one.function for one in asked} - {"ReconcileFunction"}:
+    for function in {each.function for each in accesses} - {"ReconcileFunction"}:
         for statement in statements(STACK, function):
-            used = [one for one in asked if one.function == function and allows(statement, one)]
+            used = [
+                each for each in accesses if each.function == function and allows(statement, each)
+            ]
             named = statement.get("Condition", {}).get("ForAllValues:StringEquals", {})
             rights = {*statement["Action"], *named.get("dynamodb:Attributes", ())} - OF_SOURCES
-            rights -= {one.action for one in used}.union(*(one.attributes for one in used))
-            found |= {f"{function}.{statement['Sid']} {right}" for right in rights}
-    return found
+            rights -= {each.action for each in used}.union(*(each.attributes for each in used))
+            granted |= {f"{function}.{statement['Sid']} {right}" for right in rights}
+    return granted
 
 
 def test_whatever_a_handler_asks_its_role_allows(handlers: Handlers, cache: OperatorCache) -> None:
     _tell_everything(handlers, cache)
-    asked = handlers.recorder.requests
+    accesses = handlers.recorder.requests
 
-    refused = [str(each) for each in asked if not may(STACK, each)]
+    refused = [str(each) for each in accesses if not may(STACK, each)]
 
-    assert len(asked) > 60
+    assert len(accesses) > 60
     assert refused == []
-    assert sorted(_unused(asked)) == UNUSED.split("\n")
-    assert {each.function for each in asked} == {_function_of(handler) for handler in HANDLERS}
+    assert sorted(_unused(accesses)) == UNUSED.split("\n")
+    assert {each.function for each in accesses} == {_function_of(handler) for handler in HANDLERS}
 
 
 def test_what_is_not_granted_is_noticed() -> None:
@@ -876,10 +880,10 @@ def test_whom_a_queue_or_a_stream_calls_may_read_it() -> None:
         for action in OF_SOURCES:
             if action.startswith("sqs") == (":sqs:" in queue):
                 is_list = action == "dynamodb:ListStreams"
-                asked = Asked(
+                access = Access(
                     function, action, f"{STACK.arn(table)}/stream/*" if is_list else queue
                 )
-                assert may(STACK, asked), str(asked)
+                assert may(STACK, access), str(access)
 
 
 def test_an_operators_verdict_makes_nobody_a_member() -> None:
@@ -921,7 +925,11 @@ def test_only_one_function_writes_the_log_and_signs_and_who_commits_gives_no_pla
         assert _may(function, "dynamodb:PutItem", log, "pk", "sk", "root") is is_logs
         assert not _may(function, "dynamodb:UpdateItem", log, "pk", "sk", "root")
         assert _may(function, "kms:Sign", key) is is_logs
-        granted = [one for one in statements(STACK, function) if "kms:" in str(one["Action"])]
+        granted = [
+            statement
+            for statement in statements(STACK, function)
+            if "kms:" in str(statement["Action"])
+        ]
         assert len(granted) == is_logs
         commits = function in {"SendFunction", "CampaignFunction", "ApprovalFunction"}
         put, update = "dynamodb:PutItem", "dynamodb:UpdateItem"
@@ -935,7 +943,7 @@ def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
     approvals = STACK.arn("ApprovalsTable")
 
     for function in ("AdminFunction", "CampaignFunction", "PrizeFunction"):
-        asks = Asked(
+        asks = Access(
             *(function, "dynamodb:PutItem", approvals, frozenset({"pk", "asked"})),
             partitions=frozenset({"approval#1"}),
         )
@@ -972,9 +980,15 @@ def test_no_role_has_an_action_or_a_resource_by_a_pattern_of_tables() -> None:
 
 
 def test_a_whole_row_that_may_not_come_back_is_noticed() -> None:
-    asked = ("ProfileFunction", "dynamodb:UpdateItem", STACK.arn("ProfilesTable"), "pk", "nickname")
+    access = (
+        "ProfileFunction",
+        "dynamodb:UpdateItem",
+        STACK.arn("ProfilesTable"),
+        "pk",
+        "nickname",
+    )
 
-    allowed = [_may(*asked, returned=rows) for rows in ("NONE", "ALL_NEW", "ALL_OLD")]
+    allowed = [_may(*access, returned=rows) for rows in ("NONE", "ALL_NEW", "ALL_OLD")]
 
     assert allowed == [True, False, False]
 

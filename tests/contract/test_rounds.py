@@ -61,14 +61,14 @@ def test_campaigns_that_draw_are_listed_until_their_end(dynamo: Dynamo) -> None:
     assert campaigns.create(a_campaign())
 
     def drawing(now_ms: int) -> list[Drawing]:
-        return [one for one in rounds.list_drawing(now_ms) if one.beacon.chain == chain]
+        return [each for each in rounds.list_drawing(now_ms) if each.beacon.chain == chain]
 
     listed = Drawing(beacon, campaign.starts_at_ms, campaign.ends_at_ms)
     assert drawing(NOW_MS) == drawing(campaign.ends_at_ms) == [listed]
     assert drawing(campaign.ends_at_ms + 1) == []
-    found = campaigns.find_campaign(campaign.campaign_id)
-    assert found
-    assert found.beacon == beacon
+    stored = campaigns.find_campaign(campaign.campaign_id)
+    assert stored
+    assert stored.beacon == beacon
 
     longer = replace(campaign, ends_at_ms=campaign.ends_at_ms + 1, version=2)
     assert campaigns.edit(longer, campaign)

@@ -54,7 +54,7 @@ class Boards:
     inner: PartCache
     forget: Callable[[str], object]
     clock: FakeClock = field(default_factory=lambda: FakeClock(_now_ms()))
-    asked: Any = None
+    requests: Any = None
 
     def __post_init__(self) -> None:
         self.requests = CountedClaimCache(self.inner)
@@ -351,7 +351,7 @@ def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
     caches.lose(packet, 0)
     caches.inner.note(shard_id(packet.packet_id, 0), {user_id: -2})
 
-    # What it counts against is not known before the terms are.
+    # The terms must be known before anything can be compared with them.
     outcome = caches.claim_cache.grab(packet.packet_id, user_id)
     assert (outcome.status, outcome.shard) == ("packet_not_loaded", 0)
     caches.claim_cache.load(packet, [], 0)
@@ -373,11 +373,11 @@ def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards)
     for user_id in first:
         claim_cache.take(packet.packet_id, user_id, terms)
 
-    asked = claim_cache.grab(packet.packet_id, last)
+    grab_outcome = claim_cache.grab(packet.packet_id, last)
     held = claim_cache.held_numbers(packet.packet_id, {last: 1})
-    taken = claim_cache.take(packet.packet_id, last, asked.terms)
+    taken = claim_cache.take(packet.packet_id, last, grab_outcome.terms)
 
-    assert (asked.status, asked.terms) == ("packet_gated", terms)
+    assert (grab_outcome.status, grab_outcome.terms) == ("packet_gated", terms)
     assert held == {}
     assert (taken.status, taken.terms, taken.is_gated) == ("claimed", terms, True)
     assert shard_of_share(packet.packet_id, taken.share_no or 0) != 0
@@ -423,7 +423,7 @@ def test_what_a_part_that_is_lost_holds_is_not_compared(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
 
-    # Where all of them begin.
+    # The shard where all of them begin.
     caches.lose(packet, 0)
 
     assert caches.claim_cache.held_numbers(packet.packet_id, owned) is None

@@ -85,9 +85,9 @@ def test_takers_are_listed_with_what_they_have(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 2, "ann")
 
-    found = books.packets.list_claimers(packet.packet_id, ["ann", "bob", "ann"])
+    claimers = books.packets.list_claimers(packet.packet_id, ["ann", "bob", "ann"])
 
-    assert found == [Claimer(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
+    assert claimers == [Claimer(packet.packet_id, "ann", 2, share.amount_fen, share.decided_at_ms)]
     assert books.packets.list_claimers(packet.packet_id, []) == []
 
 
@@ -96,9 +96,9 @@ def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Boo
     books.claimed(packet, 1, "user-x250")
     everybody = [f"user-x{number}" for number in range(251)]
 
-    found = books.packets.list_claimers(packet.packet_id, everybody)
+    claimers = books.packets.list_claimers(packet.packet_id, everybody)
 
-    assert [claimer.user_id for claimer in found] == ["user-x250"]
+    assert [claimer.user_id for claimer in claimers] == ["user-x250"]
 
 
 # ---- lists of fates
@@ -124,26 +124,26 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
 
     odd, even = (books.packets.list_shard_shares(packet.packet_id, part) for part in (0, 1))
     listed = list_shares(books.packets, packet.packet_id)
-    waiting = books.work.list_unsettled(NOW_MS + 5000, 8_000)
+    unsettled = books.work.list_unsettled(NOW_MS + 5000, 8_000)
 
     assert [share.share_no for share in odd] == [1, 9, 11]
     assert [share.share_no for share in even] == [2, 4]
     assert [share.share_no for share in listed] == [1, 2, 4, 9, 11]
-    assert {share.ref for share in listed} <= set(waiting)
+    assert {share.ref for share in listed} <= set(unsettled)
     assert books.claims.record_claim(a_claim(packet, 4, "dan")) == "share_taken"
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_fates_after_a_share_are_read_page_by_page(books: Books, parts: int) -> None:
-    packet = books.sent(count=20, shards=parts)
+@pytest.mark.parametrize("shards", [1, 2])
+def test_fates_after_a_share_are_read_page_by_page(books: Books, shards: int) -> None:
+    packet = books.sent(count=20, shards=shards)
     for share_no in (4, 10, 2, 8):
         books.claimed(packet, share_no)
-    part = parts - 1
+    part = shards - 1
 
-    found = books.packets.scan_shard_shares(packet.packet_id, part, 4)
+    shares = books.packets.scan_shard_shares(packet.packet_id, part, 4)
     everything = books.packets.scan_shard_shares(packet.packet_id, part)
 
-    assert sorted(share.share_no for share in found) == [8, 10]
+    assert sorted(share.share_no for share in shares) == [8, 10]
     assert sorted(share.share_no for share in everything) == [2, 4, 8, 10]
     assert list(books.packets.scan_shard_shares(packet.packet_id, part, 10)) == []
 
@@ -186,8 +186,8 @@ def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None
 
     for limit in (1, 2, 3, 5, 7, 8, 100):
         pages, cursors = _paged(books, packet.packet_id, limit)
-        found = [share.share_no for page in pages for share in page]
-        assert found == sorted(taken, key=lambda number: ((number - 1) % partitions, number))
+        share_nos = [share.share_no for page in pages for share in page]
+        assert share_nos == sorted(taken, key=lambda number: ((number - 1) % partitions, number))
         assert cursors[-1] is None
         assert len(cursors) == len(set(cursors))
 
@@ -354,21 +354,21 @@ def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Book
 
     with _a_stray(books, at_ms) as stray:
 
-        def found(until_ms: int) -> set[object]:
+        def listed(until_ms: int) -> set[object]:
             return {stray, share.ref} & set(books.work.list_unsettled(until_ms, 8_000))
 
-        assert found(at_ms) == {stray, share.ref}
+        assert listed(at_ms) == {stray, share.ref}
         books.work.set_aside(stray, at_ms + 50)
         books.work.set_aside(share.ref, at_ms + 60)
-        assert found(at_ms + 49) == set()
-        assert found(at_ms + 50) == {stray}
-        assert found(at_ms + 60) == {stray, share.ref}
+        assert listed(at_ms + 49) == set()
+        assert listed(at_ms + 50) == {stray}
+        assert listed(at_ms + 60) == {stray, share.ref}
 
     books.work.set_aside(share.ref, at_ms)
-    assert share.ref not in found(at_ms + 59)
+    assert share.ref not in listed(at_ms + 59)
     books.ledger.settle([a_settlement(share)], PAID_MS)
     books.work.set_aside(share.ref, at_ms + 70)
-    assert share.ref not in found(at_ms + 99)
+    assert share.ref not in listed(at_ms + 99)
 
 
 @contextmanager
@@ -468,16 +468,18 @@ def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
 
 def test_what_a_user_sent_is_paged_newest_first(books: Books) -> None:
     user_id, packets = _sent_at(books, *(NOW_MS + at for at in (1, 2, 2, 3, 9)))
-    found: list[str] = []
+    packet_ids: list[str] = []
     cursor, limits = None, [2, 2, 2]
 
     for limit in limits:
         page, cursor = books.packets.list_sent(user_id, None, cursor, limit)
-        found += [item.packet_id for item in page]
+        packet_ids += [item.packet_id for item in page]
 
     assert cursor is None
-    newest = sorted(packets, key=lambda one: (one.created_at_ms, one.packet_id), reverse=True)
-    assert found == [packet.packet_id for packet in newest]
+    newest = sorted(
+        packets, key=lambda packet: (packet.created_at_ms, packet.packet_id), reverse=True
+    )
+    assert packet_ids == [packet.packet_id for packet in newest]
     whole, end = books.packets.list_sent(user_id, None, None, 5)
     assert (len(whole), end) == (5, None)
     assert (whole[0].total_fen, whole[0].at_ms) == (1000, NOW_MS + 9)

@@ -43,9 +43,9 @@ def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
     calls: Counter[str] = Counter()
     cache.config_resetstat()
     yield calls
-    found: dict[str, Any] = dict(cache.info("commandstats"))
+    stats: dict[str, Any] = dict(cache.info("commandstats"))
     for name in ("hmget", "evalsha", "eval"):
-        calls[name] += found.get(f"cmdstat_{name}", {"calls": 0})["calls"]
+        calls[name] += stats.get(f"cmdstat_{name}", {"calls": 0})["calls"]
     for name in [name for name, times in calls.items() if not times]:
         del calls[name]
 
@@ -102,7 +102,7 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
         other.grab(packet.packet_id, user_id)
 
     with _counted(cache) as calls:
-        # Who took the last one knows; who saw it open is told once.
+        # The claimer of the last share knows; a user who saw it open is told once.
         assert other.grab(packet.packet_id, "dan").status == "packet_emptied"
     assert calls == {"hmget": 1}
     with _counted(cache) as calls:

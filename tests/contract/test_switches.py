@@ -40,7 +40,9 @@ def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
 
 
 def _state(store: SwitchStore, switch: Switch) -> SwitchState:
-    (state,) = [found for found in store.read().states if found.switch is switch]
+    (state,) = [
+        switch_state for switch_state in store.read().states if switch_state.switch is switch
+    ]
     return state
 
 
@@ -119,10 +121,10 @@ def test_a_missing_copy_is_not_found(shared: Copy) -> None:
 def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -> None:
     shared.copy.keep(seen, 60)
 
-    found = shared.copy.find()
+    switches_seen = shared.copy.find()
     shared.sleep_ms(80)
 
-    assert found == seen
+    assert switches_seen == seen
     assert shared.copy.find() is None
 
 

@@ -91,12 +91,14 @@ def other_bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(Authority(tmp_path_factory.mktemp("other")).bundle)
 
 
-Try = Callable[[str, str], object]
+DrawCall = Callable[[str, str], object]
 """Asks something of a server by a host name and a bundle of roots."""
 
 
 @pytest.fixture(params=["aws", "cache"])
-def ask(request: pytest.FixtureRequest, authority: Authority, redis_port: int) -> Iterator[Try]:
+def ask(
+    request: pytest.FixtureRequest, authority: Authority, redis_port: int
+) -> Iterator[DrawCall]:
     with ExitStack() as until_the_end:
         if request.param == "aws":
             stub = until_the_end.enter_context(an_aws_stub(answer=lambda _: {"Item": {}}))
@@ -128,18 +130,18 @@ def ask(request: pytest.FixtureRequest, authority: Authority, redis_port: int) -
         yield ask_aws if request.param == "aws" else ask_cache
 
 
-def test_a_server_with_the_right_certificate_answers(ask: Try, authority: Authority) -> None:
+def test_a_server_with_the_right_certificate_answers(ask: DrawCall, authority: Authority) -> None:
     assert ask("localhost", str(authority.bundle))
 
 
-def test_a_certificate_of_another_host_is_refused(ask: Try, authority: Authority) -> None:
+def test_a_certificate_of_another_host_is_refused(ask: DrawCall, authority: Authority) -> None:
     with pytest.raises((AwsSilent, redis.ConnectionError), match="IP address mismatch"):
         ask(HOST, str(authority.bundle))
 
 
 @pytest.mark.parametrize("is_given", [True, False])
 def test_a_certificate_of_another_authority_is_refused(
-    ask: Try, other_bundle: str, *, is_given: bool
+    ask: DrawCall, other_bundle: str, *, is_given: bool
 ) -> None:
     with pytest.raises((AwsSilent, redis.ConnectionError), match="certificate verify failed"):
         ask("localhost", other_bundle if is_given else "")

@@ -111,8 +111,8 @@ class Handlers:
         sqs = self._cloud.aws("sqs")
         records: list[dict[str, str]] = []
         while len(records) < count:
-            found = sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10)
-            for message in found["Messages"]:
+            answer = sqs.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=10)
+            for message in answer["Messages"]:
                 sqs.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
                 records.append({"messageId": message["MessageId"], "body": message["Body"]})
         assert self._payout({"Records": records}, None) == {"batchItemFailures": []}
@@ -218,10 +218,10 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
 def test_a_full_batch_is_settled_by_ten_in_a_transaction(
     handlers: Handlers, packet_count: int
 ) -> None:
-    known = handlers.send(count=BATCH_MAX + 1)
+    packet = handlers.send(count=BATCH_MAX + 1)
     packets = [handlers.send(count=BATCH_MAX + 1) for _ in range(packet_count)]
     for number in range(BATCH_MAX):
-        handlers.grab(known, f"user-{number}")
+        handlers.grab(packet, f"user-{number}")
     handlers.settle(BATCH_MAX)
     for number in range(BATCH_MAX):
         handlers.grab(packets[number % packet_count], f"user-{number}")
@@ -253,9 +253,9 @@ def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(
     handlers: Handlers,
 ) -> None:
     packet = handlers.send(count=2)
-    known = handlers.send(count=3)
+    small = handlers.send(count=3)
     for user_id in ("ann", "bob"):
-        handlers.grab(known, user_id)
+        handlers.grab(small, user_id)
     handlers.settle(2)
     for user_id in ("ann", "bob"):
         handlers.grab(packet, user_id)

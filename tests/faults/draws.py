@@ -32,7 +32,7 @@ PHRASE = "恭喜发财"
 
 CHAIN = BeaconChain("c" * 64, NOW_MS // 1000 - 1_000, 3)
 
-Attempt = tuple[str, str]
+DrawAttempt = tuple[str, str]
 """A user and their key."""
 
 
@@ -51,8 +51,8 @@ def a_round(round_no: int) -> BeaconRound:
     return BeaconRound(round_no, round_no.to_bytes(48))
 
 
-def is_round_signed(chain_hash: str, found: BeaconRound) -> bool:
-    return chain_hash == CHAIN.chain_hash and found == a_round(found.round_no)
+def is_round_signed(chain_hash: str, beacon_round: BeaconRound) -> bool:
+    return chain_hash == CHAIN.chain_hash and beacon_round == a_round(beacon_round.round_no)
 
 
 @dataclass
@@ -64,15 +64,15 @@ class DrawSchedule(Schedule):
         "draws proved, draws that waited for a round"
     )
 
-    attempts: list[Attempt] = field(default_factory=list)
-    told_to: dict[Attempt, lottery.Draw] = field(default_factory=dict)
+    attempts: list[DrawAttempt] = field(default_factory=list)
+    told_to: dict[DrawAttempt, lottery.Draw] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
         """Play the schedule to its end; return the broken invariants."""
-        found = super().run()
+        differences = super().run()
         for facts in self.system.ledger_state().lotteries:
-            found += self._overdrawn(facts) + self._unproved(facts.draws)
-        return found
+            differences += self._overdrawn(facts) + self._unproved(facts.draws)
+        return differences
 
     def __post_init__(self) -> None:
         # No key signs the made-up rounds.
@@ -147,12 +147,12 @@ class DrawSchedule(Schedule):
         """Return what runs interleaved: some people draw on two devices at once."""
         users = [f"user-{number}" for number in range(self.random.randint(6, 12))]
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
-        parts = [self._player(user) for user in users + self.random.sample(users, 2)]
-        parts += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
-        parts += [self.trying(self._fetch, times=3)] * 2
-        parts += [self._operator, self.payout_worker, self.payout_worker]
-        parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
-        return [*parts, self._chaos]
+        steps = [self._player(user) for user in users + self.random.sample(users, 2)]
+        steps += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
+        steps += [self.trying(self._fetch, times=3)] * 2
+        steps += [self._operator, self.payout_worker, self.payout_worker]
+        steps += [self.sweeper(group) for group in (*range(self.groups), 0)]
+        return [*steps, self._chaos]
 
     def _player(self, user_id: str) -> Callable[[], None]:
         draw = self._draw_naively if self.is_naive else self._draw
@@ -173,12 +173,12 @@ class DrawSchedule(Schedule):
 
         return self.trying(play, times=self.random.randint(4, 8))
 
-    def _draw(self, process: Process, attempt: Attempt) -> None:
+    def _draw(self, process: Process, attempt: DrawAttempt) -> None:
         draw = process.draw(ID, *attempt, process.known_tables).draw
         self.told_to[attempt] = draw
         self.story.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
-    def _draw_naively(self, process: Process, attempt: Attempt) -> None:
+    def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
         """Answer after the cache alone; the durable write follows, if it does."""
         if attempt in self.told_to:
             return  # who was told something is content
@@ -335,7 +335,7 @@ class DrawSchedule(Schedule):
                         self._complain("refusal", attempt, "the truth", refusal.code)
             self.system.pass_time(0 if is_last else BOUND_MS)
 
-    def _is_wrong(self, attempt: Attempt, refusal: errors.Rejected) -> bool:
+    def _is_wrong(self, attempt: DrawAttempt, refusal: errors.Rejected) -> bool:
         """Tell whether the ledger says otherwise."""
         system, campaign = self.system, self._campaign()
         now_ms = system.clock.now_ms()
@@ -355,7 +355,7 @@ class DrawSchedule(Schedule):
                 return count_max == 0 or player.attempt_count < count_max
         return True
 
-    def _draw_in_the_end(self, attempt: Attempt) -> None:
+    def _draw_in_the_end(self, attempt: DrawAttempt) -> None:
         # Others may have been about to load the campaign when they died.
         for _ in range(4):
             try:
@@ -377,7 +377,7 @@ class DrawSchedule(Schedule):
         assert campaign
         return campaign
 
-    def _complain(self, rule: str, attempt: Attempt, expected: str, actual: str) -> None:
+    def _complain(self, rule: str, attempt: DrawAttempt, expected: str, actual: str) -> None:
         self.differences.append(Difference(rule, " ".join(attempt), "draw", expected, actual))
 
     def _overdrawn(self, facts: LotteryFacts) -> list[Difference]:
@@ -421,10 +421,10 @@ class DrawSchedule(Schedule):
         draws, tables = list(draws), self.system.tables()
         self.seen["draws proved"] += len(draws)
         return [
-            Difference("I5", draw.draw_id, "prize by its seed", str(true), str(said))
+            Difference("I5", draw.draw_id, "prize by its seed", str(true), str(stated))
             for draw in draws
             if (true := odds.choose(draw.odds, self._point(draw, tables)))
-            != (said := draw.prize.prize_id if draw.prize else None)
+            != (stated := draw.prize.prize_id if draw.prize else None)
         ]
 
     def _point(self, draw: lottery.Draw, tables: CachedSnapshots) -> int:

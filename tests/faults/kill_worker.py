@@ -54,13 +54,13 @@ class Fused:
         self._fuse = fuse
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._client, name)
-        if isinstance(found, type) or not callable(found):
-            return found
+        attribute = getattr(self._client, name)
+        if isinstance(attribute, type) or not callable(attribute):
+            return attribute
 
         def call(*args: Any, **options: Any) -> Any:
             self._fuse.burn()
-            answer = found(*args, **options)
+            answer = attribute(*args, **options)
             self._fuse.burn()
             return answer
 
@@ -120,32 +120,32 @@ class Worker:
         sqs = Fused(self._sqs, fuse)
         system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)
 
-        def tell(**answer: Any) -> None:
+        def report(**answer: Any) -> None:
             os.write(writing, f"{json.dumps(answer)}\n".encode())
 
         try:
             if job["do"] == "grab":
-                self._grab(job, system, Fused(self._usual, fuse), tell)
+                self._grab(job, system, Fused(self._usual, fuse), report)
             elif job["do"] == "settle":
                 self._settle(system, sqs)
             else:
                 system.expire()
                 system.repair()
         except RedPacketError as error:
-            tell(refused=error.code)
+            report(refused=error.code)
 
     @staticmethod
-    def _grab(job: dict[str, Any], system: InMemorySystem, cache: Fused, tell: Any) -> None:
+    def _grab(job: dict[str, Any], system: InMemorySystem, cache: Fused, report: Any) -> None:
         packet = system.packets.find_packet(job["packet_id"])
         assert packet
         if not job["is_naive"]:
             share = system.grab(packet, job["user_id"]).share
-            tell(share_no=share.share_no, amount_fen=share.amount_fen)
+            report(share_no=share.share_no, amount_fen=share.amount_fen)
             return
 
         class Telling(list[Any]):
             def append(self, told: Any) -> None:
-                tell(share_no=told.share_no, amount_fen=told.amount_fen)
+                report(share_no=told.share_no, amount_fen=told.amount_fen)
 
         system.told = Telling()
         NaiveClaimCache(cache).grab(system, packet, job["user_id"])

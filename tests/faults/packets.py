@@ -31,7 +31,7 @@ from testing.builders import NOW_MS, a_campaign, list_shares
 from testing.checks import Told
 from testing.in_memory_system import LIFE_MS, an_order
 from tests.faults.process import SKEW_MAX_MS, Process
-from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, known
+from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, read_facts
 from tests.faults.schedule import Schedule, names
 
 CAMPAIGN_ID = "rain"
@@ -85,13 +85,13 @@ class PacketSchedule(Schedule):
     def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved: some people tap on two devices at once."""
         users = self.users + self.random.sample(self.users, 2)
-        parts = [self._sender(order) for order in self.orders]
-        parts += [self._claimer(user) for user in users]
-        parts += [self.payout_worker, self.payout_worker, self._chaos]
-        parts += [self.sweeper(group) for group in (*range(self.groups), 0)]
+        steps = [self._sender(order) for order in self.orders]
+        steps += [self._claimer(user) for user in users]
+        steps += [self.payout_worker, self.payout_worker, self._chaos]
+        steps += [self.sweeper(group) for group in (*range(self.groups), 0)]
         if not self.is_naive:
-            parts += [self._operator, self._operator, self._sweep_at_the_end]
-        return parts
+            steps += [self._operator, self._operator, self._sweep_at_the_end]
+        return steps
 
     def heal(self) -> None:
         """Stop the faults; judge what is refused, and let everything end."""
@@ -152,11 +152,11 @@ class PacketSchedule(Schedule):
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
             return
-        if packet.packet_id not in [one.packet_id for one in self.packets]:
+        if packet.packet_id not in [each.packet_id for each in self.packets]:
             self.packets.append(packet)
 
     def _is_sent(self, order: SendOrder) -> bool:
-        return any(one.sender == order.sender for one in self.packets)
+        return any(packet.sender == order.sender for packet in self.packets)
 
     def _claimer(self, user_id: str) -> Callable[[], None]:
         grab = self._grab_naively if self.is_naive else self._grab
@@ -204,23 +204,23 @@ class PacketSchedule(Schedule):
 
     def _grab(self, process: Process, packet: Packet, user_id: str) -> Claim:
         """Grab, and open where it takes two steps; judge what is refused."""
-        said = self._words(packet, user_id)
+        spoken = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
-        asked = "grab"
+        step = "grab"
         try:
-            claim = process.grab_or_enter(packet, user_id, said)
+            claim = process.grab_or_enter(packet, user_id, spoken)
             if isinstance(claim, Admission):
-                asked, ends_at_ms = "open", claim.expires_at_ms
+                step, ends_at_ms = "open", claim.expires_at_ms
                 before = replace(self._known(packet, user_id), token_ends_at_ms=ends_at_ms)
                 claim = process.open(packet, user_id, claim.grab_token)
         except errors.Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
-            if is_wrong(refusal, packet, user_id, said, before, after):
+            if is_wrong(refusal, packet, user_id, spoken, before, after):
                 self.seen[f"wrong {refusal.code}"] += 1
                 if not isinstance(refusal, PASSES):
-                    self._complain(asked, user_id, "no such refusal", refusal.code)
+                    self._complain(step, user_id, "no such refusal", refusal.code)
                 raise _Wrong(refusal, is_owner=before.owns) from refusal
             raise
         knew = packet.rules.passphrase is None or (packet.packet_id, user_id) in self._knew_phrase
@@ -240,7 +240,7 @@ class PacketSchedule(Schedule):
         return self.random.choice((None, "身体健康"))
 
     def _known(self, packet: Packet, user_id: str) -> Known:
-        return known(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
+        return read_facts(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
 
     def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
         """Answer after the cache alone; the durable write follows, if it does."""
@@ -379,21 +379,21 @@ class PacketSchedule(Schedule):
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
         """Return who is refused wrongly; each of them can read the truth on the packet's page."""
-        found = []
+        answers = []
         for packet in self.packets:
             for user_id in users:
                 process = self.a_lambda()
                 try:
                     self._ask(process, packet, user_id)
                 except _Wrong as wrong:
-                    found.append((packet, user_id, wrong))
+                    answers.append((packet, user_id, wrong))
                     if wrong.is_owner:
                         self.seen["pages of wrongly refused owners"] += 1
                         if process.read_record(packet, user_id).mine is None:
                             self._complain("I5", user_id, "their share on the page", "none")
                 except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code} in the end")
-        return found
+        return answers
 
     def _ask(self, process: Process, packet: Packet, user_id: str) -> None:
         """Ask until there is an answer: with all well, soon."""

@@ -113,23 +113,23 @@ class FaultyGate:
         self._gate, self._wire, self._stall, self._hang_ms = gate, wire, stall, hang_ms
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._gate, name)
-        if not callable(found) or name == "details":
-            return found
+        attribute = getattr(self._gate, name)
+        if not callable(attribute) or name == "details":
+            return attribute
 
         def call(*arguments: Any) -> Any:
             if name in {"order", "refund", "transfer"}:
                 self._stall()
             if hang_ms := self._hang_ms(self._gate.channel):
                 if self._wire.faults.random.random() < _CARRIED_OUT:
-                    found(*arguments)
+                    attribute(*arguments)
                 self._wire.sleep_ms(hang_ms)
                 raise _no_answer()
             return self._wire.call(
-                lambda: found(*arguments),
+                lambda: attribute(*arguments),
                 lost=_no_answer,
                 in_doubt=_no_answer,
-                begin=lambda: lambda: _unheard(found, *arguments),
+                begin=lambda: lambda: _unheard(attribute, *arguments),
             )
 
         return call
@@ -209,12 +209,12 @@ class PaymentSchedule(Schedule):
 
     def tasks(self) -> list[Callable[[], None]]:
         """Return what runs interleaved."""
-        parts = [self._payer(user_id) for user_id in self.users]
-        parts += [self._sender(user_id) for user_id in self.users[:2]]
-        parts += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
-        parts += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
-        parts += [self._postman, self._postman, self._payee, self._weather, self._operator]
-        return [*parts, self._console, self.sweeper(0), self._auditor]
+        steps = [self._payer(user_id) for user_id in self.users]
+        steps += [self._sender(user_id) for user_id in self.users[:2]]
+        steps += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
+        steps += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
+        steps += [self._postman, self._postman, self._payee, self._weather, self._operator]
+        return [*steps, self._console, self.sweeper(0), self._auditor]
 
     # Functions
 
@@ -243,15 +243,18 @@ class PaymentSchedule(Schedule):
         def faulty(gate: Any) -> Any:
             return FaultyGate(gate, self.wire, stall, self._hang_ms)
 
-        gateways = {one: self.gateways[one][setup.merchant] for one in setup.channels}
+        gateways = {
+            provider_name: self.gateways[provider_name][setup.merchant]
+            for provider_name in setup.channels
+        }
         town = PaymentSystem(process, dynamo=dynamo, gateway=self.gateway)
         town.gates_in = {
-            channel: faulty(gateway.FakePaymentsIn(found, channel))
-            for channel, found in gateways.items()
+            channel: faulty(gateway.FakePaymentsIn(fake_gateway, channel))
+            for channel, fake_gateway in gateways.items()
         }
         town.gates_out = {
-            channel: faulty(gateway.FakePaymentsOut(found, self.details, channel))
-            for channel, found in gateways.items()
+            channel: faulty(gateway.FakePaymentsOut(fake_gateway, self.details, channel))
+            for channel, fake_gateway in gateways.items()
         }
         town.ids, town.payees = self.ids, self.payees
         town.settings = setup.settings
@@ -302,9 +305,9 @@ class PaymentSchedule(Schedule):
     def _pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
         """Let somebody pay an order wherever it was made."""
         paid = [
-            one.pay(payment.number, is_forced=is_forced) for one in self.gateways[payment.channel]
+            each.pay(payment.number, is_forced=is_forced) for each in self.gateways[payment.channel]
         ]
-        return next((one for one in paid if one), None)
+        return next((each for each in paid if each), None)
 
     def _sender(self, user_id: str) -> Callable[[], None]:
         key, chance = f"unpaid-{user_id}", self.random.random
@@ -312,7 +315,7 @@ class PaymentSchedule(Schedule):
 
         def send(town: PaymentSystem) -> None:
             packet = town.send_unpaid(user_id, key, channel, total_fen=200, count=3)
-            if all(one.packet_id != packet.packet_id for one in self.packets):
+            if all(each.packet_id != packet.packet_id for each in self.packets):
                 self.packets.append(packet)
             payment = town.start_packet(packet, channel)
             if chance() < 0.2:
@@ -420,7 +423,7 @@ class PaymentSchedule(Schedule):
         """Return the deliveries of an event: none, or some, now and days later."""
         pick = self.random.choice
 
-        def tell(made: Made) -> None:
+        def report(made: Made) -> None:
             copies = pick((0, 1, 1, 2, 3))
             self.seen["repeated notices"] += copies > 1
             for _ in range(copies):
@@ -429,14 +432,14 @@ class PaymentSchedule(Schedule):
                 comes_at_ms = self.system.clock.now_ms() + late_ms
                 self.notices.append((comes_at_ms, channel, ProviderEvent(*of), 0))
 
-        return tell
+        return report
 
     def _postman(self) -> None:
         """Bring notices in any order, and what no gateway has told yet."""
         for _ in range(self.random.randint(8, 16)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             if self.payments and self.random.random() < 0.2:
-                # Of a payment that somebody starts next, perhaps.
+                # Perhaps for a payment that somebody starts next.
                 number = int(self.payments[-1].number[2:]) + self.random.randint(1, 6)
                 early = ProviderEvent(ProviderEventKind.PAYMENT, "", f"pm{number:030d}", "")
                 channel = self.random.choice(CHANNELS)
@@ -448,8 +451,8 @@ class PaymentSchedule(Schedule):
     def _bring_notices(self, town: PaymentSystem) -> None:
         """Deliver what is due; what fails is redelivered, up to a limit."""
         now_ms = self.system.clock.now_ms()
-        due = [one for one in self.notices if one[0] <= now_ms]
-        self.notices = [one for one in self.notices if one[0] > now_ms]
+        due = [notice for notice in self.notices if notice[0] <= now_ms]
+        self.notices = [notice for notice in self.notices if notice[0] > now_ms]
         self.random.shuffle(due)
         while due:
             _, channel, notice, tries = due.pop()
@@ -554,7 +557,7 @@ class PaymentSchedule(Schedule):
         return refusal
 
     def _is_made(self, transfer_no: str) -> bool:
-        return any(transfer_no in one.transfers for one in self.all_gateways)
+        return any(transfer_no in each.transfers for each in self.all_gateways)
 
     # The end
 
@@ -570,7 +573,7 @@ class PaymentSchedule(Schedule):
         self._end_hours(town, 6, *_GIVING_UP)
         self._check_stranded()
         # Once more, with all that was ever set up, for what was begun there.
-        merchants = {one.merchant for one in self.setups} - {self.setup.merchant}
+        merchants = {setup.merchant for setup in self.setups} - {self.setup.merchant}
         if self.setup.channels != CHANNELS or merchants:
             for merchant in (self.setup.merchant, *merchants):
                 self._follow_statements(town)
@@ -592,28 +595,30 @@ class PaymentSchedule(Schedule):
         self.seen["check_outside_in_time"] += len(facts.withdrawals)
         self.differences += check_outside_in_time(facts.rows, self.system.clock.now_ms(), BOUND_MS)
         self.differences += [
-            Difference("I8", one.withdrawal_id, "ended", "yes", one.status)
-            for one in facts.withdrawals
-            if not one.is_final
+            Difference("I8", withdrawal.withdrawal_id, "ended", "yes", withdrawal.status)
+            for withdrawal in facts.withdrawals
+            if not withdrawal.is_final
         ]
         self.seen["early refunds"] += sum(
-            one.reason is ReturnReason.REFUNDED for one in facts.returns
+            each.reason is ReturnReason.REFUNDED for each in facts.returns
         )
         self.differences += [
-            Difference("I8", one.number, "given back", "yes", one.status)
-            for one in facts.returns
-            if not _is_given_back(one)
+            Difference("I8", each.number, "given back", "yes", each.status)
+            for each in facts.returns
+            if not _is_given_back(each)
         ]
 
     def _alarms(self) -> list[Difference]:
         """Leave out what a refund by hand, or another merchant, rightly raises."""
-        refunds = [one for made in self.all_gateways for one in made.refunds.values()]
-        by_hand = [one for one in refunds if one.number.startswith("console")]
-        said = {f"payment {one.of_number} was refunded before it was credited" for one in by_hand}
-        said |= {f"{one.transaction_id} was refunded in part at the gateway" for one in by_hand}
+        refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
+        by_hand = [refund for refund in refunds if refund.number.startswith("console")]
+        alarms = {
+            f"payment {each.of_number} was refunded before it was credited" for each in by_hand
+        }
+        alarms |= {f"{each.transaction_id} was refunded in part at the gateway" for each in by_hand}
         errors = self.system.logger.errors
-        said |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
-        return [found for found in super()._alarms() if found.actual not in said]
+        alarms |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
+        return [difference for difference in super()._alarms() if difference.actual not in alarms]
 
     def _healing_town(self, setup: Setup) -> PaymentSystem:
         self.setup, process = setup, self.process()
@@ -650,25 +655,28 @@ class PaymentSchedule(Schedule):
         (other,) = set(CHANNELS) - {channel}
         if self.is_naive or other not in self.setup.channels:
             return
-        facts, found = self.system.ledger_state().outside, self.gateways[other][self.setup.merchant]
-        taken = {one.transaction_id for one in facts.returns}
-        taken |= {one.transaction_id for one in facts.payments if one.transaction_id}
+        facts, records = (
+            self.system.ledger_state().outside,
+            self.gateways[other][self.setup.merchant],
+        )
+        taken = {each.transaction_id for each in facts.returns}
+        taken |= {payment.transaction_id for payment in facts.payments if payment.transaction_id}
         ends = [
             (paid.number, paid.paid_at_ms, paid.outside_no in taken)
-            for order in found.orders.values()
+            for order in records.orders.values()
             for paid in order.transactions[:1]
         ]
         ends += [
-            (one.transfer_no, made.changed_at_ms, one.is_final)
-            for one in facts.withdrawals
-            if (made := found.transfers.get(one.transfer_no)) and made.state in FINAL
+            (withdrawal.transfer_no, made.changed_at_ms, withdrawal.is_final)
+            for withdrawal in facts.withdrawals
+            if (made := records.transfers.get(withdrawal.transfer_no)) and made.state in FINAL
         ]
         for number, at_ms, is_followed in ends:
             if at_ms < began_ms:
                 self.seen["ends while a channel hangs"] += 1
                 if not is_followed:
-                    said = f"followed while {channel} hangs"
-                    self.differences.append(Difference("I8", number, said, "yes", "no"))
+                    what = f"followed while {channel} hangs"
+                    self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
         """I8: what was never asked of a gateway that is off ends without it."""
@@ -676,19 +684,19 @@ class PaymentSchedule(Schedule):
             return
         state, on = self.system.ledger_state(), self.setup.channels
         ends = {
-            one.packet.packet_id: one.packet.status is not PacketStatus.UNPAID
-            for one in state.packets
-            if one.packet.pay_channel not in {None, *on}
+            packet.packet.packet_id: packet.packet.status is not PacketStatus.UNPAID
+            for packet in state.packets
+            if packet.packet.pay_channel not in {None, *on}
         }
         ends |= {
-            one.number: one.status is not PaymentStatus.PENDING
-            for one in state.outside.payments
-            if one.channel not in on and not one.ordered_at_ms
+            payment.number: payment.status is not PaymentStatus.PENDING
+            for payment in state.outside.payments
+            if payment.channel not in on and not payment.ordered_at_ms
         }
         ends |= {
-            one.withdrawal_id: one.is_final
-            for one in state.outside.withdrawals
-            if one.channel not in on and not one.call_count
+            withdrawal.withdrawal_id: withdrawal.is_final
+            for withdrawal in state.outside.withdrawals
+            if withdrawal.channel not in on and not withdrawal.call_count
         }
         self.seen["ends without a gateway"] += len(ends)
         self.differences += [
@@ -699,17 +707,19 @@ class PaymentSchedule(Schedule):
 
     def _check_settings(self, facts: OutsideFacts) -> None:
         """I9: no limit that was ever deployed is exceeded; I10: one cause pays out once."""
-        limits = [one.settings.limits for one in self.setups]
-        at_most = max(one.count_max for one in limits), max(one.fen_max for one in limits)
-        for (user_id, day), found in facts.withdrawn.items():
+        limits = [setup.settings.limits for setup in self.setups]
+        at_most = max(limit.count_max for limit in limits), max(limit.fen_max for limit in limits)
+        for (user_id, day), withdrawn in facts.withdrawn.items():
             self.seen["limits of a day"] += 1
-            if any(has > most for has, most in zip(found, at_most, strict=True)):
-                said = f"withdrawn on {day}"
-                self.differences.append(Difference("I9", user_id, said, str(at_most), str(found)))
+            if any(has > most for has, most in zip(withdrawn, at_most, strict=True)):
+                what = f"withdrawn on {day}"
+                self.differences.append(
+                    Difference("I9", user_id, what, str(at_most), str(withdrawn))
+                )
         for cause, withdrawal_ids in self.causes.items():
             if len(withdrawal_ids) > 1:
-                said = str(sorted(withdrawal_ids))
-                self.differences.append(Difference("I10", cause, "payouts", "1", said))
+                what = str(sorted(withdrawal_ids))
+                self.differences.append(Difference("I10", cause, "payouts", "1", what))
 
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""
@@ -729,7 +739,7 @@ class PaymentSchedule(Schedule):
             for line in self.gateways[channel][0].book
             for later_ms in (-EDGE_MS, 0, EDGE_MS, _DAY_MS)
         }
-        return sorted(one for one in days if one[0] < today)
+        return sorted(day for day in days if day[0] < today)
 
     def _follow_statements(self, town: PaymentSystem) -> None:
         """Compare each day where lines of another merchant can't be followed."""
@@ -765,38 +775,38 @@ class PaymentSchedule(Schedule):
         next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
         wrong: dict[str, gateway.Bill] = {
             "lines that a bill lacks": lambda _day, _kinds, lines: [
-                one for one in lines if one != line
+                each for each in lines if each != line
             ],
             "lines on two days": lambda its_day, kinds, lines: [
                 *lines,
                 *([line] if its_day == next_day and line.kind in kinds else []),
             ],
         }
-        for name, bill in wrong.items():
-            with self._statements(channel, bill):
+        for name, edit in wrong.items():
+            with self._statements(channel, edit):
                 report = town.compare_bill(next_day if "two" in name else day, channel)
             if report is None:
                 continue
             self.seen[name] += 1
-            if all(line.number not in one.subject for one in report.differences):
+            if all(line.number not in difference.subject for difference in report.differences):
                 self.differences.append(Difference("bill", line.number, name, "told", "nothing"))
 
     @contextmanager
-    def _statements(self, channel: ProviderName, bill: gateway.Bill) -> Iterator[None]:
+    def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
         """Let a channel's statements be as *bill* says meanwhile."""
-        true_bills = [one.edit_statement for one in self.gateways[channel]]
-        for one in self.gateways[channel]:
-            one.edit_statement = bill
+        true_bills = [each.edit_statement for each in self.gateways[channel]]
+        for fake_gateway in self.gateways[channel]:
+            fake_gateway.edit_statement = statement
         yield
-        for one, true_bill in zip(self.gateways[channel], true_bills, strict=True):
-            one.edit_statement = true_bill
+        for fake_gateway, true_bill in zip(self.gateways[channel], true_bills, strict=True):
+            fake_gateway.edit_statement = true_bill
 
 
-def _is_given_back(one: PaymentReturn) -> bool:
+def _is_given_back(payment_return: PaymentReturn) -> bool:
     """Tell whether nothing is left to do, or only for a person: a part was refunded by hand."""
-    if one.status is ReturnStatus.LISTED:
-        return 0 < one.refunded_fen < one.amount_fen
-    return one.is_over
+    if payment_return.status is ReturnStatus.LISTED:
+        return 0 < payment_return.refunded_fen < payment_return.amount_fen
+    return payment_return.is_over
 
 
 def _dispatch(town: PaymentSystem) -> None:
@@ -812,8 +822,8 @@ def _telling(channel: ProviderName, refund_no: str) -> Callable[[PaymentSystem],
 def _call_naively(town: PaymentSystem) -> None:
     """Call, then mark: what gets no answer begins again with a new number."""
     now_ms = town.clock.now_ms()
-    waiting = [town.withdrawals.list_to_call(one, now_ms, 20) for one in town.gates_out]
-    for withdrawal_id in chain(*waiting):
+    pending = [town.withdrawals.list_to_call(channel, now_ms, 20) for channel in town.gates_out]
+    for withdrawal_id in chain(*pending):
         seen = town.withdrawals.find(withdrawal_id)
         if seen is None or seen.is_final:
             continue
@@ -822,10 +832,10 @@ def _call_naively(town: PaymentSystem) -> None:
         fresh = TransferOrder(number, order.amount_fen, order.payee, None, order.details)
         with suppress(Unavailable):
             gate = town.gates_out[seen.channel]
-            found = gate.transfer(fresh)
-            if found.state is not TransferState.REFUSED:
+            answer = gate.transfer(fresh)
+            if answer.state is not TransferState.REFUSED:
                 gate.query(number)
-                town.withdrawals.post(seen, found, now_ms)
+                town.withdrawals.post(seen, answer, now_ms)
 
 
 def _no_answer() -> Unavailable:

@@ -144,8 +144,8 @@ def _forgetting(times: int) -> Callable[[Server], Harm]:
         def harm(crowd: Crowd, figures: Figures) -> None:
             for _ in range(times):
                 crowd.wait_for_claims(20)
-                found = list(server.admin.scan_iter(count=1_000))
-                server.admin.delete(*random.sample(found, min(5, len(found))))
+                keys = list(server.admin.scan_iter(count=1_000))
+                server.admin.delete(*random.sample(keys, min(5, len(keys))))
                 note_recovery(crowd, figures, time.monotonic())
 
         return harm
@@ -183,8 +183,8 @@ def _missing(crowd: Crowd, server: Server) -> set[str]:
     pipeline = server.admin.pipeline(transaction=False)
     for packet in crowd.packets:
         pipeline.exists(keys.claim_cache(packet.packet_id))
-    found = zip(crowd.packets, pipeline.execute(), strict=True)
-    return {packet.packet_id for packet, exists in found if not exists}
+    packets = zip(crowd.packets, pipeline.execute(), strict=True)
+    return {packet.packet_id for packet, exists in packets if not exists}
 
 
 def _filling(server: Server) -> Harm:
@@ -250,7 +250,7 @@ def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
     figures.runs += 1
     figures.claims += len(crowd.claims)
     figures.repairs += sum(event in REPAIRS for event in crowd.system.logger.events)
-    figures.violations += [str(found) for found in differences]
+    figures.violations += [str(difference) for difference in differences]
 
 
 def note_recovery(

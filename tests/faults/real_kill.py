@@ -29,9 +29,9 @@ from tests.faults.rush import LATE_MS, close_quietly
 WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1
 
-# How many times the fuse burns in a job that runs to its end: twice an I/O.
+# The number of times that the fuse burns in a job that runs to its end: twice an I/O.
 STEPS = {"grab": 10, "settle": 28, "sweep": 60}
-# Of the control: around the moment when it has told an amount and the ledger knows nothing of it.
+# The control is killed around the moment when it told an amount that the ledger does not have.
 NAIVE_STEPS = range(6, 10)
 JOB_MS = 25
 
@@ -133,11 +133,14 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
         close_quietly(cache)
     system.pass_time(LATE_MS)
     ledger_state = read_ledger_state(dynamodb, "accounts", "packets", "shares")
-    found = [*wrong, *(str(difference) for difference in ledger_state.differences(system.told))]
+    differences = [
+        *wrong,
+        *(str(difference) for difference in ledger_state.differences(system.told)),
+    ]
     if is_naive:
-        figures.naive_violations += len(found)
+        figures.naive_violations += len(differences)
         return
-    found += [
+    differences += [
         f"{facts.packet.packet_id} is {facts.packet.status}"
         for facts in ledger_state.packets
         if facts.packet.status is not PacketStatus.CLOSED
@@ -145,7 +148,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     figures.runs += 1
     figures.claims += len({(told.packet_id, told.user_id) for told in system.told})
     figures.faults += len(killed)
-    figures.violations += found
+    figures.violations += differences
 
 
 def _grabbing(
@@ -191,7 +194,7 @@ def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
         for do in ("sweep", "settle", "settle"):
             answer = workers.run_to_death(do) if round_no < 12 else workers.run(do=do)
             killed.extend([answer] * answer["is_killed"])
-    # What died with a message in its hands gets it back after the visibility timeout.
+    # A message of a killed worker comes back after the visibility timeout.
     for round_no in range(24, 60):
         workers.ahead_ms = ahead_ms + round_no * 60_000
         for _ in range(20):

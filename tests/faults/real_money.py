@@ -148,7 +148,7 @@ def _send_at_once(figures: Figures, system: RealTimeSystem, clients: int) -> Non
         list(pool.map(client, shares))
     figures.runs += 1
     figures.faults += clients - 1 + len(busy)
-    figures.violations += [str(found) for found in system.differences()]
+    figures.violations += [str(difference) for difference in system.differences()]
     if len(packet_ids) != clients or len(set(packet_ids)) != 1:
         figures.violations.append(f"{clients} clients were told {len(set(packet_ids))} packets")
     if (debits := _debits(system)) != 1:

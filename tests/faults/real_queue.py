@@ -152,9 +152,9 @@ def _run(
         )
         wrong += _check_dead(sqs, dlq_url, delivery, left)
     system.pass_time(LATE_MS)
-    found = [str(each) for each in system.differences()]
+    differences = [str(each) for each in system.differences()]
     if is_naive:
-        figures.naive_violations += len(found)
+        figures.naive_violations += len(differences)
         return
     shares = [share for facts in system.ledger_state().packets for share in facts.shares]
     unpaid = sum(share.settled_at_ms is None for share in shares)
@@ -163,7 +163,7 @@ def _run(
     figures.runs += 1
     figures.claims += len(refs)
     figures.faults += len(duplicates) + delivery.lost_deletes + expected
-    figures.violations += wrong + found
+    figures.violations += wrong + differences
 
 
 def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
@@ -179,9 +179,9 @@ def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
 def _settling(system: RealTimeSystem, cursed: set[str]) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
         """Settle, while the ledger refuses whatever concerns a cursed packet."""
-        asked = list(refs)
-        refused = {ref for ref in asked if ref.packet_id in cursed}
-        return refused | system.settle([ref for ref in asked if ref not in refused])
+        share_refs = list(refs)
+        refused = {ref for ref in share_refs if ref.packet_id in cursed}
+        return refused | system.settle([ref for ref in share_refs if ref not in refused])
 
     return settle
 
@@ -232,8 +232,8 @@ def _send(
     sqs: Any, queue_url: str, refs: list[ShareRef], poison: Iterable[str], system: RealTimeSystem
 ) -> None:
     random.shuffle(refs)
-    waiting = iter(refs)
-    chunks = list(iter(lambda: list(islice(waiting, 100)), []))
+    share_refs = iter(refs)
+    chunks = list(iter(lambda: list(islice(share_refs, 100)), []))
     payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
     payouts.put(chunks.pop())
     with ThreadPoolExecutor(THREADS) as pool:
@@ -244,9 +244,9 @@ def _send(
 
 def _check_dead(sqs: Any, dlq_url: str, delivery: Delivery, expected: int) -> list[str]:
     wrong = []
-    found = _count(sqs, dlq_url)
-    if found != expected:
-        wrong.append(f"the DLQ holds {found} messages instead of {expected}")
+    count = _count(sqs, dlq_url)
+    if count != expected:
+        wrong.append(f"the DLQ holds {count} messages instead of {expected}")
     tried = sum(times >= RECEIVES_MAX for times in delivery.receives.values())
     if tried < expected:
         wrong.append(f"only {tried} of {expected} messages came {RECEIVES_MAX} times")
@@ -255,8 +255,8 @@ def _check_dead(sqs: Any, dlq_url: str, delivery: Delivery, expected: int) -> li
 
 def _count(sqs: Any, queue_url: str) -> int:
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    found = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)["Attributes"]
-    return sum(int(found[name]) for name in names)
+    attributes = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)["Attributes"]
+    return sum(int(attributes[name]) for name in names)
 
 
 def _redrive(sqs: Any, dlq_url: str, queue_url: str) -> None:

@@ -34,10 +34,14 @@ class _Reconciling(Schedule):
             self._compare()
 
     def _compare(self) -> None:
-        found = self.two_looks()
-        self.examined += sum(one.examined for one in found.checks)
+        reconciliation = self.two_looks()
+        self.examined += sum(check.examined for check in reconciliation.checks)
         # An edit that was cut off is told of, which is true.
-        self.alarms += [one for one in found.differences if not self._is_of_an_edit(one)]
+        self.alarms += [
+            difference
+            for difference in reconciliation.differences
+            if not self._is_of_an_edit(difference)
+        ]
 
     def heal(self) -> None:
         """End what goes on, and compare everything."""
@@ -47,7 +51,11 @@ class _Reconciling(Schedule):
 
     def false_alarms(self) -> list[Difference]:
         """Return what was told of a sound ledger; that work was late under fire is true."""
-        return [one for one in self.alarms if one.rule not in {"I8", "cache", "queue"}]
+        return [
+            difference
+            for difference in self.alarms
+            if difference.rule not in {"I8", "cache", "queue"}
+        ]
 
 
 class ReconciledPackets(_Reconciling, PacketSchedule):

@@ -60,7 +60,7 @@ class Known:
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
 
-def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known:
+def read_facts(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known:
     """Read the ledger without any fault or delay."""
     packet_id, campaign_id = packet.packet_id, packet.rules.campaign_id
     status = _row(dynamo, "packets", keys.packet(packet_id))["status"]["S"]
@@ -74,7 +74,12 @@ def known(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known
 
 
 def is_wrong(
-    refusal: Rejected, packet: Packet, user_id: str, said: str | None, before: Known, after: Known
+    refusal: Rejected,
+    packet: Packet,
+    user_id: str,
+    passphrase: str | None,
+    before: Known,
+    after: Known,
 ) -> bool:
     """Tell whether the ledger said otherwise when the user asked, and still did at the answer."""
     rules = packet.rules
@@ -85,7 +90,7 @@ def is_wrong(
         case NotInvited():
             says_otherwise = not rules.recipients or user_id in rules.recipients
         case PassphraseMismatch():
-            says_otherwise = rules.passphrase is None or said == rules.passphrase
+            says_otherwise = rules.passphrase is None or passphrase == rules.passphrase
         case PacketEmptied():
             says_otherwise = False
         case PacketExpired():
@@ -96,7 +101,7 @@ def is_wrong(
         case CampaignPaused():
             says_otherwise = before.is_on and after.is_on
         case GrabTokenInvalid():
-            # Who is admitted already gets the same token again, however little time it has left.
+            # An admitted user gets the same token again, however little time it has left.
             says_otherwise = after.at_ms < before.token_ends_at_ms - slack_ms
         case PacketNotStarted():
             says_otherwise = before.at_ms > packet.starts_at_ms + slack_ms

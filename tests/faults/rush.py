@@ -212,26 +212,26 @@ class Crowd:
         """Play the day to its end without faults; return everything that is wrong then."""
         system = self.system
         system.dynamo.is_far = system.clock.is_patient = False
-        found: list[Difference | str] = [*self.wrong]
+        differences: list[Difference | str] = [*self.wrong]
         if not self.naive:
             self._everybody_asks(self._unanswered)
             told = {(answer.packet_id, answer.user_id) for answer in system.told}
             everybody = [(self._by_id[packet_id], user_id) for packet_id, user_id in told]
             self._everybody_asks(everybody)
-            found = [*self.wrong]
+            differences = [*self.wrong]
         self._end_the_day()
         if not self.naive:
             # The packets are closed, and owners are still told their share.
             self._everybody_asks(random.sample(everybody, min(100, len(everybody))))
-            found = [*self.wrong]
+            differences = [*self.wrong]
         system.pass_time(LATE_MS)
-        found += system.differences(LATE_MS)
-        found += [
+        differences += system.differences(LATE_MS)
+        differences += [
             f"{name}: {error}"
             for name, error in system.logger.errors
             if isinstance(error, errors.InvariantViolated)
         ]
-        return found
+        return differences
 
     def _end_the_day(self) -> None:
         system = self.system

@@ -103,7 +103,7 @@ class Schedule:
         self.random = random.Random(self.seed)
         self.faults = faulty.Faults(self.random, self.random.choice(FAULT_RATES))
         self.wire = faulty.Wire(self.faults, self._sleep_in_call, self.hang, self._leave_behind)
-        # Who waits, until when: the first of them runs next.
+        # Waiting tasks and the times until which they wait: the first of them runs next.
         self._waiting: list[tuple[int, float, int, greenlet]] = []
         self._turns = itertools.count()
         self._hanging: set[greenlet] = set()
@@ -135,8 +135,8 @@ class Schedule:
         self._is_over = True
         self.turn_all_on()
         self.heal()
-        found = self.system.differences(BOUND_MS, self.seen)
-        return self.differences + found + self._alarms() + self._named_in_logs()
+        all_differences = self.system.differences(BOUND_MS, self.seen)
+        return self.differences + all_differences + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
         """Nothing looked broken to a flow, but what was forged."""
@@ -262,7 +262,7 @@ class Schedule:
 
     def restart(self, process: Process) -> None:
         """Replace a Lambda that was killed: what it remembered is gone."""
-        self.lambdas = [self.process() if one is process else one for one in self.lambdas]
+        self.lambdas = [self.process() if each is process else each for each in self.lambdas]
 
     def trying(self, do: Callable[[Process], None], times: int) -> Callable[[], None]:
         """Return a client that asks again after every error."""
@@ -367,12 +367,16 @@ class Schedule:
         """
         if self.seed % RECONCILED_OF:
             return
-        found = self.two_looks()
-        self.seen["reconciled rows"] += sum(one.examined for one in found.checks)
-        for one in found.differences:
+        comparison = self.two_looks()
+        self.seen["reconciled rows"] += sum(check.examined for check in comparison.checks)
+        for difference in comparison.differences:
             # In a rush claims may wait for long: what is late is judged in the end.
-            if one.rule.startswith("I") and one.rule != "I8" and not self._is_of_an_edit(one):
-                self.differences.append(replace(one, what=f"false alarm: {one.what}"))
+            if (
+                difference.rule.startswith("I")
+                and difference.rule != "I8"
+                and not self._is_of_an_edit(difference)
+            ):
+                self.differences.append(replace(difference, what=f"false alarm: {difference.what}"))
 
     def two_looks(self) -> Reconciliation:
         """Compare an export, and if it differs another one, as the state machine does."""
@@ -382,14 +386,14 @@ class Schedule:
             return self.system.compare(FakeDeadLetters(0), first)
         return first
 
-    def _is_of_an_edit(self, one: Difference) -> bool:
+    def _is_of_an_edit(self, difference: Difference) -> bool:
         """Tell whether an edit that was not finished left the ends that the ledger still has.
 
         Or a stock change: a packet that no prize has yet keeps the end that it was funded with.
         """
-        if one.what != ENDS_DIFFER:
+        if difference.what != ENDS_DIFFER:
             return False
-        packet = self.system.packets.find_packet(one.subject)
+        packet = self.system.packets.find_packet(difference.subject)
         campaign = packet and self.system.campaigns.find_campaign(packet.rules.campaign_id or "")
         if not packet or not campaign:
             return False
@@ -398,7 +402,10 @@ class Schedule:
         named = {packet_id for prize in prizes for packet_id, _ in prize.packets}
         if not self.edits_under_way and packet.packet_id in named:
             return False
-        return (campaign.ends_at_ms, packet.expires_at_ms) == (one.expected, one.actual)
+        return (campaign.ends_at_ms, packet.expires_at_ms) == (
+            difference.expected,
+            difference.actual,
+        )
 
     # The end
 
@@ -444,7 +451,7 @@ class Schedule:
                 return
             self.system.pass_time(500)
 
-    # What must hold at any moment
+    # Rules that must hold at any moment
 
     def _acknowledged(self, ref: ShareRef) -> None:
         """I8: a message is deleted once its claim is settled, or queued by another message."""
@@ -470,10 +477,8 @@ class Schedule:
 
     def _share_row(self, ref: ShareRef) -> dict[str, object]:
         key = keys.share(ref.packet_id, ref.share_no)
-        found: dict[str, object] = self.system.dynamo.tables["shares"].get(
-            (key["pk"], key["sk"]), {}
-        )
-        return found
+        row: dict[str, object] = self.system.dynamo.tables["shares"].get((key["pk"], key["sk"]), {})
+        return row
 
     def _check_queue(self) -> None:
         """Check that messages that name no claim are dead letters, and that the queue is empty."""
@@ -485,7 +490,7 @@ class Schedule:
             self.differences.append(Difference("queue", "payout DLQ", str(ref), "dead", "gone"))
         self.seen["forged messages"] += len(self.sqs.forged)
 
-    # How AWS behaves
+    # Behavior of AWS
 
     def _make_aws_unkind(self) -> None:
         dynamo, pick, now_ms = self.system.dynamo, self.random.choice, self.system.clock.now_ms

@@ -124,12 +124,12 @@ def main() -> int:
         for of, count in counts.items()
         if count
     }
-    total = {name: sum(found[name] for found in figures.values()) for name in _SUMMED}
+    total = {name: sum(figure[name] for figure in figures.values()) for name in _SUMMED}
     # Each kind's own control must fail.
-    naive_rate = min(found["naive_violation_rate"] for found in figures.values())
-    blind = sorted({name for found in figures.values() for name in found["blind"]})
-    said = {**total, "naive_violation_rate": naive_rate, "blind": blind, "seed": arguments.seed}
-    print(json.dumps({**said, **figures}))
+    naive_rate = min(figure["naive_violation_rate"] for figure in figures.values())
+    blind = sorted({name for figure in figures.values() for name in figure["blind"]})
+    summary = {**total, "naive_violation_rate": naive_rate, "blind": blind, "seed": arguments.seed}
+    print(json.dumps({**summary, **figures}))
     return 1 if total["violations"] or blind or (has_control and naive_rate <= 0.5) else 0
 
 

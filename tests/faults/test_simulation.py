@@ -34,7 +34,10 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         PrizeKind.PACKET,
         PrizeKind.GOODS,
     }
-    assert any(len({draw.day for draw in one.told_to.values()}) > 1 for one in schedules)
+    assert any(
+        len({draw.day for draw in draw_schedule.told_to.values()}) > 1
+        for draw_schedule in schedules
+    )
     for line in ("is told attempts_exhausted", " helped user-", "a day passes", "is flushed"):
         assert line in stories
 
@@ -44,7 +47,7 @@ def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str) -> None:
     some: list[Any] = []
 
     result = run_schedules(
-        MANY, seed=1, of=of, look=lambda one: some.append(one) if len(some) < 40 else None
+        MANY, seed=1, of=of, look=lambda schedule: some.append(schedule) if len(some) < 40 else None
     )
 
     assert result.first_differences == []
@@ -79,15 +82,15 @@ def _checks_of(module: ModuleType) -> dict[str, set[str]]:
 
 
 def test_every_check_is_run_and_must_see_something() -> None:
-    known: dict[str, set[str]] = {}
+    checks: dict[str, set[str]] = {}
     for module in (lottery, outside_checks, packets, postings):
-        known |= _checks_of(module)
+        checks |= _checks_of(module)
     seen = PacketSchedule.MUST_SEE | DrawSchedule.MUST_SEE | PaymentSchedule.MUST_SEE
     for _ in range(3):
-        seen = seen | {part for name in seen for part in known.get(name, ())}
+        seen = seen | {part for name in seen for part in checks.get(name, ())}
 
     # Audits of reconciliation run these.
-    assert known.keys() - seen == {
+    assert checks.keys() - seen == {
         *("check_late_claims", "check_late_close"),
         *("check_posted", "check_tally", "check_unit"),
     }

@@ -35,8 +35,12 @@ class Failing:
         self.failed_count = 0
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        return found if name in self._spared or not callable(found) else self._failing(found)
+        attribute = getattr(self._inner, name)
+        return (
+            attribute
+            if name in self._spared or not callable(attribute)
+            else self._failing(attribute)
+        )
 
     def _failing(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def attempt(*arguments: Any, **named: Any) -> Any:

@@ -88,8 +88,10 @@ class Town:
         while self.events.queue.take(0) or self._ready():
             messages = list(self.events.queue.messages)
             if self._dies(lambda: self.events.deliver(batches=1)):
-                left = {id(one) for one in self.events.queue.messages}
-                self.events.queue.messages += [one for one in messages if id(one) not in left]
+                left = {id(message) for message in self.events.queue.messages}
+                self.events.queue.messages += [
+                    message for message in messages if id(message) not in left
+                ]
         self.events.system.pass_time(60_000)
         self._dies(self.events.retry)
 
@@ -150,7 +152,9 @@ class Town:
             repeated=sum(times - 1 for times in self.down.seen.values()),
             changed_repeats=sum(len(forms) > 1 for forms in by_id.values()),
             live_late=live_late,
-            dead=sum(self.events.process().waiting_list.count(one)[1] for one in ("down", "live")),
+            dead=sum(
+                self.events.process().waiting_list.count(name)[1] for name in ("down", "live")
+            ),
         )
 
 

@@ -1,6 +1,6 @@
 """A thousand payments in and as many withdrawals, through a gateway that fails as often as told.
 
-Of its calls 10% time out after their effect and 5% before it. Everything is asked for twice and
+10% of its calls time out after their effect and 5% before it. Everything is asked for twice and
 told twice, and functions die between any two steps: before or after any call, of the gateway or of
 a table. Then the gateway's own book is compared with the ledger. The naive control calls, then
 marks, and takes a new number when it gets no answer.
@@ -126,16 +126,16 @@ class Town:
     def call_naively(self, rounds: int = 30) -> None:
         """Call, then mark: what gets no answer begins again with a new number."""
         attempts: Counter[str] = Counter()
-        flows = self.payments
+        payments = self.payments
         for _ in range(rounds):
-            now_ms = flows.clock.now_ms()
+            now_ms = payments.clock.now_ms()
             with suppress(RedPacketError, Killed):
-                for withdrawal_id in flows.withdrawals.list_to_call(WECHAT, now_ms, self.count):
+                for withdrawal_id in payments.withdrawals.list_to_call(WECHAT, now_ms, self.count):
                     attempts[withdrawal_id] += 1
                     if attempts[withdrawal_id] <= ATTEMPTS_MAX:
                         with suppress(Unavailable):
-                            _call_naively(flows, withdrawal_id, attempts[withdrawal_id])
-            flows.system.pass_time(30_000)
+                            _call_naively(payments, withdrawal_id, attempts[withdrawal_id])
+            payments.system.pass_time(30_000)
 
     def heal(self) -> list[Difference]:
         """End all faults, pass a day, compare its bill, and return what differs."""
@@ -144,8 +144,8 @@ class Town:
         self.payments.system.pass_time(_DAY_MS)
         report = self.payments.compare_bill(self.day)
         self.run_functions(1)
-        found = list(report.differences) if report else []
-        return found + self.payments.differences(bound_ms=0)
+        differences = list(report.differences) if report else []
+        return differences + self.payments.differences(bound_ms=0)
 
     def figures(self) -> Figures:
         """Compare the gateway's own book with the ledger."""
@@ -159,9 +159,13 @@ class Town:
             entry.transfer_id for entry in state.entries if entry.kind is TransferKind.PAYMENT
         )
         paid = Counter(withdrawal_of_transfer(line.number) for line in went)
-        credited = {one.number for one in outside.payments if one.status is PaymentStatus.PAID}
+        credited = {
+            payment.number for payment in outside.payments if payment.status is PaymentStatus.PAID
+        }
         returned = {line.of_number for line in back}
-        marked = {one.withdrawal_id for one in outside.withdrawals if held_fen(one)}
+        marked = {
+            withdrawal.withdrawal_id for withdrawal in outside.withdrawals if held_fen(withdrawal)
+        }
         return Figures(
             payments=len({line.number for line in came}),
             withdrawals=len(paid),
@@ -170,9 +174,9 @@ class Town:
             twice=sum(times > 1 for times in (*credited_to.values(), *paid.values())),
             lost=len({line.number for line in came} - credited - returned)
             + len(marked - set(paid)),
-            stuck=sum(one.status is PaymentStatus.PENDING for one in outside.payments)
-            + sum(not one.is_final for one in outside.withdrawals)
-            + sum(one.status is not ReturnStatus.DONE for one in outside.returns),
+            stuck=sum(payment.status is PaymentStatus.PENDING for payment in outside.payments)
+            + sum(not withdrawal.is_final for withdrawal in outside.withdrawals)
+            + sum(each.status is not ReturnStatus.DONE for each in outside.returns),
         )
 
 
@@ -201,7 +205,9 @@ def figures_of(count: int, seed: int) -> tuple[dict[str, int], list[str]]:
     town, differences = run(count, seed)
     figures, naive = town.figures(), run_naively(count, seed).figures()
     print(f"{town.failed_count:,} calls failed, or a function died at them.")
-    wrong = [f"{one.rule} {one.subject}: {one.what}" for one in differences]
+    wrong = [
+        f"{difference.rule} {difference.subject}: {difference.what}" for difference in differences
+    ]
     if figures.outside_fen != figures.ledger_fen:
         wrong.append("the gateway's book is not the ledger")
     if figures.twice or figures.lost or figures.stuck:
@@ -213,15 +219,15 @@ def figures_of(count: int, seed: int) -> tuple[dict[str, int], list[str]]:
     return {**asdict(figures), "naive_twice": naive.twice}, wrong
 
 
-def _call_naively(flows: PaymentSystem, withdrawal_id: str, attempt: int) -> None:
-    seen = flows.withdrawals.find(withdrawal_id)
+def _call_naively(town: PaymentSystem, withdrawal_id: str, attempt: int) -> None:
+    seen = town.withdrawals.find(withdrawal_id)
     if seen is None or seen.is_final:
         return
     number = f"{withdrawal_id}{attempt:02d}"
     order = TransferOrder(number, seen.amount_fen, seen.payee, None, seen.details)
-    gate = flows.gates_out[WECHAT]
+    gate = town.gates_out[WECHAT]
     gate.transfer(order)
-    flows.withdrawals.post(seen, gate.query(number), flows.clock.now_ms())
+    town.withdrawals.post(seen, gate.query(number), town.clock.now_ms())
 
 
 def _sum(lines: list[Line]) -> int:

@@ -76,7 +76,7 @@ def test_an_address_is_bounded_visible_text(winner: HttpUser) -> None:
         {"draw_id": "0" * 32},
     ]
 
-    assert {_give(winner, path, **one) for one in wrong} == {(422, "invalid_request")}
+    assert {_give(winner, path, **each) for each in wrong} == {(422, "invalid_request")}
 
 
 def test_operators_who_send_goods_read_addresses_until_the_handover(

@@ -60,8 +60,8 @@ def _add_stock(operator: HttpUser, prize_id: str, delta: int) -> httpx.Response:
 def _draw(user: HttpUser, key: str | None = None) -> dict[str, Any]:
     answer = user.draw("gala", key)
     assert answer.status_code == httpx.codes.OK, answer.text
-    drawn: dict[str, Any] = answer.json()
-    return drawn
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def _draws(user: HttpUser) -> list[dict[str, Any]]:
@@ -232,9 +232,9 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
         "amount_fen": None,
         "image_url": "https://a.example/1.png",
     }
-    assert [one["attempts_left"] for one in (first, other, empty)] == [2, 1, 0]
+    assert [each["attempts_left"] for each in (first, other, empty)] == [2, 1, 0]
     mine = _draws(user)
-    assert [item["draw_id"] for item in mine] == [one["draw_id"] for one in (empty, other, first)]
+    assert [item["draw_id"] for item in mine] == [each["draw_id"] for each in (empty, other, first)]
     for item in mine:
         won = item["prize"]["prize_id"] if item["prize"] else None
         assert choose(item["odds"], item["point"]) == won
@@ -490,10 +490,10 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
     assert sponsor.balance_fen() == FUNDS_FEN - 1_056
     ann, bob = a_user(), a_user()
 
-    drawn = [_draw(user) for user in (ann, bob, ann)]
+    draws = [_draw(user) for user in (ann, bob, ann)]
     system.settle()
 
-    assert [one["prize"]["amount_fen"] for one in drawn] == [88] * 3
+    assert [draw["prize"]["amount_fen"] for draw in draws] == [88] * 3
     assert (ann.balance_fen(), bob.balance_fen()) == (176, 88)
     received = ann.http.get("/me/received").json()
     assert (received["total_fen"], received["count"]) == (176, 2)

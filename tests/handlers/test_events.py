@@ -129,11 +129,11 @@ def test_draw_wins_a_prize_once(system: InMemorySystem, operator: HttpUser, invo
     assert operator.http.put(path, json=plan).is_success
     assert operator.http.put(f"{path}/prizes/phone", json=prize).is_success
 
-    status, drawn = _answer(invoke("LotteryFunction", _event("draw")))
+    status, draw = _answer(invoke("LotteryFunction", _event("draw")))
     again = _answer(invoke("LotteryFunction", _event("draw")))
 
-    assert (status, drawn["outcome"], drawn["prize"]["prize_id"]) == (200, "won", "phone")
-    assert again == (status, drawn)
+    assert (status, draw["outcome"], draw["prize"]["prize_id"]) == (200, "won", "phone")
+    assert again == (status, draw)
 
 
 def test_settle_batch_pays_two_claims_and_returns_the_poison(

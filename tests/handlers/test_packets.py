@@ -159,7 +159,7 @@ def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: HttpUser
     assert types.grab(packet_id, "恭喜发财！").json()["share_no"] == 1
     assert speaks.grab(packet_id, "恭禧发才").json()["share_no"] == 2
     assert types.grab(packet_id).json()["outcome"] == "already_claimed"
-    tries = [guesser.grab(packet_id, said) for said in (None, "a", "b", "c", "d", "e")]
+    tries = [guesser.grab(packet_id, phrase) for phrase in (None, "a", "b", "c", "d", "e")]
     refused = guesser.grab(packet_id, "恭喜发财")
 
     assert {_refusal(answer) for answer in tries} == {(403, "passphrase_mismatch")}

@@ -33,9 +33,11 @@ def gateways(
         monkeypatch.setitem(settings.variables, name, value)
     made = {channel: FakeGateway(system.clock) for channel in ProviderName}
     vars(containers.providers).update(
-        gateways_in={channel: FakePaymentsIn(one, channel) for channel, one in made.items()},
+        gateways_in={
+            channel: FakePaymentsIn(gateway, channel) for channel, gateway in made.items()
+        },
         gateways_out={
-            channel: FakePaymentsOut(one, channel=channel) for channel, one in made.items()
+            channel: FakePaymentsOut(gateway, channel=channel) for channel, gateway in made.items()
         },
         host_accounts=Accounts(account_keys(), "host"),
     )
@@ -63,13 +65,13 @@ def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
         ({"amount_fen": -1, "channel": "host", "method": "native"}, (422, "invalid_request")),
     ]
 
-    found = [
+    pairs = [
         (_refused(user.post(path, body)), wanted)
         for path, bodies in (("/me/withdrawals", withdrawals), ("/me/payments", payments))
         for body, wanted in bodies
     ]
 
-    assert [got for got, _ in found] == [wanted for _, wanted in found]
+    assert [got for got, _ in pairs] == [wanted for _, wanted in pairs]
     poor = a_user().post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
     assert _refused(poor) == (402, "insufficient_funds")
     for path, code in (
@@ -157,25 +159,25 @@ def test_an_operator_takes_no_money_of_campaigns(
 
 def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser) -> None:
     user, auditor = a_user("ann", funds_fen=1_000), a_user("eve", scope="hongbao/audit")
-    asked = {"amount_fen": 100, "channel": "host"}
-    made = [user.post("/me/withdrawals", asked).json()["withdrawal_id"] for _ in range(2)]
+    body = {"amount_fen": 100, "channel": "host"}
+    made = [user.post("/me/withdrawals", body).json()["withdrawal_id"] for _ in range(2)]
     user.http.post(f"/me/withdrawals/{made[0]}/cancel")
     read, path = auditor.http.get, "/admin/withdrawals"
 
-    (waiting,) = read(path).json()["items"]
+    (pending,) = read(path).json()["items"]
     shown = read(f"{path}/{made[1]}").json()
     ended = read(path, params={"user": "ann", "status": "cancelled"}).json()["items"]
 
     assert shown == {
-        **waiting,
+        **pending,
         "transfer_no": f"{made[1]}01",
         "call_count": 0,
         "lease_until_ms": 0,
         "reason": "",
         "calls": [],
     }
-    assert (waiting["withdrawal_id"], waiting["status"]) == (made[1], "queued")
-    assert waiting["waits_for"] == "the next call to the provider"
+    assert (pending["withdrawal_id"], pending["status"]) == (made[1], "queued")
+    assert pending["waits_for"] == "the next call to the provider"
     assert [(each["withdrawal_id"], each["waits_for"]) for each in ended] == [(made[0], None)]
     assert _refused(read(path, params={"status": "paid"})) == (422, "invalid_request")
     assert _refused(read(path, params={"cursor": "x"})) == (422, "invalid_request")

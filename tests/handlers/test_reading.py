@@ -46,7 +46,7 @@ def test_a_record_page_tells_everything_about_a_packet(
     assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
     assert shown["is_luckiest"] is False
     assert claimer.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
-    # What only the token says is shown once the claim is settled.
+    # Data that only the token has is shown once the claim is settled.
     system.settle()
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
@@ -225,24 +225,24 @@ def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
 
 
 def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> None:
-    taker, stranger = a_user(), a_user()
+    receiver, stranger = a_user(), a_user()
     open_to_all = sender.send(count=2).json()["packet_id"]
-    guests = [taker.user_token(), sender.user_token()]
+    guests = [receiver.user_token(), sender.user_token()]
     exclusive = sender.send(count=2, recipients=guests).json()["packet_id"]
-    taker.grab(open_to_all)
+    receiver.grab(open_to_all)
 
     def refusal(user: HttpUser, packet_id: str, emoji: str = "🙏") -> tuple[int, str]:
         answer = user.thank(packet_id, emoji)
         return answer.status_code, answer.json()["code"]
 
     assert refusal(stranger, open_to_all) == (403, "forbidden")
-    assert refusal(taker, exclusive) == (403, "forbidden")
+    assert refusal(receiver, exclusive) == (403, "forbidden")
     assert refusal(stranger, exclusive) == (404, "packet_not_found")
-    assert refusal(taker, "nowhere") == (404, "packet_not_found")
-    assert refusal(taker, open_to_all, "💩") == (422, "invalid_request")
-    message = taker.thank(open_to_all, "💩").json()["errors"][0]["message"]
+    assert refusal(receiver, "nowhere") == (404, "packet_not_found")
+    assert refusal(receiver, open_to_all, "💩") == (422, "invalid_request")
+    message = receiver.thank(open_to_all, "💩").json()["errors"][0]["message"]
     assert all(emoji in message for emoji in get_args(Emoji))
-    assert taker.record(open_to_all)["mine"]["thanks"] is None
+    assert receiver.record(open_to_all)["mine"]["thanks"] is None
 
 
 # ---------------------------------------------------------------- who I am
@@ -456,8 +456,8 @@ def test_an_audit_finds_one_fen_too_much(
     row["amount_fen"] = {"N": "-1000"}
 
     assert audit["ok"] is False
-    (found,) = audit["differences"]
-    assert found["rule"] == "I1"
-    assert found["expected"].startswith("-1000 fen")
-    assert found["actual"].startswith("-999 fen")
+    (differences,) = audit["differences"]
+    assert differences["rule"] == "I1"
+    assert differences["expected"].startswith("-1000 fen")
+    assert differences["actual"].startswith("-999 fen")
     assert operator.http.get(path).json()["ok"] is True

@@ -29,10 +29,10 @@ def _validator(key: str, status: str) -> jsonschema_rs.Validator:
     """Return what checks a success of the operation *key*."""
     contract = _contract()
     method, _, path = key.partition(" ")
-    found = contract["paths"][path][method.lower()]["responses"][status]
-    if "$ref" in found:
-        found = contract["components"]["responses"][found["$ref"].rpartition("/")[2]]
-    schema = found["content"][JSON]["schema"]
+    response = contract["paths"][path][method.lower()]["responses"][status]
+    if "$ref" in response:
+        response = contract["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    schema = response["content"][JSON]["schema"]
     return jsonschema_rs.validator_for({**schema, "components": contract["components"]})
 
 

@@ -64,13 +64,15 @@ def test_a_lottery_that_starts_at_once_waits_for_its_round_and_is_then_decided_b
             0, chain=chain.chain, beacon=beacon, rounds=rounds, clock=SystemClock(), logger=logger
         )
     time.sleep(1)  # so long a process remembers that the round was missing
-    drawn = ann.draw("gala-by-beacon", key="one").raise_for_status().json()
+    body = ann.draw("gala-by-beacon", key="one").raise_for_status().json()
     (shown,) = ann.http.get("/campaigns/gala-by-beacon/draws").json()["items"]
-    said = httpx.get(f"{stack.beacon}/{made['beacon']['chain_hash']}/public/{made['beacon_round']}")
+    response = httpx.get(
+        f"{stack.beacon}/{made['beacon']['chain_hash']}/public/{made['beacon_round']}"
+    )
 
-    assert (drawn["outcome"], shown["beacon_round"]) == ("won", made["beacon_round"])
+    assert (body["outcome"], shown["beacon_round"]) == ("won", made["beacon_round"])
     assert shown["formula"].startswith("rpd2,{seed},{randomness},gala-by-beacon,")
-    signature = bytes.fromhex(said.json()["signature"])
+    signature = bytes.fromhex(response.json()["signature"])
     kept = BeaconRound(made["beacon_round"], signature)
     assert rounds.find(chain.chain.chain_hash, kept.round_no) == kept
     assert PublicKey(chain.public_key).has_signed(kept.round_no, signature)

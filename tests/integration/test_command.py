@@ -49,7 +49,7 @@ def test_an_operator_sends_watches_and_audits_a_packet(terminal: Terminal) -> No
     assert (look["claimed_count"], look["remaining_count"]) == (6, 0)
     assert terminal.run("show", packet_id)["claimed_count"] == 6
     assert terminal.run("audit", packet_id)["ok"]
-    # What the deposit gave was spent once.
+    # The deposit was spent once.
     terminal.run("send", "600", "6", "--as", sender, code=3)
 
 
@@ -82,7 +82,7 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     assert _outcome(ann, packet_id) == "claimed"
     assert _code(cat.grab(packet_id)) == _code(cat.draw(campaign_id)) == "not_in_audience"
     assert ann.draw(campaign_id).status_code == 200
-    # Who is removed, and who is denied by the host, gets nothing from the next call on.
+    # A removed or denied user gets nothing from the next call on.
     terminal.run("audience", "remove", campaign_id, ann.host_id)
     assert _code(ann.draw(campaign_id)) == "not_in_audience"
     assert _outcome(ann, packet_id) == "already_claimed"
@@ -93,8 +93,8 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
     year = str(datetime.now(ZoneInfo("Asia/Shanghai")).year)
     taxed = terminal.run("report", "tax", "--year", year, "--campaign", campaign_id)["items"]
     claimed = terminal.run("claims", "export", packet_id)["items"]
-    assert {(one["user"], one["total_fen"], one["withholding"]) for one in taxed} == {
-        (one["user"] or "", str(one["amount_fen"]), "") for one in claimed
+    assert {(each["user"], each["total_fen"], each["withholding"]) for each in taxed} == {
+        (each["user"] or "", str(each["amount_fen"]), "") for each in claimed
     }
     assert len(taxed) == 2
 

@@ -74,7 +74,10 @@ def test_the_bills_of_a_day_are_compared(invoke: Invoke) -> None:
     report = invoke("TransferFunction", _event("compare_bills"))
 
     assert set(report) == {"host", "wechat"}
-    assert [[bill["differences"] for bill in bills] for bills in report.values()] == [[[]], [[]]]
+    assert [[statement["differences"] for statement in bills] for bills in report.values()] == [
+        [[]],
+        [[]],
+    ]
 
 
 def test_operators_edit_a_webhook_and_reconcile(invoke: Invoke) -> None:

@@ -70,8 +70,8 @@ def _draw(user: HttpUser, campaign_id: str, key: str | None = None) -> dict[str,
             break
         time.sleep(0.25)
     assert answer.status_code == httpx.codes.OK, answer.text
-    drawn: dict[str, Any] = answer.json()
-    return drawn
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def _prizes(operator: HttpUser, campaign_id: str) -> dict[str, dict[str, Any]]:
@@ -118,13 +118,13 @@ def test_a_code_is_handed_out_once_and_shown_to_its_winner_alone(
     users = [a_user() for _ in range(8)]
 
     with ThreadPoolExecutor(len(users)) as pool:
-        drawn = list(pool.map(lambda user: _draw(user, campaign_id, "key"), users))
+        draws = list(pool.map(lambda user: _draw(user, campaign_id, "key"), users))
 
-    assert sorted(one["code"] for one in drawn) == sorted(codes[: len(users)])
-    for user, one in zip(users, drawn, strict=True):
-        assert _draw(user, campaign_id, "key") == one
+    assert sorted(draw["code"] for draw in draws) == sorted(codes[: len(users)])
+    for user, draw in zip(users, draws, strict=True):
+        assert _draw(user, campaign_id, "key") == draw
         (mine,) = user.http.get(f"/campaigns/{campaign_id}/draws").json()["items"]
-        assert mine["code"] == one["code"]
+        assert mine["code"] == draw["code"]
     winners = sponsor.http.get(f"{path}/winners", headers={"Accept": "text/csv"}).text
     assert "voucher.1" in winners
     assert not any(code in winners + added.text for code in codes)
@@ -147,7 +147,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Mak
     # Concurrent calls may be told to retry; no call gets any other answer.
     told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
     assert {answer.status_code for answer in at_once} <= {200, 409, 503}
-    assert all(one == told[0] for one in told)
+    assert all(each == told[0] for each in told)
     assert (told[0]["total"], told[0]["version"]) == (5, 2)
     assert sponsor.balance_fen() == FUNDS_FEN - 500
     # Another body, another prize, and no key at all.
@@ -180,7 +180,7 @@ def test_stock_that_is_added_while_a_crowd_draws_is_won_to_the_last_unit(
         return prize["prize_id"] if prize else None
 
     with ThreadPoolExecutor(max_workers=8) as pool:
-        won = [one for one in pool.map(act, range(80)) if one]
+        won = [each for each in pool.map(act, range(80)) if each]
     while _draw(users[next(_numbers) % 12], campaign_id)["prize"]:
         won.append("phone")
 
@@ -210,14 +210,14 @@ def test_a_cache_that_is_flushed_while_a_crowd_draws_gives_nothing_twice(
         return _draw(users[number % 10], campaign_id, f"{campaign_id} {number}")
 
     with ThreadPoolExecutor(max_workers=8) as pool:
-        drawn = [one for one in pool.map(act, range(80)) if one]
+        draws = [each for each in pool.map(act, range(80)) if each]
     again = [
         _draw(users[number % 10], campaign_id, f"{campaign_id} {number}") for number in (3, 77)
     ]
 
-    assert [one["draw_id"] for one in again] == [drawn[3]["draw_id"], drawn[77]["draw_id"]]
-    assert [one["outcome"] for one in again] == [drawn[3]["outcome"], drawn[77]["outcome"]]
-    wins = sum(one["outcome"] == "won" for one in drawn)
+    assert [each["draw_id"] for each in again] == [draws[3]["draw_id"], draws[77]["draw_id"]]
+    assert [each["outcome"] for each in again] == [draws[3]["outcome"], draws[77]["outcome"]]
+    wins = sum(draw["outcome"] == "won" for draw in draws)
     assert wins <= 20
     assert _prizes(sponsor, campaign_id)["phone"]["issued"] == wins
     for user in users:

@@ -48,8 +48,10 @@ def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | Non
     ]
     code = cloudfront.get_function(Name=named[0], Stage="LIVE")["FunctionCode"].read().decode()
     browser = {"sec-fetch-mode": "navigate"}
-    said = {name: {"value": value} for name, value in {**browser, **(headers or {})}.items()}
-    event = json.dumps({"request": {"uri": uri, "headers": said, "querystring": {}}})
+    shown_headers = {
+        name: {"value": value} for name, value in {**browser, **(headers or {})}.items()
+    }
+    event = json.dumps({"request": {"uri": uri, "headers": shown_headers, "querystring": {}}})
     done = subprocess.run(
         [NODE, "-e", f"{code}; console.log(handler({event}).uri)"],
         capture_output=True,
@@ -63,20 +65,20 @@ def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | Non
 def test_every_path_of_the_page_is_its_document(stack: Stack, bucket: str, path: str) -> None:
     key = _led_to(stack, "page-paths", path).removeprefix("/")
 
-    found = stack.aws("s3").get_object(Bucket=bucket, Key=key)
+    stored = stack.aws("s3").get_object(Bucket=bucket, Key=key)
 
-    assert b"<rp-app>" in found["Body"].read()
-    assert found["CacheControl"] == "no-cache"
+    assert b"<rp-app>" in stored["Body"].read()
+    assert stored["CacheControl"] == "no-cache"
 
 
 @pytest.mark.parametrize("path", ["/operator", "/operator/campaigns/spring/winners"])
 def test_every_path_of_operators_is_their_document(stack: Stack, bucket: str, path: str) -> None:
     key = _led_to(stack, "page-paths", path).removeprefix("/")
 
-    found = stack.aws("s3").get_object(Bucket=bucket, Key=key)
+    stored = stack.aws("s3").get_object(Bucket=bucket, Key=key)
 
-    assert b"<op-app>" in found["Body"].read()
-    assert found["CacheControl"] == "no-cache"
+    assert b"<op-app>" in stored["Body"].read()
+    assert stored["CacheControl"] == "no-cache"
     assert _led_to(stack, "page-paths", "/operators") == "/index.html"
 
 
@@ -126,7 +128,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
 def test_the_bucket_is_read_by_the_distribution_alone(stack: Stack, bucket: str) -> None:
     policy = json.loads(stack.aws("s3").get_bucket_policy(Bucket=bucket)["Policy"])
 
-    (allowed,) = [said for said in policy["Statement"] if said["Effect"] == "Allow"]
+    (allowed,) = [statement for statement in policy["Statement"] if statement["Effect"] == "Allow"]
 
     assert allowed["Principal"] == {"Service": "cloudfront.amazonaws.com"}
     assert stack.outputs["PageDistributionId"] in json.dumps(allowed["Condition"])

@@ -37,8 +37,8 @@ def _probe(stack: Stack, like: str) -> Any:
         Environment=its["Environment"],
         Timeout=20,
     )
-    said = {"said": "恭禧发才", "phrase": "恭喜发财"}
-    answer = functions.invoke(FunctionName=name, Payload=json.dumps(said).encode())
+    help_body = {"said": "恭禧发才", "phrase": "恭喜发财"}
+    answer = functions.invoke(FunctionName=name, Payload=json.dumps(help_body).encode())
     return json.loads(answer["Payload"].read())
 
 

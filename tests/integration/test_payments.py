@@ -69,8 +69,8 @@ def _start(user: HttpUser, amount_fen: int, channel: str = "wechat", **more: Any
 
 
 def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = user.http.get(f"/me/payments/{payment_id}").json()
-    return found
+    body: dict[str, Any] = user.http.get(f"/me/payments/{payment_id}").json()
+    return body
 
 
 def _withdraw(user: HttpUser, amount_fen: int, channel: str = "wechat") -> dict[str, Any]:
@@ -81,8 +81,8 @@ def _withdraw(user: HttpUser, amount_fen: int, channel: str = "wechat") -> dict[
 
 
 def _withdrawal(user: HttpUser, withdrawal_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = user.http.get(f"/me/withdrawals/{withdrawal_id}").json()
-    return found
+    body: dict[str, Any] = user.http.get(f"/me/withdrawals/{withdrawal_id}").json()
+    return body
 
 
 def _refused(answer: httpx.Response) -> tuple[int, str]:
@@ -127,9 +127,13 @@ def test_the_sweep_credits_what_no_callback_tells_and_a_forged_one_does_nothing(
 
     assert before_fen == 20
     assert user.balance_fen() == 123
-    told = [one for one in gateway.see("notifications") if one["kind"] in {"forged", "stale"}]
+    told = [
+        notification
+        for notification in gateway.see("notifications")
+        if notification["kind"] in {"forged", "stale"}
+    ]
     assert len(told) >= 6
-    assert {one["status"] for one in told} == {401}
+    assert {notification["status"] for notification in told} == {401}
 
 
 def test_the_wallet_of_the_host_pays_in_and_its_forged_results_are_refused(
@@ -143,8 +147,12 @@ def test_the_wallet_of_the_host_pays_in_and_its_forged_results_are_refused(
 
     eventually(lambda: _payment(user, started["payment_id"])["status"] == "paid")
     assert (started["wechat"], _kinds(user)) == (None, [("payment", 700)])
-    forged = [one for one in wallet.see("notifications") if one["kind"] == "forged"]
-    assert {one["status"] for one in forged} == {401}
+    forged = [
+        notification
+        for notification in wallet.see("notifications")
+        if notification["kind"] == "forged"
+    ]
+    assert {notification["status"] for notification in forged} == {401}
 
 
 def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
@@ -184,8 +192,8 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     held_fen = user.balance_fen()
 
     _transfers(invoke, "dispatch")
-    waiting = _withdrawal(user, confirmed["withdrawal_id"])
-    asked = user.http.post(f"/me/withdrawals/{regretted['withdrawal_id']}/cancel")
+    shown = _withdrawal(user, confirmed["withdrawal_id"])
+    response = user.http.post(f"/me/withdrawals/{regretted['withdrawal_id']}/cancel")
     gateway.do("confirm", withdrawal_id=confirmed["withdrawal_id"])
 
     eventually(lambda: _withdrawal(user, confirmed["withdrawal_id"])["status"] == "paid")
@@ -195,11 +203,11 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     assert _refused(other.http.post(f"{path}/cancel")) == (404, "withdrawal_not_found")
     assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")
     assert held_fen == 400
-    assert waiting["status"] == "awaiting_confirmation"
-    assert set(waiting["wechat"]) == {"app_id", "mch_id", "package"}
-    assert all(waiting["wechat"].values())
+    assert shown["status"] == "awaiting_confirmation"
+    assert set(shown["wechat"]) == {"app_id", "mch_id", "package"}
+    assert all(shown["wechat"].values())
     assert _withdrawal(user, by_host["withdrawal_id"])["status"] == "paid"
-    assert asked.json()["status"] == "cancelling"
+    assert response.json()["status"] == "cancelling"
 
     def is_back() -> bool:
         _transfers(invoke, "sweep")
@@ -246,7 +254,7 @@ def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeU
     assert [answer.status_code for answer in shown] == [200, 200]
     assert shown[0].json()["user_token"] == shown[1].json()["user_token"]
     assert signed_in[0].json()["expires_at_ms"] > time.time() * 1000
-    # Who signs in may be paid at once.
+    # A user who signs in may be paid at once.
     assert _refused(cat.http.post("/me/wechat", json={"code": "code-guest"}))[1] == "openid_in_use"
 
 
@@ -257,11 +265,11 @@ def test_who_agrees_once_is_paid_without_a_tap(
     ask = {"display_name": "小丹"}
     too_early = user.http.post("/me/wechat/authorization", json=ask)
     user.http.post("/me/wechat", json={"code": "code-dan"})
-    asked = user.http.post("/me/wechat/authorization", json=ask)
+    response = user.http.post("/me/wechat/authorization", json=ask)
     (number,) = [
-        one["number"]
-        for one in gateway.see("book")["authorizations"]
-        if one["state"] == "WAIT_USER_CONFIRM"
+        authorization["number"]
+        for authorization in gateway.see("book")["authorizations"]
+        if authorization["state"] == "WAIT_USER_CONFIRM"
     ]
 
     gateway.do("confirm", authorization_no=number)
@@ -274,8 +282,8 @@ def test_who_agrees_once_is_paid_without_a_tap(
     ended = user.http.delete("/me/wechat/authorization")
 
     assert _refused(too_early) == (409, "payee_not_bound")
-    assert (asked.status_code, asked.json()["status"]) == (202, "awaiting_confirmation")
-    assert asked.json()["wechat"]["package"]
+    assert (response.status_code, response.json()["status"]) == (202, "awaiting_confirmation")
+    assert response.json()["wechat"]["package"]
     assert (paid["status"], paid["wechat"]) == ("paid", None)
     assert ended.json()["status"] in {"closing", "closed"}
     assert user.balance_fen() == 300
@@ -306,14 +314,14 @@ def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
     book = side.see("book")
     return {
         "in": {
-            one["number"]: one["paid_fen"] - one["refunded_fen"]
-            for one in book["in"]
-            if one["paid_fen"]
+            entry["number"]: entry["paid_fen"] - entry["refunded_fen"]
+            for entry in book["in"]
+            if entry["paid_fen"]
         },
         "out": {
-            one["number"]: one["amount_fen"]
-            for one in book["out"]
-            if one["state"] in {"SUCCESS", "succeeded"}
+            entry["number"]: entry["amount_fen"]
+            for entry in book["out"]
+            if entry["state"] in {"SUCCESS", "succeeded"}
         },
     }
 

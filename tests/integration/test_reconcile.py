@@ -84,17 +84,17 @@ def _reconciled(operator: HttpUser) -> dict[str, Any]:
     while time.monotonic() < deadline:
         answer = operator.http.get(f"/admin/reconcile/{run_id}")
         assert answer.status_code == httpx.codes.OK, answer.text
-        found: dict[str, Any] = answer.json()
-        if found["status"] != "running":
-            assert found["status"] == "done"
-            return found
+        body: dict[str, Any] = answer.json()
+        if body["status"] != "running":
+            assert body["status"] == "done"
+            return body
         time.sleep(0.2)
     raise AssertionError(f"not done within {WITHIN_S:.0f} s")
 
 
-def _about(found: dict[str, Any], subject: str) -> list[dict[str, Any]]:
+def _about(result: dict[str, Any], subject: str) -> list[dict[str, Any]]:
     # Other tests leave dead letters and flushed caches behind, which are differences, too.
-    return [one for one in found["differences"] if one["subject"] == subject]
+    return [difference for difference in result["differences"] if difference["subject"] == subject]
 
 
 def test_a_planted_fen_is_found_and_named(
@@ -103,17 +103,17 @@ def test_a_planted_fen_is_found_and_named(
     _claimed_long_ago(stack, a_user(funds_fen=1000), a_user())
     account = f"user:{a_user().user_id}"
     sound = _reconciled(operator)
-    examined = {one["name"]: one["examined"] for one in sound["checks"]}
+    examined = {check["name"]: check["examined"] for check in sound["checks"]}
     assert min(examined["check_postings"], examined["check_takers"], examined["check_tally"]) > 0
     assert _about(sound, account) == []
     assert sound["until_ms"] < time.time() * 1000
 
     with _planted_fen(stack, account):
-        found = _reconciled(operator)
+        result = _reconciled(operator)
 
-    # What differs is looked at again, and that look builds on the first one.
-    assert found["export"] == "incremental"
-    (difference,) = _about(found, account)
+    # A difference is looked at again, and that look builds on the first one.
+    assert result["export"] == "incremental"
+    (difference,) = _about(result, account)
     assert difference == {
         "rule": "I1",
         "subject": account,
@@ -133,13 +133,13 @@ def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
     assert operator.http.get(audit).json()["differences"] == []
 
     with _without(stack, packet_keys.claimer(packet_id, claimer.user_id)):
-        found = _reconciled(operator)
+        result = _reconciled(operator)
         audited = operator.http.get(audit).json()["differences"]
 
-    differences = _about(found, packet_id)
-    assert {one["rule"] for one in differences} == {"I4"}
-    assert all(claimer.user_id in one["what"] for one in differences)
-    assert {one["rule"] for one in audited} == {"I4"}
+    differences = _about(result, packet_id)
+    assert {difference["rule"] for difference in differences} == {"I4"}
+    assert all(claimer.user_id in difference["what"] for difference in differences)
+    assert {each["rule"] for each in audited} == {"I4"}
 
 
 def test_one_comparison_runs_at_a_time(operator: HttpUser) -> None:

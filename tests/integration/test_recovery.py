@@ -54,8 +54,10 @@ def paused_payouts(stack: Stack) -> Interruption:
 
     @contextmanager
     def pause() -> Iterator[None]:
-        found = functions.list_event_source_mappings(FunctionName=stack.outputs["PayoutFunction"])
-        (mapping,) = found["EventSourceMappings"]
+        event_source_mappings = functions.list_event_source_mappings(
+            FunctionName=stack.outputs["PayoutFunction"]
+        )
+        (mapping,) = event_source_mappings["EventSourceMappings"]
         functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
         try:
             yield
@@ -281,16 +283,16 @@ def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
         claim["amount_fen"] for claim in claims
     ]
     assert _depth(sqs, queue) == 0
-    found = sqs.receive_message(QueueUrl=dlq, MaxNumberOfMessages=10)["Messages"]
-    assert sorted(message["Body"] for message in found) == sorted(poison.values())
+    messages = sqs.receive_message(QueueUrl=dlq, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in messages) == sorted(poison.values())
     sqs.purge_queue(QueueUrl=dlq)
 
 
 def _depth(sqs: Any, queue_url: str) -> int:
     """Count the messages that wait, and those that are being worked at."""
     counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    found = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=counted)["Attributes"]
-    return sum(int(found[name]) for name in counted)
+    attributes = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=counted)["Attributes"]
+    return sum(int(attributes[name]) for name in counted)
 
 
 @contextmanager
@@ -317,8 +319,8 @@ def test_two_sweeps_at_once_refund_once(
     def is_closed() -> bool:
         with ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(lambda _: invoke("ExpireFunction", SCHEDULE), range(2)))
-        found = [sender.record(packet["packet_id"])["status"] for packet in packets]
-        return found == ["closed", "closed"]
+        statuses = [sender.record(packet["packet_id"])["status"] for packet in packets]
+        return statuses == ["closed", "closed"]
 
     eventually(is_closed)
 

@@ -52,7 +52,7 @@ def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(st
         "Bearer " + _signed(stack, _strangers_key()),
     ]
     wrong = {"exp": 1_700_000_000, "nbf": 4_000_000_000, "aud": "black", "iss": "https://a.example"}
-    tokens += [f"Bearer {_signed(stack, issuers_key, **dict([one]))}" for one in wrong.items()]
+    tokens += [f"Bearer {_signed(stack, issuers_key, **dict([each]))}" for each in wrong.items()]
 
     for token in [None, *tokens]:
         headers = {"Idempotency-Key": uuid.uuid4().hex}

@@ -44,9 +44,9 @@ print(json.dumps(app.handler(json.loads(sys.argv[1]), context)))
 @pytest.fixture(scope="module")
 def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return each function's folder and variables, as SAM resolves them from our file."""
-    found = sam_env.read_variables(stack.aws("cloudformation"), stack.aws("lambda"), STACK_NAME)
+    variables = sam_env.read_variables(stack.aws("cloudformation"), stack.aws("lambda"), STACK_NAME)
     file = tmp_path_factory.mktemp("sam") / "env.json"
-    sam_env.write(found, file)
+    sam_env.write(variables, file)
     assert file.stat().st_mode & 0o777 == 0o600
     python = places.SAM.with_name("python")
     told = subprocess.run(
@@ -59,18 +59,18 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     )
     answer: dict[str, Any] = json.loads(told.stdout)
     # The trigger of the operators' pool has its code in the template, and no variables.
-    assert answer.keys() - {"GroupScopes"} == found.keys()
-    return {name: answer[name] for name in found}
+    assert answer.keys() - {"GroupScopes"} == variables.keys()
+    return {name: answer[name] for name in variables}
 
 
 def _events() -> dict[str, str]:
     """Return the first event of each function in the table of events/README.md."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in (places.ROOT / "events" / "README.md").read_text().splitlines():
         if line.startswith("| `"):
             _, file, function, *_ = (cell.strip("` ") for cell in line.split("|"))
-            found.setdefault(function, (places.ROOT / "events" / file).read_text())
-    return found
+            values.setdefault(function, (places.ROOT / "events" / file).read_text())
+    return values
 
 
 def test_each_handler_starts_with_the_resolved_variables(

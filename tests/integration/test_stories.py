@@ -58,7 +58,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in claims)
     assert record["emptied_in_ms"] >= 0
 
-    # Of the second packet most is left, and goes back to her when its time is over.
+    # Most of the second packet is left, and goes back to her when its time is over.
     second = ann.send(total_fen=10_000, count=10, expires_in_s=2).json()
     taken = group[0].grab(second["packet_id"]).json()["amount_fen"]
     eventually(lambda: _closed(ann, second["packet_id"], invoke))
@@ -259,16 +259,16 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert balances == [500 * page.count("cash") for page in wins]
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
-    # When the day is over everybody can verify their draws; the test does not wait for midnight.
+    # After the day everybody can verify their draws; the test does not wait for midnight.
     ledger = DynamoDraws(
         Dynamo(lambda: dynamodb),
         *(stack.outputs[f"{name}Table"] for name in ("Campaigns", "Shares", "Draws")),
         seeds=seed_keys_of(stack),
     )
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
-    known = {name: seen[name] for name in ("campaign_id", "day", "commitment")}
+    shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}
     seed = ledger.day_seed("double-eleven", seen["day"]).hex()
-    proof.write_text(json.dumps({**known, "seed": seed}))
+    proof.write_text(json.dumps({**shown, "seed": seed}))
     draws.write_text(crowd[0].http.get("/campaigns/double-eleven/draws").text)
     assert _verify(proof, draws).returncode == 0, _verify(proof, draws).stdout
     planted = json.loads(draws.read_text())

@@ -40,7 +40,7 @@ OF_TEA = {"prize_id": "tea"}
 
 DAY_MS = 24 * 3_600_000
 
-# As no token, packet id or nickname ever looks.
+# A form that no token, packet id or nickname ever has.
 ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
 
 
@@ -149,8 +149,8 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     call(boss, added, {"add": ["TEA-1"]}, **named)
     call(boss, "POST /admin/campaigns/{campaign_id}/preheat", campaign_id="walk")
     for _ in range(2):
-        drawn = call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk").json()
-        place = {"campaign_id": "walk", "draw_id": drawn.get("draw_id", "0" * 32)}
+        body = call(ann, "POST /campaigns/{campaign_id}/draws", campaign_id="walk").json()
+        place = {"campaign_id": "walk", "draw_id": body.get("draw_id", "0" * 32)}
         home = {"name": "安", "phone": "13800138000", "address": "世纪大道 1 号"}
         for user in (ann, bob):
             call(user, "PUT /campaigns/{campaign_id}/draws/{draw_id}/address", home, **place)

@@ -48,10 +48,10 @@ def _everything_on(stack: Stack, told: list[Told]) -> Iterator[None]:
 def _counts(stack: Stack, queue: str) -> dict[str, int]:
     kinds = {"waiting": "", "hidden": "NotVisible", "delayed": "Delayed"}
     names = {kind: f"ApproximateNumberOfMessages{suffix}" for kind, suffix in kinds.items()}
-    found = stack.aws("sqs").get_queue_attributes(
+    attributes = stack.aws("sqs").get_queue_attributes(
         QueueUrl=stack.outputs[queue], AttributeNames=list(names.values())
     )["Attributes"]
-    return {kind: int(found[name]) for kind, name in names.items()}
+    return {kind: int(attributes[name]) for kind, name in names.items()}
 
 
 # ---------------------------------------------------------------- payouts that are off
@@ -97,7 +97,7 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
     """tests/unit/operations/test_switches.py proves the same of every switch on a virtual clock."""
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
     claimers = [a_user() for _ in range(12)]
-    asked: list[tuple[float, int, bool]] = []
+    calls: list[tuple[float, int, bool]] = []
     is_over = False
 
     def grab() -> None:
@@ -106,21 +106,21 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
                 return
             asked_at = time.monotonic()
             answer = claimer.grab(packet_id)
-            asked.append((asked_at, answer.status_code, _is_switched_off(answer)))
+            calls.append((asked_at, answer.status_code, _is_switched_off(answer)))
             time.sleep(0.05)
 
     def took_s(*, is_on: bool) -> float:
         """Turn the switch; return how long after it the last answer did not know it."""
         turned_at = time.monotonic()
         _turn(operator, "grab", is_on=is_on)
-        eventually(lambda: {is_off for _, _, is_off in asked[-10:]} == {not is_on})
-        late = [at - turned_at for at, _, is_off in asked if at > turned_at and is_off is is_on]
+        eventually(lambda: {is_off for _, _, is_off in calls[-10:]} == {not is_on})
+        late = [at - turned_at for at, _, is_off in calls if at > turned_at and is_off is is_on]
         return max(late, default=0.0)
 
     with ThreadPoolExecutor(max_workers=2) as pool:
         loops = [pool.submit(grab) for _ in range(2)]
         try:
-            eventually(lambda: len(asked) >= 10)
+            eventually(lambda: len(calls) >= 10)
             took = [took_s(is_on=False), took_s(is_on=True)]
         finally:
             is_over = True
@@ -128,5 +128,5 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
         loop.result()
 
     assert max(took) <= WITHIN_S
-    assert {status for _, status, _ in asked} == {200, 503}
+    assert {status for _, status, _ in calls} == {200, 503}
     assert all(claimer.grab(packet_id).status_code == httpx.codes.OK for claimer in claimers)

@@ -117,12 +117,12 @@ class Shares:
 
     def read(self, ref: ShareRef) -> Share:
         key = to_wire(keys.share(ref.packet_id, ref.share_no))
-        found = self._root.get_item(TableName=self._table, Key=key, ConsistentRead=True)
-        return items.share_of(from_wire(found["Item"]))
+        stored = self._root.get_item(TableName=self._table, Key=key, ConsistentRead=True)
+        return items.share_of(from_wire(stored["Item"]))
 
     def _remember(self, key: dict[str, str]) -> None:
-        found = self._root.get_item(TableName=self._table, Key=to_wire(key), ConsistentRead=True)
-        self._before.append((key, found.get("Item")))
+        stored = self._root.get_item(TableName=self._table, Key=to_wire(key), ConsistentRead=True)
+        self._before.append((key, stored.get("Item")))
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
     assert thief.balance_fen() == own.amount_fen
     assert ann.balance_fen() == paid.amount_fen
     assert audit["ok"] is False
-    told = " ".join(found["what"] for found in audit["differences"])
+    told = " ".join(difference["what"] for difference in audit["differences"])
     for share_no in (paid_no, 2, 99):
         assert f"share {share_no}" in told or f":{share_no} " in told
     assert f"the taker's row of {thief.user_id}" in told

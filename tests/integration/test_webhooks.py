@@ -48,7 +48,9 @@ class Endpoint:
         return dict(self.http.get(f"/_fake/{self.name}").json())
 
     def told_of(self, packet_id: str) -> list[_Event]:
-        return [one for one in self.seen()["events"] if one["data"].get("packet_id") == packet_id]
+        return [
+            event for event in self.seen()["events"] if event["data"].get("packet_id") == packet_id
+        ]
 
     def details(self) -> dict[str, Any]:
         return dict(self._boss.http.get(self.path).json())
@@ -67,13 +69,13 @@ def an_endpoint(stack: Stack, operator: HttpUser) -> Iterator[MakeEndpoint]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.put(is_on=False)
-        one.http.close()
+    for endpoint in made:
+        endpoint.put(is_on=False)
+        endpoint.http.close()
 
 
 def _kinds(events: list[_Event]) -> Counter[str]:
-    return Counter(one["type"].rpartition(".")[2] for one in events)
+    return Counter(event["type"].rpartition(".")[2] for event in events)
 
 
 def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
@@ -85,7 +87,9 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
 
     def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
         # A machine that is busy may answer 503, which asks for another try.
-        return dict(eventually(lambda: (said := ask()).is_success and said.json(), WITHIN_S))
+        return dict(
+            eventually(lambda: (response := ask()).is_success and response.json(), WITHIN_S)
+        )
 
     sent = answer_of(lambda: sender.send("the one packet", total_fen=2_000, count=SHARES))
     packet_id = sent["packet_id"]
@@ -121,11 +125,11 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     late = eventually(told_later, WITHIN_S)
 
     # A receiver drops repeats by their ids, and whatever it has got is what the other one has.
-    assert {one["id"]: one for one in late} == {one["id"]: one for one in told}
-    assert len(late) == len(told) == len({one["id"] for one in told})
-    claimed = [one["data"] for one in told if one["type"].endswith("claimed")]
-    assert {one["user"]: one["amount_fen"] for one in claimed} == amounts_fen
-    assert {one["sender"] for one in claimed} == {sender.host_id}
+    assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
+    assert len(late) == len(told) == len({each["id"] for each in told})
+    claimed = [each["data"] for each in told if each["type"].endswith("claimed")]
+    assert {each["user"]: each["amount_fen"] for each in claimed} == amounts_fen
+    assert {each["sender"] for each in claimed} == {sender.host_id}
     assert live.seen()["refused_count"] == down.seen()["refused_count"] == 0
 
 
@@ -149,5 +153,5 @@ def test_a_webhook_is_tried_and_its_secret_replaced(
         "is_complete": True,
     }
     listed = operator.http.get("/admin/webhooks").json()["items"]
-    assert "till" in {one["name"] for one in listed}
+    assert "till" in {each["name"] for each in listed}
     assert not any(secret in str(listed) for secret in ("secret", new))

@@ -50,11 +50,11 @@ class Covered:
         self.tests: dict[tuple[str, int], list[str]] = defaultdict(list)
         self.seconds: dict[str, float] = {}
 
-    def add(self, found: dict[str, Any]) -> None:
+    def add(self, document: dict[str, Any]) -> None:
         """Add what was recorded of one file of tests."""
-        self.seconds |= found["tests"]
-        names = list(found["tests"])
-        for path, lines in found["lines"].items():
+        self.seconds |= document["tests"]
+        names = list(document["tests"])
+        for path, lines in document["lines"].items():
             for line, numbers in lines.items():
                 self.tests[path, int(line)] += [names[number] for number in numbers]
 
@@ -81,11 +81,11 @@ class Covered:
     def _naming(self, mutant: Mutant) -> set[str]:
         """Return the tests of the lines that name a constant: it decides there."""
         lines = _lines_of(mutant.path)[: mutant.lines.start]
-        found = [match[1] for line in lines if (match := re.match(r"(\w+) = ", line))]
+        matched = [match[1] for line in lines if (match := re.match(r"(\w+) = ", line))]
         return {
             test
             for (path, number), tests in self.tests.items()
-            if "/dynamodb/" in path and found[-1] in _lines_of(path)[number - 1]
+            if "/dynamodb/" in path and matched[-1] in _lines_of(path)[number - 1]
             for test in tests
         }
 
@@ -104,10 +104,10 @@ def read_records(tests: Tests, processes: int) -> Covered:
     for path in sorted(path for name in _SOURCES for path in (places.ROOT / name).rglob("*.py")):
         code.update(path.read_bytes())
     records: dict[Path, list[str]] = {}
-    for file, found in files.items():
+    for file, lines in files.items():
         own = code.copy()
         own.update((places.ROOT / file).read_bytes())
-        records[CACHE / f"{own.hexdigest()[:32]}.record"] = found
+        records[CACHE / f"{own.hexdigest()[:32]}.record"] = lines
     missing = [path for path in records if not path.exists()]
     jobs: list[Job] = [(partial(tests.record, records[path]), RECORD_S) for path in missing]
     for done, (number, answer) in enumerate(run_all(jobs, processes), 1):
@@ -132,9 +132,9 @@ def run_mutants(
         if chosen := covered.tests_of(mutant):
             limit_s = SPARE_S + SLOWER * sum(covered.seconds[test] for test in chosen)
             jobs[mutant.name] = partial(tests.first_failure, chosen, mutant), limit_s
-    for done, (number, found) in enumerate(run_all(list(jobs.values()), processes), 1):
+    for done, (number, result) in enumerate(run_all(list(jobs.values()), processes), 1):
         name = list(jobs)[number]
-        (told[name],) = found or [TOO_SLOW]
+        (told[name],) = result or [TOO_SLOW]
         _tell(f"{done} of {len(jobs)}: {told[name]} <- {name}")
     return told
 
@@ -146,21 +146,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", default="", help="a regular expression for the names")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
     listed = tomllib.loads(EQUIVALENT.read_text())["equivalent"]
-    known = {one["mutant"] for one in listed if one["reason"]}
+    explained = {each["mutant"] for each in listed if each["reason"]}
     mutants = list_mutants()
-    if gone := known - {mutant.name for mutant in mutants}:
+    if gone := explained - {mutant.name for mutant in mutants}:
         sys.exit(f"{EQUIVALENT.name} names what is no mutant: {sorted(gone)}")
-    mutants = [mutant for mutant in mutants if re.search(asked.only, mutant.name)]
-    sample = random.Random(asked.seed).sample(mutants, min(asked.count, len(mutants)))
-    return Tests(partial(judge, sample, known, asked.processes)).run()
+    mutants = [mutant for mutant in mutants if re.search(options.only, mutant.name)]
+    sample = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
+    return Tests(partial(judge, sample, explained, options.processes)).run()
 
 
-def judge(sample: list[Mutant], known: set[str], processes: int, tests: Tests) -> int:
+def judge(sample: list[Mutant], explained: set[str], processes: int, tests: Tests) -> int:
     """Run the mutants of a sample that are not known to be equivalent, and print what survived."""
-    real = [mutant for mutant in sample if mutant.name not in known]
+    real = [mutant for mutant in sample if mutant.name not in explained]
     covered = read_records(tests, processes)
     told = run_mutants(real, tests, covered, processes)
     catchers = sorted({by for by in told.values() if by in covered.seconds})

@@ -139,10 +139,10 @@ def run_all(jobs: list[Job], processes: int) -> Iterator[tuple[int, list[Any] | 
     """Yield each job's number and result in a list; None if it was killed."""
     CACHE.mkdir(parents=True, exist_ok=True)
     running: dict[int, int] = {}
-    waiting = list(enumerate(jobs))[::-1]
-    while waiting or running:
-        while waiting and len(running) < processes:
-            number, job = waiting.pop()
+    pending = list(enumerate(jobs))[::-1]
+    while pending or running:
+        while pending and len(running) < processes:
+            number, job = pending.pop()
             running[_fork(job, _answer(number))] = number
         pid, _ = os.wait()
         number = running.pop(pid)
@@ -183,12 +183,12 @@ def _put_in_place(mutant: Mutant) -> bool:
     path = str(places.ROOT / mutant.path)
     if mutant.path == TEMPLATE or mutant.function == "(module)":
         return False
-    found = list(_codes(compile(mutant.text, path, "exec", dont_inherit=True)))
-    codes = {code.co_qualname: code for code in found if code.co_flags & CO_OPTIMIZED}
-    parts = mutant.function.split(".")
-    names = [".".join(parts[: at + 1]) for at in range(len(parts))]
+    code_objects = list(_codes(compile(mutant.text, path, "exec", dont_inherit=True)))
+    codes = {code.co_qualname: code for code in code_objects if code.co_flags & CO_OPTIMIZED}
+    steps = mutant.function.split(".")
+    names = [".".join(steps[: at + 1]) for at in range(len(steps))]
     outer = next((name for name in names if name in codes), "")
-    if [code.co_qualname for code in found].count(outer) != 1:
+    if [code.co_qualname for code in code_objects].count(outer) != 1:
         return False
     functions = [
         each

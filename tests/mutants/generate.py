@@ -113,8 +113,8 @@ class Mutant:
         source, after = read(self.path), self._changed
         begin = source.rfind(b"\n", 0, self.start) + 1
         until = source.find(b"\n", self.end - 1)
-        parts = source[begin:until], after[begin : until + len(after) - len(source)]
-        before, now = (" ".join(part.decode().split()) for part in parts)
+        steps = source[begin:until], after[begin : until + len(after) - len(source)]
+        before, now = (" ".join(part.decode().split()) for part in steps)
         again = f" ({self.copy})" if self.copy > 1 else ""
         return f"{self.path} {self.function}: {before} -> {now}{again}"
 
@@ -220,30 +220,30 @@ def _decides_nothing(node: cst.CSTNode) -> bool:
 
 def _conditions(literal: str) -> Iterator[str]:
     """Yield a text of a DynamoDB condition without one of its terms."""
-    found = re.fullmatch(r'(\(?\s*f?")(.*)("\s*\)?)', literal, re.DOTALL)
-    if not found or not _CONDITION.search(found[2]) or _NO_CONDITION.match(found[2]):
+    match = re.fullmatch(r'(\(?\s*f?")(.*)("\s*\)?)', literal, re.DOTALL)
+    if not match or not _CONDITION.search(match[2]) or _NO_CONDITION.match(match[2]):
         return
-    head, body, tail = found.groups()
-    parts = re.split(r"( AND | OR )", body)
-    for at in range(0, len(parts), 2):
-        if parts[at]:  # not the end of a text that is continued
-            left = parts[2:] if at == 0 else parts[: at - 1] + parts[at + 1 :]
+    head, body, tail = match.groups()
+    steps = re.split(r"( AND | OR )", body)
+    for at in range(0, len(steps), 2):
+        if steps[at]:  # not the end of a text that is continued
+            left = steps[2:] if at == 0 else steps[: at - 1] + steps[at + 1 :]
             yield head + ("".join(left) or _ALWAYS) + tail
 
 
 def _mutants_of_roles() -> Iterator[Mutant]:
     text = read(TEMPLATE).decode("latin-1")  # so that a place is a number of bytes
     resource = ""
-    for found in _STATEMENT.finditer(text):
-        resource = found["resource"] or resource
-        if not found["sid"]:
+    for match in _STATEMENT.finditer(text):
+        resource = match["resource"] or resource
+        if not match["sid"]:
             continue
-        deeper = "" if found["flow"] else rf"(?: {{{len(found['lead'])}}}.*\n)*"
-        more = re.match(deeper, text[found.end() :])
-        body = found[0] + (more[0] if more else "")
+        deeper = "" if match["flow"] else rf"(?: {{{len(match['lead'])}}}.*\n)*"
+        more = re.match(deeper, text[match.end() :])
+        body = match[0] + (more[0] if more else "")
         for start, end, code in _changes_of(body):
-            name = f"{resource}.{found['sid']}"
-            yield Mutant(TEMPLATE, name, found.start() + start, found.start() + end, code)
+            name = f"{resource}.{match['sid']}"
+            yield Mutant(TEMPLATE, name, match.start() + start, match.start() + end, code)
 
 
 def _changes_of(body: str) -> Iterator[tuple[int, int, str]]:

@@ -12,21 +12,21 @@ from testing.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("split", SHUFFLED)
 def test_every_position_gets_as_much_and_is_as_lucky(split: Split, size: str) -> None:
-    found = measure(packets_of(split, *SIZES[size], PACKETS // 2))
+    fairness = measure(packets_of(split, *SIZES[size], PACKETS // 2))
 
-    assert [mean for mean in found.means if abs(mean - 1) > 0.01] == []
-    assert [chance for chance in found.luckiest if abs(chance - 0.1) > 0.01] == []
+    assert [mean for mean in fairness.means if abs(mean - 1) > 0.01] == []
+    assert [chance for chance in fairness.luckiest if abs(chance - 0.1) > 0.01] == []
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size: str) -> None:
-    found = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS // 2))
+    fairness = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS // 2))
 
     # Documented in docs/reference/splits.md, not hidden.
-    assert [mean for mean in found.means if abs(mean - 1) > 0.01] == []
-    assert min(found.luckiest[:8]) > 0.079
-    assert sum(found.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)
-    assert found.luckiest[8:] == pytest.approx([0.12, 0.12], abs=0.005)
+    assert [mean for mean in fairness.means if abs(mean - 1) > 0.01] == []
+    assert min(fairness.luckiest[:8]) > 0.079
+    assert sum(fairness.luckiest[2:6]) / 4 == pytest.approx(0.092, abs=0.005)
+    assert fairness.luckiest[8:] == pytest.approx([0.12, 0.12], abs=0.005)
 
 
 @pytest.mark.parametrize("count", [3, 10, 30])
@@ -37,11 +37,11 @@ def test_a_cap_favours_no_position_of_a_live_split(cap: float, count: int) -> No
     share_fen_max = int(1_000 * cap)
     split, total_fen = Split.DOUBLE_MEAN_LIVE, 1_000 * count
 
-    found = measure(
+    fairness = measure(
         amounts_fen(Terms(split, total_fen, count, 1, share_fen_max, 1, seeds.randbytes(16)))
         for _ in range(times)
     )
 
     # Five standard deviations of so many packets: a biased place is off by 4 to 50%.
     bound = max(0.01, 5 * min(cap - 1, 1) / math.sqrt(3 * times))
-    assert [mean for mean in found.means if abs(mean - 1) > bound] == []
+    assert [mean for mean in fairness.means if abs(mean - 1) > bound] == []

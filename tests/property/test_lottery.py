@@ -89,18 +89,18 @@ class Story(RuleBasedStateMachine):
 
     @rule(user=USERS, key=KEYS)
     def a_user_draws(self, user: str, key: str) -> None:
-        known = self.told.get((user, key))
+        earlier = self.told.get((user, key))
         try:
             draw = self.system.draw("gala", user, key).draw
         except Rejected as refusal:
             # I5: a user who was told an outcome is never refused.
-            assert known is None, refusal.code
+            assert earlier is None, refusal.code
             return
         except Unavailable:
             self.system.pass_time(2_000)
             return
-        assert known in {None, draw}
-        if known is None:
+        assert earlier in {None, draw}
+        if earlier is None:
             self._is_not_one_miss_too_many(draw)
         self.told[user, key] = draw
 

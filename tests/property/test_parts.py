@@ -91,8 +91,8 @@ class PartsStory(RuleBasedStateMachine):
 
     @precondition(lambda self: self.shards > 1)
     @rule(shards=st.sets(st.integers(0, 8), min_size=1))
-    def nodes_lose_their_data(self, parts: set[int]) -> None:
-        for part in parts:
+    def nodes_lose_their_data(self, shards: set[int]) -> None:
+        for part in shards:
             self.system.memory.caches.pop(shard_id(self.packet.packet_id, part), None)
 
     @rule()

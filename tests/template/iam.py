@@ -20,7 +20,7 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Access:
     """One thing that a policy must allow; a read names no attributes unless it projects some."""
 
     function: str
@@ -55,25 +55,25 @@ def statements(stack: Stack, function: str) -> list[dict[str, Any]]:
     ]
 
 
-def allows(statement: dict[str, Any], asked: Asked) -> bool:
+def allows(statement: dict[str, Any], access: Access) -> bool:
     """Return whether a statement allows the request; unknown conditions fail the test."""
     assert statement["Effect"] == "Allow", "a denial needs an evaluator that knows it"
     resources = statement["Resource"]
     names = [resources] if isinstance(resources, str) else resources
     return (
-        asked.action in statement["Action"]
-        and any(fnmatchcase(asked.resource, name) for name in names)
+        access.action in statement["Action"]
+        and any(fnmatchcase(access.resource, name) for name in names)
         and all(
-            _holds(operator, values, asked.context[key])
+            _holds(operator, values, access.context[key])
             for operator, tests in statement.get("Condition", {}).items()
             for key, values in tests.items()
         )
     )
 
 
-def may(stack: Stack, asked: Asked) -> bool:
+def may(stack: Stack, access: Access) -> bool:
     """Return whether a function's role allows the request."""
-    return any(allows(statement, asked) for statement in statements(stack, asked.function))
+    return any(allows(statement, access) for statement in statements(stack, access.function))
 
 
 def _holds(operator: str, values: Any, given: frozenset[str]) -> bool:
@@ -83,4 +83,4 @@ def _holds(operator: str, values: Any, given: frozenset[str]) -> bool:
     if not given:
         return name != operator
     wanted = [values] if isinstance(values, str) else values
-    return all(any(_MATCHES[name](one, like) for like in wanted) for one in given)
+    return all(any(_MATCHES[name](each, like) for like in wanted) for each in given)

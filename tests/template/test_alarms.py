@@ -58,7 +58,7 @@ def _dimensions(metric: Metric) -> dict[str, str]:
 def _filtered(stack: Stack) -> list[dict[str, Any]]:
     """Return the metrics that are made of log lines."""
     filters = stack.of_type("AWS::Logs::MetricFilter").values()
-    return [each for one in filters for each in one["MetricTransformations"]]
+    return [each for pattern in filters for each in pattern["MetricTransformations"]]
 
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
@@ -116,8 +116,8 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
 def _matches(pattern: str, line: dict[str, str]) -> bool:
     """Tell whether a filter takes a line: strings with wildcards, and what joins them."""
 
-    def compared(found: re.Match[str]) -> str:
-        field, operator, expected = found.groups()
+    def compared(match: re.Match[str]) -> str:
+        field, operator, expected = match.groups()
         is_equal = fnmatch.fnmatchcase(line[field], expected)
         return str(is_equal is (operator == "="))
 

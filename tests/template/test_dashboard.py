@@ -36,7 +36,7 @@ def _widgets(stack: Stack) -> list[dict[str, Any]]:
 
 
 def _metrics(stack: Stack) -> list[list[str]]:
-    shown = [one for one in _widgets(stack) if one["type"] == "metric"]
+    shown = [widget for widget in _widgets(stack) if widget["type"] == "metric"]
     return [metric for widget in shown for metric in widget["properties"]["metrics"]]
 
 
@@ -54,8 +54,8 @@ def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack
     } | {ALL_HANDLERS}
     filtered = [
         [each["MetricNamespace"], each["MetricName"]]
-        for one in stack.of_type("AWS::Logs::MetricFilter").values()
-        for each in one["MetricTransformations"]
+        for metric_filter in stack.of_type("AWS::Logs::MetricFilter").values()
+        for each in metric_filter["MetricTransformations"]
     ]
     ours = [
         metric
@@ -103,13 +103,15 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
     groups = {stack.ref(name) for name in stack.of_type("AWS::Logs::LogGroup")}
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     written = json.loads(stage["AccessLogSettings"]["Format"]).keys()
-    queries = [one["properties"]["query"] for one in _widgets(stack) if one["type"] == "log"]
+    queries = [
+        widget["properties"]["query"] for widget in _widgets(stack) if widget["type"] == "log"
+    ]
 
     assert len(queries) == 3
     for query in queries:
-        asked = re.findall("SOURCE '([^']+)'", query)
-        assert asked
-        assert set(asked) <= groups
+        matches = re.findall("SOURCE '([^']+)'", query)
+        assert matches
+        assert set(matches) <= groups
     assert {"route", "status"} <= written
     code = _code()
     assert all(name in code for name in ("closed_count", "refunded_fen"))
@@ -118,9 +120,9 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
 @each_stack
 def test_refusals_by_code_are_of_all_that_a_crowd_asks_for(stack: Stack) -> None:
     (query,) = [
-        one["properties"]["query"]
-        for one in _widgets(stack)
-        if one["properties"]["title"] == "Refusals by code"
+        widget["properties"]["query"]
+        for widget in _widgets(stack)
+        if widget["properties"]["title"] == "Refusals by code"
     ]
     (log,) = _lines_of_a_refusal()
     named = set(re.findall(r"(?:fields|sum\(|by) ?([a-z_]+)(?:, ([a-z_]+))?", query)[0]) - {""}
@@ -142,11 +144,11 @@ def test_widgets_do_not_overlap_and_cover_what_operators_ask_for(stack: Stack) -
     widgets = _widgets(stack)
     places = [
         (x, y)
-        for one in widgets
-        for x in range(one["x"], one["x"] + one["width"])
-        for y in range(one["y"], one["y"] + one["height"])
+        for widget in widgets
+        for x in range(widget["x"], widget["x"] + widget["width"])
+        for y in range(widget["y"], widget["y"] + widget["height"])
     ]
-    titles = " ".join(one["properties"]["title"].lower() for one in widgets)
+    titles = " ".join(widget["properties"]["title"].lower() for widget in widgets)
 
     assert len(places) == len(set(places))
     assert max(x for x, _ in places) < 24

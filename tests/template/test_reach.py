@@ -31,16 +31,16 @@ class _Callers(_Readers):
     """Follows the calls of a handler to the services that they may come to."""
 
     def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
-        waiting = [spot for spot in self._bodies if spot[0] == handler]
+        spots = [spot for spot in self._bodies if spot[0] == handler]
         seen = set()
         services: set[str] = set()
-        while waiting:
-            spot = waiting.pop()
+        while spots:
+            spot = spots.pop()
             if spot in seen or spot not in self._bodies or spot[1] in without:
                 continue
             seen.add(spot)
             services |= _asked(self._bodies[spot])
-            waiting += self._used_by(spot)
+            spots += self._used_by(spot)
         return services
 
 
@@ -74,11 +74,11 @@ def test_the_code_is_followed_to_its_calls() -> None:
     rooms = [
         ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("containers/*.py")
     ]
-    asked = set().union(*(_asked(room) for room in rooms))
+    requested = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "secretsmanager"}
     # A send orders payments where there is a gateway.
     services = services | _services(STACK_OF["both gateways"])
-    assert set().union(*services.values()) == asked
+    assert set().union(*services.values()) == requested
 
 
 @each_stack
@@ -202,12 +202,12 @@ def test_gateways_are_called_from_one_fixed_address_a_zone(stack: Stack) -> None
 
 
 def _assert_a_nat_leads_out(stack: Stack, nat: str, subnet: str) -> None:
-    (found,) = [
+    (gateways,) = [
         each
         for name, each in stack.of_type("AWS::EC2::NatGateway").items()
         if stack.ref(name) == nat
     ]
-    assert found["SubnetId"] == subnet
+    assert gateways["SubnetId"] == subnet
     (table,) = [
         each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()

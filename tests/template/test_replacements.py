@@ -24,7 +24,7 @@ STATEFUL = {
     "AWS::SQS::Queue",
 }
 NEVER_CHANGED = {
-    # What is not replaced, but can't be updated either.
+    # Resources that are not replaced, but can't be updated either.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
     # Another key signs another log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},

@@ -60,18 +60,18 @@ def _statements(stack: translated.Stack) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def test_no_policy_allows_an_action_on_everything() -> None:
-    found = [named for stack in STACKS for named in _statements(stack)]
+    statements = [named for stack in STACKS for named in _statements(stack)]
 
-    assert len(found) > 100
-    assert [name for name, statement in found if "*" in statement["Resource"]] == []
+    assert len(statements) > 100
+    assert [name for name, statement in statements if "*" in statement["Resource"]] == []
 
 
 def test_rights_that_no_local_run_exercises_are_these() -> None:
-    found: dict[str, str] = {}
+    rights: dict[str, str] = {}
     for stack in STACKS:
         for name, statement in _statements(stack):
             actions = statement["Action"]
-            found[name] = actions if isinstance(actions, str) else " ".join(sorted(actions))
+            rights[name] = actions if isinstance(actions, str) else " ".join(sorted(actions))
 
     expected = dict(line.split(": ", 1) for line in GRANTED.strip().splitlines())
-    assert {name: found.get(name) for name in expected} == expected
+    assert {name: rights.get(name) for name in expected} == expected

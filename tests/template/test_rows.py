@@ -17,7 +17,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
-from tests.template.iam import ALL, NAMED, Asked, may
+from tests.template.iam import ALL, NAMED, Access, may
 from tests.template.translated import STACK_OF
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
@@ -129,7 +129,7 @@ def _letters(function: str, row: str) -> str:
         for letter, action, named, select in tried
         if may(
             STACK,
-            Asked(
+            Access(
                 *(function, f"dynamodb:{action}", STACK.arn(f"{table}Table"), named),
                 partitions=frozenset({key["pk"]}),
                 select=select,
@@ -143,17 +143,17 @@ def _letters(function: str, row: str) -> str:
 def test_a_row_is_read_and_written_by_these_functions_and_no_other(row: str) -> None:
     (wanted,) = [line.split()[1:] for line in MAY.splitlines() if line.split()[:1] == [row]]
 
-    found = [
+    granted = [
         f"{function.removesuffix('Function')}:{letters}"
         for function in FUNCTIONS
         if (letters := _letters(function, row))
     ]
 
-    assert found == wanted
+    assert granted == wanted
 
 
 def test_a_read_that_names_more_than_it_may_is_refused() -> None:
-    shown = Asked(
+    shown = Access(
         *("RecordsFunction", "dynamodb:BatchGetItem", STACK.arn("ProfilesTable")),
         frozenset({"pk", "nickname"}),
         select=NAMED,

@@ -46,20 +46,20 @@ def _run(function: str, *requests: dict[str, Any], key: str = KEY) -> list[dict[
         text=True,
         check=True,
     )
-    found: list[dict[str, Any]] = json.loads(ran.stdout)
-    return found
+    answers: list[dict[str, Any]] = json.loads(ran.stdout)
+    return answers
 
 
 def _request(
     uri: str = "/send", to: str = "", cookie: str = "", headers: dict[str, str] | None = None
 ) -> dict[str, Any]:
     query = {"to": {"value": to}} if to else {}
-    said = {"host": "red.example", **(headers or {})}
+    sent_headers = {"host": "red.example", **(headers or {})}
     return {
         "request": {
             "uri": uri,
             "querystring": {**query, "code": {"value": "a%20b"}, "state": {"value": "c"}},
-            "headers": {name: {"value": value} for name, value in said.items()},
+            "headers": {name: {"value": value} for name, value in sent_headers.items()},
             "cookies": {"rp_to": {"value": cookie}} if cookie else {},
         }
     }
@@ -91,13 +91,13 @@ def test_crawlers_alone_are_led_to_the_preview_of_a_packet() -> None:
     assert crawler["answer"]["statusCode"] == 302
     led = crawler["answer"]["headers"]["location"]["value"]
     assert led == "/api/packets/AbC-_9/preview"
-    assert [one["answer"]["uri"] for one in (visit, back, shared)] == ["/index.html"] * 3
+    assert [each["answer"]["uri"] for each in (visit, back, shared)] == ["/index.html"] * 3
 
 
 def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:
     word = _word()
 
-    ((answer, _),) = (one.values() for one in _run("PagePaths", _request("/wallet", to=word)))
+    ((answer, _),) = (each.values() for each in _run("PagePaths", _request("/wallet", to=word)))
 
     assert answer["statusCode"] == httpx.codes.FOUND
     location = "https://red.example/wallet?code=a%20b&state=c"
@@ -111,37 +111,37 @@ def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_cookie_selects_the_origin_of_the_page_and_of_the_api(function: str) -> None:
-    (found,) = _run(function, _request("/api/packets/x/feed", cookie=_word()))
+    (answer,) = _run(function, _request("/api/packets/x/feed", cookie=_word()))
 
-    assert found["origin"] == "staging"
+    assert answer["origin"] == "staging"
     # The staging stack's own distribution takes the prefix off.
-    assert found["answer"]["uri"] == "/api/packets/x/feed"
-    assert found["answer"]["headers"]["x-staging"] == {"value": "true"}
+    assert answer["answer"]["uri"] == "/api/packets/x/feed"
+    assert answer["answer"]["headers"]["x-staging"] == {"value": "true"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_others_stay_and_can_not_take_what_is_kept_for_testers(function: str) -> None:
     headers = {"x-staging": "true"}
-    asked = [_request(headers=headers), *(_request(cookie=word) for word in _forged())]
-    asked += [_request(to=word) for word in _forged()]
+    requests = [_request(headers=headers), *(_request(cookie=word) for word in _forged())]
+    requests += [_request(to=word) for word in _forged()]
 
-    for found in _run(function, *asked):
-        assert found["origin"] == "its own"
-        assert "statusCode" not in found["answer"]
-        assert "x-staging" not in found["answer"]["headers"]
+    for answer in _run(function, *requests):
+        assert answer["origin"] == "its own"
+        assert "statusCode" not in answer["answer"]
+        assert "x-staging" not in answer["answer"]["headers"]
 
 
 def test_a_key_that_was_not_resolved_signs_nothing() -> None:
     for key in ("k" * 31, "{{resolve:secretsmanager:arn:SecretString:key}}"):
-        (found,) = _run("PagePaths", _request(cookie=_word(key=key)), key=key)
-        assert found["origin"] == "its own"
+        (answer,) = _run("PagePaths", _request(cookie=_word(key=key)), key=key)
+        assert answer["origin"] == "its own"
 
 
 def test_a_tester_leaves_and_a_link_leads_to_no_other_host() -> None:
-    (found,) = _run("PagePaths", _request("//evil.example", to="live", cookie=_word()))
+    (answer,) = _run("PagePaths", _request("//evil.example", to="live", cookie=_word()))
 
-    assert found["answer"]["cookies"]["rp_to"]["attributes"].endswith("Max-Age=0")
-    location = found["answer"]["headers"]["location"]["value"]
+    assert answer["answer"]["cookies"]["rp_to"]["attributes"].endswith("Max-Age=0")
+    location = answer["answer"]["headers"]["location"]["value"]
     assert location == "https://red.example//evil.example?code=a%20b&state=c"
 
 
@@ -155,11 +155,14 @@ def test_every_behavior_knows_testers_and_keeps_their_answers_apart() -> None:
         if each["Type"] == "AWS::CloudFront::CachePolicy"
     }
 
-    (staging,) = [one for one in config["Origins"] if one["Id"] == "staging"]
+    (staging,) = [origin for origin in config["Origins"] if origin["Id"] == "staging"]
     assert staging["CustomOriginConfig"]["OriginProtocolPolicy"] == "https-only"
     caching_disabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"
     for each in behaviors:
-        assert [one["EventType"] for one in each["FunctionAssociations"]] == ["viewer-request"]
+        assert [
+            function_association["EventType"]
+            for function_association in each["FunctionAssociations"]
+        ] == ["viewer-request"]
         if each["CachePolicyId"] != caching_disabled:
             key = kept_by[each["CachePolicyId"]]["ParametersInCacheKeyAndForwardedToOrigin"]
             assert key["HeadersConfig"]["Headers"] == ["x-staging"]
@@ -170,7 +173,7 @@ def test_without_a_staging_stack_the_functions_have_no_key_and_no_origin() -> No
     resources = stack.resolved(stack.pruned["Resources"])
 
     config = resources["PageDistribution"]["Properties"]["DistributionConfig"]
-    assert [one["Id"] for one in config["Origins"]] == ["page", "api"]
+    assert [origin["Id"] for origin in config["Origins"]] == ["page", "api"]
     for name in FUNCTIONS:
         code = resources[name]["Properties"]["FunctionCode"]
         assert code.startswith("function staging() { return null; }")

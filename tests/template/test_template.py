@@ -39,9 +39,9 @@ GLOBALS: dict[str, Any] = TEMPLATE["Globals"]["Function"]
 
 
 def _of_type(kind: str) -> dict[str, dict[str, Any]]:
-    found = {name: resource for name, resource in RESOURCES.items() if resource["Type"] == kind}
-    assert found, kind
-    return {name: resource["Properties"] for name, resource in found.items()}
+    resources = {name: resource for name, resource in RESOURCES.items() if resource["Type"] == kind}
+    assert resources, kind
+    return {name: resource["Properties"] for name, resource in resources.items()}
 
 
 FUNCTIONS = _of_type("AWS::Serverless::Function")
@@ -66,11 +66,11 @@ class Grant:
 
 def _names(value: Any) -> Iterator[str]:
     """Yield the resources that a policy's Resource names: "Table", "Table/index/by_work"."""
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str):
-            yield one
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield each
             continue
-        ((function, argument),) = one.items()
+        ((function, argument),) = each.items()
         if function == "Fn::GetAtt":
             yield argument[0]
         elif function == "Fn::Sub" and argument[0].startswith("arn:"):
@@ -209,9 +209,9 @@ NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction
 
 @each_function
 def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function: str) -> None:
-    said = user_row(User("ann", "Ann", "ann@host")).keys()
-    # What was said before an erasure is not noted after it.
-    since = said | {"erased_at_ms"}
+    names = user_row(User("ann", "Ann", "ann@host")).keys()
+    # Data from before an erasure is not stored after it.
+    since = names | {"erased_at_ms"}
     shown = set(SHOWN.split(", "))
     own = shown | {"goods_address"}
     allowed = {
@@ -224,12 +224,12 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
 
     reads = "dynamodb:BatchGetItem"
     expected = {
-        **{key: {changes: said} for key in NOTES},
-        "LotteryFunction": {changes: said, reads: {"pk", "erased_at_ms"}},
-        # Whom the host means, for who hands over what was won.
-        "AdminFunction": {changes: said, reads: {*KNOWN.split(", "), "goods_address"}},
+        **{key: {changes: names} for key in NOTES},
+        "LotteryFunction": {changes: names, reads: {"pk", "erased_at_ms"}},
+        # The host's user, for the operator who hands over a prize.
+        "AdminFunction": {changes: names, reads: {*KNOWN.split(", "), "goods_address"}},
         "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
-        "PayoutFunction": {changes: since, reads: said},
+        "PayoutFunction": {changes: since, reads: names},
         "ErasureFunction": {changes: since | own},
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},
         "ProfileFunction": {changes: own, reads: own},
@@ -401,7 +401,7 @@ def test_the_caches_users_have_commands_alone() -> None:
     users = _of_type("AWS::ElastiCache::User").values()
     words = {word for user in users for word in user["AccessString"].split()}
 
-    # What they may do with them: tests/contract/test_cache_user.py. A category has needless ones.
+    # tests/contract/test_cache_user.py checks the commands. A category has needless ones.
     assert len(users) == 2
     assert not [word for word in words if word.startswith("+@")]
     assert "-@all" in words
@@ -517,7 +517,9 @@ def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
 
 def test_a_night_without_a_whole_reconciliation_raises_an_alarm() -> None:
     alarms = _of_type("AWS::CloudWatch::Alarm")
-    by_metric = {one["MetricName"]: one for name, one in alarms.items() if "Reconcile" in name}
+    by_metric = {
+        alarm["MetricName"]: alarm for name, alarm in alarms.items() if "Reconcile" in name
+    }
 
     assert set(by_metric) == {"ExecutionsFailed", "reconcile_incomplete", "reconcile_complete"}
     silence = by_metric["reconcile_complete"]
@@ -579,12 +581,12 @@ def test_the_gateway_asks_for_the_token_that_the_handler_declares() -> None:
         for key, operation in getattr(_handler(handler), "operations", {}).items()
     }
 
-    asked = {
+    authorizations = {
         route["RouteKey"]: (route["AuthorizationType"], tuple(route.get("AuthorizationScopes", [])))
         for route in _of_type("AWS::ApiGatewayV2::Route").values()
     }
 
-    assert asked == declared
+    assert authorizations == declared
 
 
 def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
@@ -624,21 +626,23 @@ def test_every_route_needs_a_token_but_those_for_everybody_and_operators_a_scope
 
 def test_the_user_pool_knows_every_scope_that_a_route_asks_for() -> None:
     (server,) = _of_type("AWS::Cognito::UserPoolResourceServer").values()
-    known = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
+    scopes = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
     routes = _of_type("AWS::ApiGatewayV2::Route").values()
 
-    assert known == {scope for route in routes for scope in route.get("AuthorizationScopes", [])}
+    assert scopes == {scope for route in routes for scope in route.get("AuthorizationScopes", [])}
 
 
 def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:
     (stage,) = _of_type("AWS::ApiGatewayV2::Stage").values()
-    (resource,) = [found for found in RESOURCES.values() if found.get("Properties") is stage]
+    (resource,) = [
+        resource for resource in RESOURCES.values() if resource.get("Properties") is stage
+    ]
     throttles = stage["RouteSettings"]
     routes = _of_type("AWS::ApiGatewayV2::Route")
     keys = {route["RouteKey"]: name for name, route in routes.items()}
     own = {key for key in keys if "/admin/" in key} | {"POST /packets"} | OPEN_ROUTES
     own |= SIGNED_ROUTES | {key for key in keys if "/me/wechat" in key}
-    # What reads without a cache has no limit per user.
+    # A function that reads without a cache has no limit per user.
     own |= {
         key
         for key, function in _routes().items()
@@ -792,22 +796,22 @@ class _Readers:
 
     def variables_of(self, handler: str) -> set[str]:
         """Return what a handler needs, whichever of its routes is asked for."""
-        waiting = [spot for spot in self._bodies if spot[0] == handler]
+        spots = [spot for spot in self._bodies if spot[0] == handler]
         seen: set[Spot] = set()
         needed: set[str] = set()
-        while waiting:
-            spot = waiting.pop()
+        while spots:
+            spot = spots.pop()
             if spot[0] == "provider":  # any of the registry
-                waiting += [(provider, spot[1]) for provider in PROVIDERS]
+                spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue
             seen.add(spot)
             if spot[0] == "settings":
                 needed |= self._constants(spot)
-            waiting += self._used_by(spot)
+            spots += self._used_by(spot)
             if spot == REGISTRY:  # each provider decides what it calls
-                waiting = [one for one in waiting if one not in PASSED_ON.values()]
-            waiting = [PASSED_ON.get(one, one) for one in waiting]
+                spots = [spot for spot in spots if spot not in PASSED_ON.values()]
+            spots = [PASSED_ON.get(spot, spot) for spot in spots]
         return needed
 
     def _used_by(self, spot: Spot) -> Iterator[Spot]:
@@ -816,7 +820,7 @@ class _Readers:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of = node.value.id
                 where = self._imported.get((module, of), ("", of))
-                # What a container does not have itself, it has from the platform.
+                # A container has its other members from the platform.
                 own = module if (module, node.attr) in self._bodies else "platform"
                 yield (own if of == "self" else _short(".".join(where).strip("."))), node.attr
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):

@@ -78,7 +78,7 @@ def test_what_changes_is_published(change: Change, published: set[str]) -> None:
 
 
 def test_a_parameters_value_alone_is_not_published() -> None:
-    # Why `make deploy` writes a release. Where SAM learns to see it, that can go.
+    # Why `make deploy` writes a release. It can go when SAM sees this.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
@@ -234,12 +234,12 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     for rule in stack.of_type("AWS::Events::Rule").values():
         sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
         inputs += [json.loads(target["Input"]) for target in sweeps]
-        # What EventBridge takes.
+        # The form that EventBridge accepts.
         assert len(rule["Targets"]) <= 5
         assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
     function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]
     count = int(function["Environment"]["Variables"]["WORK_SHARDS"])
-    shards = [range(asked["group"], count, asked["groups"]) for asked in inputs]
+    shards = [range(variable["group"], count, variable["groups"]) for variable in inputs]
 
     assert sorted(chain(*shards)) == list(range(count))
     assert function["Timeout"] < 60
@@ -289,8 +289,8 @@ def test_sign_up_is_off_unless_it_is_turned_on() -> None:
 @each_stack
 def test_the_access_log_names_no_path(stack: Stack) -> None:
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
-    asked = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
+    variables = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
 
     # A path holds the host's id of a user, and a query may hold what they were looking for.
-    assert asked
-    assert not [name for name in asked if re.search("path|query|sub|claims|sourceIp", name)]
+    assert variables
+    assert not [name for name in variables if re.search("path|query|sub|claims|sourceIp", name)]

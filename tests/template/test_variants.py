@@ -46,7 +46,7 @@ def test_no_rule_refuses_it(stack: translated.Stack) -> None:
 
 @each_stack
 def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
-    known = stack.pruned["Resources"].keys() | stack.values.keys()
+    names = stack.pruned["Resources"].keys() | stack.values.keys()
     text = json.dumps(stack.pruned)
     named = set(re.findall(r'\{"Ref": "([\w:.]+)"\}', text))
     named |= set(re.findall(r'\{"Fn::GetAtt": \["(\w+)"', text))
@@ -56,12 +56,12 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
         for name in re.findall(r"\$\{([\w:]+)", words)
     }
 
-    assert named <= known
+    assert named <= names
     # Which Fn::Sub itself gives a value.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
     local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
     local |= {"Console", "More"}
-    assert substituted - local <= known
+    assert substituted - local <= names
 
 
 @pytest.mark.parametrize("is_pruned", [True, False])
@@ -88,7 +88,7 @@ def test_cfn_lint_has_nothing_to_say_in_another_partition(
             *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
             *("--regions", stack.region, "--format", "parseable"),
             # Tables and secrets have no versions to keep; a retained version of a function has.
-            # What a condition left out also leaves parameters and conditions that nothing uses.
+            # Resources left out by a condition leave parameters and conditions that nothing uses.
             *("--ignore-checks", *(["W3005"] if is_pruned else ["W3005", "W2001", "W8001"]), "--"),
             str(path),
         ],
@@ -125,7 +125,7 @@ the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway h
 
 @each_stack
 def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) -> None:
-    found = stack.of_type("AWS::EC2::VPCEndpoint")
+    endpoints = stack.of_type("AWS::EC2::VPCEndpoint")
 
     made = {
         "DynamoEndpoint": "MakeNetwork",
@@ -138,7 +138,7 @@ def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) 
         for name, service in ENDPOINTS.get(stack.region, {}).items()
         if stack.is_true(made[name])
     }
-    assert {name: each["ServiceName"] for name, each in found.items()} == expected
+    assert {name: each["ServiceName"] for name, each in endpoints.items()} == expected
 
 
 @each_stack
@@ -397,7 +397,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
     }
 
     if stack.is_true("OperatorsInPool"):
-        # Who signs in to the page is a user, whatever their groups are.
+        # Everybody who signs in to the page is a user, whatever their groups are.
         assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
         assert set(operators["Audience"]) == made | named
     elif stack.values["OperatorIssuer"]:

@@ -211,8 +211,8 @@ class Stack:
         if value.keys() == {"Fn::If"}:
             condition, yes, no = value["Fn::If"]
             return self._decided(yes if self.is_true(condition) else no)
-        found = {key: self._decided(each) for key, each in value.items()}
-        return {key: each for key, each in found.items() if each != NOTHING}
+        decided = {key: self._decided(each) for key, each in value.items()}
+        return {key: each for key, each in decided.items() if each != NOTHING}
 
     def resolved(self, value: Any) -> Any:
         """Fill in every intrinsic of *value*."""
@@ -253,8 +253,8 @@ class Stack:
     def substituted(self, argument: Any) -> str:
         text, given = argument if isinstance(argument, list) else (argument, {})
 
-        def fill(found: re.Match[str]) -> str:
-            name = found[1]
+        def fill(match: re.Match[str]) -> str:
+            name = match[1]
             if name in given:
                 return str(self.resolved(given[name]))
             resource, _, attribute = name.partition(".")

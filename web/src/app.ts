@@ -14,7 +14,7 @@ import { View, problemView } from "./views/view.ts";
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
-/** What a route needs, loaded when it is first shown: a packet's link loads nothing else. */
+/** Module of a route, loaded when it is first shown: a packet's link loads nothing else. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   home: () => import("./views/home.ts"),
   send: () => import("./views/send.ts"),
@@ -46,7 +46,7 @@ export class App extends View {
   };
   declare isReady: boolean;
   declare wantsSignIn: boolean;
-  /** What the view calls its subject. */
+  /** The view's name for its subject. */
   declare name: string;
 
   constructor() {
@@ -104,7 +104,7 @@ export class App extends View {
       this.requestUpdate();
       await this.updateComplete;
       scrollDown(scrollTop);
-      // As a page load would: readers start at the heading.
+      // Like a page load: readers start at the heading.
       setTimeout(() => this.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
     });
   }

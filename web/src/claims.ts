@@ -1,4 +1,4 @@
-/** What a JSON Web Token says. It is not verified: it decides what is shown, never what is allowed. */
+/** Claims of a JSON Web Token. Nothing verifies them: they decide what is shown, never what is allowed. */
 
 export type Claims = Partial<Record<"sub" | "nickname" | "name" | "scope", string>>;
 

@@ -1,4 +1,4 @@
-/** What a deployment says to its page: /config.json. */
+/** Settings of a deployment for its page: /config.json. */
 
 export interface DevAuth {
   kind: "dev";
@@ -25,7 +25,7 @@ export interface WeChat {
   authorize_url: string;
 }
 
-/** What the deployment allows, in fen. */
+/** Limits of the deployment, in fen. */
 export interface Limits {
   share_fen_max: number;
   withdrawal_fen_min: number;
@@ -34,17 +34,17 @@ export interface Limits {
 }
 
 export interface Config {
-  /** Where the API is, on the page's own origin. */
+  /** Path of the API on the page's own origin. */
   api: string;
   auth: DevAuth | OidcAuth | WeChatAuth;
-  /** How operators sign in to their console, where users do it otherwise. */
+  /** Sign-in of operators to their console, if users have another one. */
   operators_auth?: OidcAuth;
-  /** Where covers of packets may lie; `*.host` is any host just below one. */
+  /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
   /** The gateways that money goes in and out by; without one there is no wallet. */
   channels?: ("wechat" | "host")[];
-  /** Where users of WeChat's own browser get the code that names their account. */
+  /** Address at which users of WeChat's own browser get the code that names their account. */
   wechat?: WeChat;
 }
 

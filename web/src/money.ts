@@ -17,7 +17,7 @@ export function yuan(fen: number): string {
   return `${fen < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** As `yuan`, with thousands apart: for sums. */
+/** Formats sums like `yuan`, with thousands apart. */
 export function yuanGrouped(fen: number): string {
   return yuan(fen).replace(/\B(?=(\d{3})+\.)/g, ",");
 }

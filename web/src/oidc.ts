@@ -61,7 +61,7 @@ export async function depart(auth: OidcAuth, path: string): Promise<void> {
   location.assign(target);
 }
 
-/** How a sign-in ended, and the path to go on at. */
+/** End of a sign-in, and the path to go on at. */
 export interface Arrival {
   path: string;
   tokens?: Tokens;
@@ -69,7 +69,7 @@ export interface Arrival {
   reason?: "denied" | "failed";
 }
 
-/** What came of a sign-in, where this page load comes back from the provider. */
+/** Result of a sign-in, if this page load comes back from the provider. */
 export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const noted = sessionStorage.getItem(SLOT);
   if (location.pathname !== BACK || !noted) return undefined;

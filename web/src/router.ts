@@ -29,7 +29,7 @@ history.scrollRestoration = "manual";
 const SLOT = "redpacket.scroll";
 addEventListener("pagehide", () => sessionStorage.setItem(SLOT, `${scrollY} ${location.href}`));
 
-/** How far down the reader was before a reload; 0 after any other arrival. */
+/** Scroll position before a reload; 0 after any other arrival. */
 export function scrollBeforeReload(): number {
   const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   const [top, at] = (sessionStorage.getItem(SLOT) ?? "").split(" ");
@@ -50,7 +50,7 @@ document.addEventListener("click", (event) => {
   navigate(link.pathname + link.search + link.hash);
 });
 
-/** Where the reader is, with all that the address says. */
+/** The reader's place, with everything in the address. */
 export function here(): string {
   return location.pathname + location.search + location.hash;
 }

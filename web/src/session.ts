@@ -1,4 +1,4 @@
-/** Who is signed in. The token is in memory only; locally the chosen user's name survives a reload. */
+/** The signed-in user. The token is in memory only; locally the chosen user's name survives a reload. */
 
 import { Client } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";

@@ -17,7 +17,7 @@ export interface Translated {
   translateResult?: string;
 }
 
-/** What a chat or the timeline shows of a link. */
+/** A link's preview in a chat or the timeline. */
 export interface ShareCard {
   title: string;
   desc: string;

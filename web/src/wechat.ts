@@ -15,7 +15,7 @@ export function askWeChat(wechat: WeChat): void {
   location.assign(authorizationUrl(wechat, BACK, state));
 }
 
-/** Where WeChat tells who the user is; it comes back to *path* of this origin. */
+/** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
 export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string, state: string): string {
   // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];

@@ -1,7 +1,7 @@
 """Signatures of drand's scheme bls-unchained-g1-rfc9380; a wrong one is False, and never an error.
 
-A signature is in G1 and the public key in G2. What is not on the curve, not in the subgroup, not
-the one encoding of a point, or the point at infinity, signs nothing.
+A signature is in G1 and the public key in G2. Nothing is signed by a point off the
+curve, outside the subgroup, in another encoding, or at infinity.
 """
 
 from __future__ import annotations

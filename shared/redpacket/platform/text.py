@@ -11,7 +11,7 @@ from functools import cache
 # separators.
 _REFUSED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
-# What shows nothing, although its category is of a letter, a mark or a symbol: the rest of
+# Invisible characters in the category of a letter, a mark or a symbol: the rest of
 # Default_Ignorable_Code_Point (fillers of Hangul and Khmer, selectors of variations), the blank
 # pattern of Braille, a musical blank and the place of an object.
 _BLANK = re.compile(
@@ -64,7 +64,7 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     *skeleton_of* maps look-alikes to plain letters; without it they pass.
     """
     words, phrases = _reserved(skeleton_of)
-    # What stands between letters divides words, or spells one out: a.d.m.i.n.
+    # Characters between letters divide words, or spell one out: a.d.m.i.n.
     fragments = [part for part in re.split(r"[\W\d_]+", folded(skeleton_of(name))) if part]
     joined = "".join(fragments)
     return (

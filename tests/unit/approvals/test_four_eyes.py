@@ -45,13 +45,13 @@ def system() -> InMemorySystem:
 
 
 def _waits(
-    system: InMemorySystem, do: Callable[[], object], asked: Callable[[Any], Any], **by: Any
+    system: InMemorySystem, do: Callable[[], object], call: Callable[[Any], Any], **by: Any
 ) -> Approval | None:
     """Do something as the handler does it: return the approval that it waits for."""
     try:
         do()
     except ApprovalNeededError as needed:
-        approval: Approval = system.process().ask_approval(needed, by.pop("by", ANN), asked, **by)
+        approval: Approval = system.process().ask_approval(needed, by.pop("by", ANN), call, **by)
         return approval
     return None
 
@@ -60,11 +60,11 @@ def _deposit(
     system: InMemorySystem, amount_fen: int, key: str, user: str = "user", by: str = "ann"
 ) -> Approval | None:
     request, payee = Request(by, key, f"body {amount_fen}"), a_person(user)
-    asked = DepositAsked(user, amount_fen, request.key_hash, request.body_hash)
+    change = DepositAsked(user, amount_fen, request.key_hash, request.body_hash)
     return _waits(
         system,
         lambda: system.process().deposit(payee, amount_fen, request),
-        lambda _: asked,
+        lambda _: change,
         by=an_operator(by),
         payee=payee,
     )
@@ -85,9 +85,9 @@ def _found_fen(system: InMemorySystem) -> int | None:
     return campaign.budget_fen if campaign else None
 
 
-def _asked(found: Approval | None) -> Approval:
-    assert found
-    return found
+def _asked(approval: Approval | None) -> Approval:
+    assert approval
+    return approval
 
 
 # ---------------------------------------------------------------- the sum
@@ -217,11 +217,11 @@ def _both_at_once(
     system: InMemorySystem, other: Callable[[], Approval | None], mine: Callable[[], Any]
 ) -> list[bool]:
     """Let *other* happen within *mine*; tell which was done at once."""
-    found: list[Approval | None] = []
+    approvals: list[Approval | None] = []
 
-    system.before_first_transaction(lambda _: found.append(other()))
-    found.append(mine())
-    return [approval is None for approval in found]
+    system.before_first_transaction(lambda _: approvals.append(other()))
+    approvals.append(mine())
+    return [approval is None for approval in approvals]
 
 
 @pytest.mark.parametrize("before_fen", [0, 100], ids=["the first ones", "later ones"])
@@ -276,7 +276,7 @@ def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) 
     assert _deposit(system, 2_000, "key") is None
     assert system.balance_fen("user") == 2_000
     assert system.differences() == []
-    # What was approved was not moved alone.
+    # An approved amount was not moved by one operator alone.
     assert _deposit(system, LIMIT_FEN, "small") is None
 
 
@@ -347,17 +347,17 @@ def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemor
     system.process().approve(approval.approval_id, CAT)
 
     assert system.balance_fen("user") == 2_000
-    found = _asked(system.process().approvals.find_approval(approval.approval_id))
-    assert (found.decided_by, found.is_applied) == ("bob", True)
+    stored = _asked(system.process().approvals.find_approval(approval.approval_id))
+    assert (stored.decided_by, stored.is_applied) == ("bob", True)
 
 
 def test_an_approved_deposit_is_for_campaigns_if_it_was_asked_so(system: InMemorySystem) -> None:
     request = Request("ann", "key", "body")
-    asked = DepositAsked("user", 2_000, "key", "body", is_for_campaigns=True)
+    requested = DepositAsked("user", 2_000, "key", "body", is_for_campaigns=True)
     approval = _waits(
         system,
         lambda: system.process().deposit(a_person("user"), 2_000, request, is_for_campaigns=True),
-        lambda _: asked,
+        lambda _: requested,
         payee=a_person("user"),
     )
     assert "is_for_campaigns" in [change.field for change in _asked(approval).changes]
@@ -414,8 +414,8 @@ def test_a_version_that_is_gone_is_not_applied(system: InMemorySystem) -> None:
         system.process().approve(approval.approval_id, BOB)
 
     assert _found_fen(system) == 200
-    found = _asked(system.process().approvals.find_approval(approval.approval_id))
-    assert (found.status, found.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
+    stored = _asked(system.process().approvals.find_approval(approval.approval_id))
+    assert (stored.status, stored.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
     with pytest.raises(errors.VersionConflict):
         system.process().approve(approval.approval_id, CAT)
     # It can be asked for again, of the version that is there.
@@ -519,12 +519,12 @@ def test_prizes_of_one_operator_at_once_are_both_funded(lottery: InMemorySystem)
 
 def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
     """Let *do* happen once, whole, right before the next funding."""
-    waiting = [do]
+    pending = [do]
 
     def interpose(operations: list[Any]) -> None:
         tables = {str(next(iter(each.values())).get("TableName")) for each in operations}
-        if waiting and "accounts" in tables:
-            waiting.pop()()
+        if pending and "accounts" in tables:
+            pending.pop()()
 
     system.before_each_transaction(interpose)
 
@@ -540,8 +540,8 @@ def test_stock_that_a_second_click_added_is_listed_as_applied(lottery: InMemoryS
     mine = lottery.process().approve(approval.approval_id, BOB)
 
     assert [mine.is_applied, twin[0].is_applied] == [True, True]
-    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
-    assert (found.status, found.is_applied, found.refusal) == (APPROVED, True, None)
+    stored = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (stored.status, stored.is_applied, stored.refusal) == (APPROVED, True, None)
     assert _total(lottery) == 29
     assert lottery.balance_fen("ann") == 10**6 - 2_900
     assert lottery.differences() == []
@@ -602,8 +602,8 @@ def test_what_a_second_click_applied_before_it_died_never_reads_as_rejected(
     with suppress(errors.Rejected):
         lottery.process().approve(approval.approval_id, BOB)
 
-    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
-    assert (found.status, found.refusal) == (APPROVED, None)
+    stored = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (stored.status, stored.refusal) == (APPROVED, None)
     assert lottery.balance_fen("ann") == 10**6 - 1_100
 
 
@@ -664,19 +664,19 @@ def test_money_that_waits_has_not_moved_whoever_comes_between(
         "prize": lambda name: _cash(lottery, 6, name),
         "stock": lambda name: _stock(lottery, 6, name),
     }
-    waiting: list[Approval | None] = []
+    approvals: list[Approval | None] = []
     calls: list[int] = []
 
     def interpose(_operations: list[Any]) -> None:
         calls.append(1)
         if len(calls) == at:
-            waiting.append(changes[other]("other"))
+            approvals.append(changes[other]("other"))
 
     lottery.before_each_transaction(interpose)
-    waiting.append(changes[mine]("mine"))
+    approvals.append(changes[mine]("mine"))
 
     # The units that are there are paid for, and no fen more is gone.
-    assert sorted(approval is None for approval in waiting) == [False, True]
+    assert sorted(approval is None for approval in approvals) == [False, True]
     assert _total(lottery) == 7
     assert lottery.balance_fen("ann") == 10**6 - 700
     assert lottery.differences() == []
@@ -694,7 +694,7 @@ def test_a_repeat_after_a_cut_off_needs_no_second_allowance(lottery: InMemorySys
     assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
     lottery.stand_on(lottery.dynamo)
 
-    # What moved is counted, whatever became of the prize.
+    # Moved money is counted, whatever became of the prize.
     assert _cash(lottery, 1, "other") is not None
     assert _cash(lottery, 10) is None
     assert _total(lottery) == 10
@@ -727,8 +727,8 @@ def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemoryS
     with pytest.raises(InsufficientFunds):
         lottery.process().approve(approval.approval_id, BOB)
 
-    found = _asked(lottery.process().approvals.find_approval(approval.approval_id))
-    assert (found.status, found.refusal) == (ApprovalStatus.REJECTED, "insufficient_funds")
+    stored = _asked(lottery.process().approvals.find_approval(approval.approval_id))
+    assert (stored.status, stored.refusal) == (ApprovalStatus.REJECTED, "insufficient_funds")
     assert _total(lottery) == 0
 
 
@@ -753,10 +753,10 @@ def test_approvals_are_listed_newest_first_with_what_they_change(system: InMemor
     second, cursor = listed(cursor, 2)
     last, end = listed(cursor, 2)
 
-    assert [one.amount_fen for one in [*first, *second, *last]] == [2004, 2003, 2002, 2001, 2000]
+    assert [each.amount_fen for each in [*first, *second, *last]] == [2004, 2003, 2002, 2001, 2000]
     assert end is None
     assert [change.after for change in first[0].changes][1:] == ["2004"]
-    # Whom the host means by both is known, and not in the row.
+    # The host ids of both are known, and not in the row.
     assert {"ann", "user"} <= system.host_ids().keys()
     assert "@host" not in str(system.dynamo.tables["approvals"]._rows)
 
@@ -768,6 +768,6 @@ def test_what_was_asked_for_is_read_as_it_was_written(lottery: InMemorySystem) -
     assert _cash(lottery, 1) is None
     stock = _asked(_stock(lottery, 50, "key"))
 
-    for asked in (deposit, budget, cash, stock):
-        found = lottery.process().approvals.find_approval(asked.approval_id)
-        assert found == asked
+    for approval in (deposit, budget, cash, stock):
+        stored = lottery.process().approvals.find_approval(approval.approval_id)
+        assert stored == approval

@@ -19,15 +19,15 @@ def system() -> InMemorySystem:
     return InMemorySystem()
 
 
-def _walk(list_page: Any, *asked: Any, limit: int = 2) -> list[Any]:
-    found: list[Any] = []
+def _walk(list_page: Any, *call: Any, limit: int = 2) -> list[Any]:
+    listed: list[Any] = []
     cursor: str | None = None
     while True:
-        page, cursor = list_page(*asked, cursor, limit)
+        page, cursor = list_page(*call, cursor, limit)
         assert len(page) <= limit
-        found += page
+        listed += page
         if cursor is None:
-            return found
+            return listed
 
 
 def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem) -> None:
@@ -37,7 +37,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
         system.process().apply_campaign(plan, 100, None, ann)
     lists = system.process().operator_lists
 
-    assert [one.campaign_id for one in _walk(lists.list_campaigns)] == [
+    assert [each.campaign_id for each in _walk(lists.list_campaigns)] == [
         f"c-{n}" for n in (4, 3, 2, 1, 0)
     ]
     # An edit moves it, and what was spent shows.
@@ -65,8 +65,8 @@ def test_packets_are_listed_by_campaign_by_sender_and_while_they_wait(
 
     assert sorted(_ids(_walk(listed, campaign.campaign_id, None, None))) == sorted(_ids(rain))
     assert sorted(_ids(_walk(listed, None, "ann", None))) == sorted(_ids(rain + own))
-    waiting = _ids(_walk(listed, None, None, None, limit=7))
-    assert sorted(waiting) == sorted(_ids(rain + own + others))
+    pending = _ids(_walk(listed, None, None, None, limit=7))
+    assert sorted(pending) == sorted(_ids(rain + own + others))
     assert _walk(listed, campaign.campaign_id, "bob", None) == []
     assert _walk(listed, "nowhere", None, None) == []
 
@@ -101,8 +101,8 @@ def test_the_contract_knows_every_cursor_of_packets(system: InMemorySystem) -> N
     listed = system.process().list_packets
     form = str(packet_cursor_of.form["pattern"])
 
-    for asked in ((campaign.campaign_id, None), (None, "ann"), (None, None)):
-        cursor = listed(*asked, None, None, 1)[1]
+    for filters in ((campaign.campaign_id, None), (None, "ann"), (None, None)):
+        cursor = listed(*filters, None, None, 1)[1]
         assert re.match(form, str(cursor))
     for bad in ("", "x", "32.1.x"):
         assert not re.match(form, bad)
@@ -121,8 +121,10 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
     page, place = listed(packet.packet_id, 0, 1)
     rest, end = listed(packet.packet_id, place, 10)
 
-    found = {(share.claimer.user_id, share.amount_fen) for share in [*page, *rest] if share.claimer}
-    assert found == {
+    claimed = {
+        (share.claimer.user_id, share.amount_fen) for share in [*page, *rest] if share.claimer
+    }
+    assert claimed == {
         (share.claimer.user_id, share.amount_fen)
         for claim in claims
         if (share := claim.share).claimer
@@ -135,9 +137,9 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
 def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
     system.send("ann")
 
-    people = system.process().user_directory.list_users(["ann", "nobody"])
+    users = system.process().user_directory.list_users(["ann", "nobody"])
 
-    assert [(one.user_id, one.host_id) for one in people.values()] == [("ann", "ann@host")]
+    assert [(user.user_id, user.host_id) for user in users.values()] == [("ann", "ann@host")]
 
 
 def test_sharers_are_counted_over_many_reads_up_to_a_bound(

@@ -73,5 +73,5 @@ def test_people_without_a_name_are_shown_by_the_host_s_id_or_by_none() -> None:
     assert summaries.named("gone", PEOPLE) == {"id": "gone", "name": None}
     assert summaries.subject_name("campaign:a", PEOPLE) is None
     assert summaries.subject_name("user:a", PEOPLE) == "Ann"
-    asked = [_action("deposit", "user:b"), _action("reconciled", "ledger")]
-    assert summaries.ids_of(asked) == ["a", "a", "b"]
+    actions = [_action("deposit", "user:b"), _action("reconciled", "ledger")]
+    assert summaries.ids_of(actions) == ["a", "a", "b"]

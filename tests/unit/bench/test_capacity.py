@@ -25,11 +25,11 @@ def test_the_tables_are_what_the_code_says() -> None:
 
 
 def test_a_claim_costs_what_the_page_says() -> None:
-    found = ledger()
+    measured = ledger()
 
-    assert found.claims_per_partition == 500
-    assert found.settled_per_partition == 250
-    assert found.payouts_per_s == pytest.approx(5_000)
+    assert measured.claims_per_partition == 500
+    assert measured.settled_per_partition == 250
+    assert measured.payouts_per_s == pytest.approx(5_000)
     assert "500 claims a second" in PROSE
     assert "250 if payouts keep up" in PROSE
 
@@ -39,28 +39,28 @@ def test_the_page_knows_the_limits_of_the_code() -> None:
 
 
 def test_the_page_knows_how_many_packets_the_sweeps_close() -> None:
-    found = capacity.sweeps()
+    sweeps = capacity.sweeps()
 
-    assert WORK_SHARDS % found.side_by_side == 0
-    assert f"{found.side_by_side} sweeps run in parallel" in PROSE
-    assert f"close {found.packets_per_minute:,} packets a minute" in PROSE
+    assert WORK_SHARDS % sweeps.side_by_side == 0
+    assert f"{sweeps.side_by_side} sweeps run in parallel" in PROSE
+    assert f"close {sweeps.packets_per_minute:,} packets a minute" in PROSE
     assert capacity.closing_minutes(capacity.DUE) == 8
     assert f"{capacity.DUE:,} packets that expire in one minute are closed within 15" in PROSE
 
 
 @pytest.mark.parametrize("rating", RATINGS)
 def test_a_rating_has_what_its_claims_need(rating: str) -> None:
-    row, found, claims = ledger_of(read_template(), rating), ledger(rating), int(rating)
+    row, measured, claims = ledger_of(read_template(), rating), ledger(rating), int(rating)
     receipt, index, quota = 2, 2, 2
 
-    assert found.payouts_per_s >= claims
+    assert measured.payouts_per_s >= claims
     assert row["WorkShards"] * capacity.PARTITION_WRITE_UNITS / index >= claims
     is_default = rating == RATINGS[0]
     assert (
         capacity.TABLE_UNITS_QUOTA if is_default else row["SharesUnits"]
-    ) >= claims * found.shares
+    ) >= claims * measured.shares
     if not is_default:
-        assert row["AccountsUnits"] >= claims * (found.accounts + receipt)
+        assert row["AccountsUnits"] >= claims * (measured.accounts + receipt)
         assert row["OtherUnits"] >= claims * quota
 
 
@@ -90,10 +90,10 @@ def test_an_app_has_parts_enough() -> None:
 
 
 def test_one_packet_is_settled_as_fast_as_many() -> None:
-    found = ledger()
+    measured = ledger()
 
-    assert found.settled_per_packet > found.payouts_per_s
-    assert capacity.settling_s(APP, found) == pytest.approx(20)
+    assert measured.settled_per_packet > measured.payouts_per_s
+    assert capacity.settling_s(APP, measured) == pytest.approx(20)
 
 
 def test_planning_figures_do_not_exceed_the_measured_ones() -> None:

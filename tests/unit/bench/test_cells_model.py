@@ -8,15 +8,15 @@ OF_RESTORES = {"fence", "ack_epoch", "replay", "adopt", "statements", "closed"}
 
 
 def test_money_is_conserved_and_every_state_comes_to_rest() -> None:
-    found = explore(restores=False)
+    explored = explore(restores=False)
 
-    assert (found.violation, found.path, found.stuck) == ("", (), 0)
-    assert found.states > 100
+    assert (explored.violation, explored.path, explored.stuck) == ("", (), 0)
+    assert explored.states > 100
 
 
 @pytest.mark.parametrize("rule", sorted(RULES.keys() - OF_RESTORES))
 def test_each_rule_is_needed(rule: str) -> None:
-    found = explore(frozenset(RULES) - {rule}, restores=False)
+    explored = explore(frozenset(RULES) - {rule}, restores=False)
 
-    assert found.violation
-    assert found.path[0] == "send"
+    assert explored.violation
+    assert explored.path[0] == "send"

@@ -117,9 +117,9 @@ def test_a_bill_adds_up_by_hand() -> None:
         "crowd": {"shares_per_packet": 10},
     }
 
-    bill = cost.grabs_bill(book, DEPLOYMENT, CLAIMS, 0.1)
+    statement = cost.grabs_bill(book, DEPLOYMENT, CLAIMS, 0.1)
 
-    assert bill == pytest.approx({
+    assert statement == pytest.approx({
         "http_api": 1.0,
         # 1 GB for 10 ms; a two-hundredth of a batch, of half a GB for 100 ms.
         "lambda": 0.2 * 1.005 + 0.1 + 0.0025,
@@ -131,9 +131,9 @@ def test_a_bill_adds_up_by_hand() -> None:
 
 
 def test_losers_cost_neither_dynamodb_nor_sqs() -> None:
-    bill = cost.grabs_bill(BOOK, DEPLOYMENT, CLAIMS, 0)
+    statement = cost.grabs_bill(BOOK, DEPLOYMENT, CLAIMS, 0)
 
-    assert bill["dynamodb"] == bill["sqs"] == 0
+    assert statement["dynamodb"] == statement["sqs"] == 0
 
 
 def test_logs_are_the_lines_that_the_template_asks_for() -> None:
@@ -157,10 +157,10 @@ def test_every_name_of_the_access_log_has_a_value() -> None:
 
 
 def test_the_template_says_how_large_the_functions_are() -> None:
-    found = deployment.deployment_of(read_template())
+    deployed = deployment.deployment_of(read_template())
 
-    assert (found.architecture, found.grab_gb, found.payout_gb) == ("arm64", 1.0, 0.5)
-    assert found.batch_size == 100
+    assert (deployed.architecture, deployed.grab_gb, deployed.payout_gb) == ("arm64", 1.0, 0.5)
+    assert deployed.batch_size == 100
 
 
 PAGED = ("lambda", "cache", "kms", "cognito", "dynamodb")
@@ -204,7 +204,7 @@ def test_every_target_is_reached() -> None:
         )
     )
     assert alone < page < feed < direct
-    # What 0.1.0 cost.
+    # The costs of 0.1.0.
     assert direct < 27.44
     figures = BENCHES["cost"].figures
     assert [each.key for each in figures if each.is_reached(answer[each.key]) is False] == []
@@ -228,12 +228,12 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
 
     assert (dev.cache_nodes, prod.cache_nodes) == (1, 2)
     assert (dev.endpoint_zones, prod.endpoint_zones) == (1, 2)
-    bill = cost.idle_bill(BOOK, replace(dev, sweeps=0))
-    assert bill["endpoints"] == pytest.approx(730 * 0.01)
-    assert bill["logs"] == 0
+    statement = cost.idle_bill(BOOK, replace(dev, sweeps=0))
+    assert statement["endpoints"] == pytest.approx(730 * 0.01)
+    assert statement["logs"] == 0
     # Operators' tools, the log's key.
-    assert (bill["client"], bill["dashboard"]) == (6, 3)
-    assert bill["kms"] > 1
+    assert (statement["client"], statement["dashboard"]) == (6, 3)
+    assert statement["kms"] > 1
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
     alarms = (prod.alarms - dev.alarms) * BOOK["usd"]["alarms_per_month"]
     assert prod.alarms > dev.alarms > 10
@@ -245,31 +245,31 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
 def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     standing = deployment.standing_of(read_template(), is_prod=False)
 
-    bill = cost.payments_bill(BOOK, standing)
+    statement = cost.payments_bill(BOOK, standing)
 
     # Payouts, notices, deliveries: streams are read for nothing.
     assert standing.queue_pollers == 15
-    assert bill["endpoint"] == pytest.approx(730 * 0.01)
+    assert statement["endpoint"] == pytest.approx(730 * 0.01)
     # One metric each of alarms that need no topic.
-    assert bill["alarms"] == pytest.approx(0.6)
-    assert bill["lambda"] == pytest.approx(
+    assert statement["alarms"] == pytest.approx(0.6)
+    assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
     # A poll of each channel is eight partitions at half a unit, the breaker and the switch.
     polled, swept = 2 * 6 * (4 + 2), 2 * 4 * 4 + 16
-    assert bill["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
+    assert statement["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
 
 
 def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
-    found = deployment.deployment_of(read_template())
+    deployed = deployment.deployment_of(read_template())
 
     for name in ("Grab", "Records", "Lottery", "Profile", "Campaign"):
         logging = read_template()["Resources"][f"{name}Function"]["Properties"]["LoggingConfig"]
         assert logging["SystemLogLevel"] == "WARN", name
-    assert found.grab_log_bytes == deployment.log_bytes(
+    assert deployed.grab_log_bytes == deployment.log_bytes(
         deployment.access_format(read_template()), "WARN"
     )
-    assert found.record_log_bytes == found.grab_log_bytes
+    assert deployed.record_log_bytes == deployed.grab_log_bytes
 
 
 SAID = {

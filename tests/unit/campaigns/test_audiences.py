@@ -217,10 +217,10 @@ def test_a_load_that_an_edit_overtakes_is_not_believed(
     list_members = system.audience_rows.list_members
 
     def overtaken(campaign_id: str, bucket: int) -> list[str]:
-        found = list_members(campaign_id, bucket)
+        members = list_members(campaign_id, bucket)
         system.audience_rows.list_members = list_members  # type: ignore[method-assign]
         _edit(system, campaign, add=["ann"])
-        return found
+        return members
 
     system.audience_rows.list_members = overtaken  # type: ignore[method-assign]
 
@@ -301,11 +301,11 @@ def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign
 
     with pytest.raises(NotInAudience):
         system.draw(campaign_id, "bob", "one")
-    drawn = system.draw(campaign_id, "ann", "one")
+    result = system.draw(campaign_id, "ann", "one")
     _edit(system, lottery, remove=["ann"])
 
-    # What was drawn stays drawn.
-    assert system.draw(campaign_id, "ann", "one").draw == drawn.draw
+    # An earlier draw stays.
+    assert system.draw(campaign_id, "ann", "one").draw == result.draw
     with pytest.raises(NotInAudience):
         system.draw(campaign_id, "ann", "two")
 

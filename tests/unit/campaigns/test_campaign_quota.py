@@ -55,11 +55,11 @@ def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
     first, second, third, fourth = _packets(system, campaign, 4)
     for packet in (first, second):
         system.grab(packet, "ann")
-    asked: list[str] = []
+    calls: list[str] = []
     count_claims = system.claims.count_claims
 
     def counted(campaign_id: str, user_id: str) -> int:
-        asked.append(user_id)
+        calls.append(user_id)
         return count_claims(campaign_id, user_id)
 
     system.claims.count_claims = counted  # type: ignore[method-assign]
@@ -68,7 +68,7 @@ def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
         with pytest.raises(QuotaExhausted):
             system.grab(packet, "ann")
 
-    assert asked == ["ann"]
+    assert calls == ["ann"]
     assert system.memory.holders(third.packet_id) == {}
 
 
@@ -230,13 +230,13 @@ def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
 def test_an_edit_of_a_campaign_acts_within_seconds_in_a_process_that_knows_it(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
-    known = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
-    known.get(campaign.campaign_id)
+    cached_campaigns = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
+    cached_campaigns.get(campaign.campaign_id)
 
     system.edit_campaign(replace(campaign.plan, quota_per_user=5))
     system.pass_time(KEPT_MS - 1)
-    before = known.get(campaign.campaign_id)
+    before = cached_campaigns.get(campaign.campaign_id)
     system.pass_time(1)
-    after = known.get(campaign.campaign_id)
+    after = cached_campaigns.get(campaign.campaign_id)
 
     assert (before.quota_per_user, after.quota_per_user) == (2, 5)

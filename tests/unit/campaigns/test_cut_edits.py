@@ -192,7 +192,7 @@ def test_cash_that_a_clock_ahead_gave_back_at_the_end_is_not_missed() -> None:
 
     def told(before_the_end_ms: int) -> set[str]:
         office.system.clock.at_ms = GALA.ends_at_ms - before_the_end_ms
-        return {one.what for one in office.system.reconcile().differences}
+        return {difference.what for difference in office.system.reconcile().differences}
 
     assert told(4_000) == set()
     assert "units that have their money" in told(60_000)
@@ -250,7 +250,9 @@ def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash(
         if office.stored().ends_at_ms > office.system.clock.now_ms():
             for prize in office.prizes().values():
                 packets = office.packets_of(prize)
-                funded = [one.terms.count for one in packets if one.status is PacketStatus.OPEN]
+                funded = [
+                    packet.terms.count for packet in packets if packet.status is PacketStatus.OPEN
+                ]
                 assert prize.total <= sum(funded)
 
     each_meeting(
@@ -325,7 +327,9 @@ def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_
         late += 1
         # Never too early, which would cost a winner; and it does not stay unseen.
         assert office.ends_ms() <= {GALA.ends_at_ms, LATER}
-        assert ENDS_DIFFER in {one.what for one in office.system.reconcile().differences}
+        assert ENDS_DIFFER in {
+            difference.what for difference in office.system.reconcile().differences
+        }
         office.end_at(GALA.ends_at_ms, title="any edit")
         assert office.ends_ms() == {GALA.ends_at_ms}, at
     assert late

@@ -153,7 +153,7 @@ def test_an_edit_that_was_made_already_is_told_to_its_repeat(
     again, is_new = office.edit(plan, 9_000, version)
 
     assert (again, is_new) == (replace(first, version=version_after), False)
-    # What differs is another edit, by a version that is gone.
+    # A different body is another edit, by a version that is gone.
     for plan_2, budget_fen in ((replace(plan, title="newer"), 9_000), (plan, 8_000)):
         with pytest.raises(errors.VersionConflict):
             office.edit(plan_2, budget_fen, 1)
@@ -236,8 +236,8 @@ def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -
     office.system.expire()
 
     assert office.system.balance_fen("operator") == 1_000 - taken_fen
-    found = office.stored()
-    assert (found.budget_fen, found.budget_left_fen) == (10_000, 9_000)
+    stored = office.stored()
+    assert (stored.budget_fen, stored.budget_left_fen) == (10_000, 9_000)
     assert office.system.differences() == []
 
 

@@ -176,8 +176,8 @@ def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     assert "delta: is too large" in stack.run("deposit", "alice", "5").stderr
     # The detail of most problems has them already.
     detail = "delta: is too large"
-    said = _problem(422, "invalid_request", errors=errors, detail=detail)
-    stack.answers["POST /admin/deposits"] = said
+    response = _problem(422, "invalid_request", errors=errors, detail=detail)
+    stack.answers["POST /admin/deposits"] = response
     assert stack.run("deposit", "alice", "5").stderr == f"422 invalid_request: {detail}\n"
 
 
@@ -206,14 +206,14 @@ def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
         items=[{"name": "grab", "on": False, "reason": "修理", "changed_at_ms": 0}]
     )
 
-    found = stack.ask_json("switch", "list")
-    people = stack.run("switch", "list").stdout
+    answer = stack.ask_json("switch", "list")
+    output = stack.run("switch", "list").stdout
 
-    assert found["items"][0]["reason"] == "修理"
-    assert "OFF" in people
-    assert "修理" in people
+    assert answer["items"][0]["reason"] == "修理"
+    assert "OFF" in output
+    assert "修理" in output
     # Most people write an option behind the command.
-    assert json.loads(stack.run("switch", "list", "--json").stdout) == found
+    assert json.loads(stack.run("switch", "list", "--json").stdout) == answer
 
 
 def test_a_program_reads_whole_values_one_row_a_line(
@@ -256,9 +256,9 @@ def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
 
     stack.run("switch", "list")
 
-    (made, asked) = stack.requests
+    (made, request) = stack.requests
     assert _body(made) == {"sub": "operator", "scope": "hongbao/admin"}
-    assert asked.headers["authorization"] == "Bearer token of operator"
+    assert request.headers["authorization"] == "Bearer token of operator"
 
 
 def test_the_local_stack_is_that_of_make_up_or_of_make_run(
@@ -289,8 +289,8 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
             return {"Stacks": [{"Outputs": outputs}]}
 
     class Pool:
-        def describe_user_pool_client(self, **asked: Any) -> Any:
-            assert asked == {"UserPoolId": "pool", "ClientId": "client"}
+        def describe_user_pool_client(self, **arguments: Any) -> Any:
+            assert arguments == {"UserPoolId": "pool", "ClientId": "client"}
             return {"UserPoolClient": {"ClientId": "client", "ClientSecret": "secret"}}
 
     stack.is_local = False
@@ -299,8 +299,8 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
 
     assert stack.run("switch", "list").exit_code == 0
 
-    asked = stack.requests[-1]
-    assert (asked.url.host, asked.headers["authorization"]) == ("api", "Bearer made")
+    request = stack.requests[-1]
+    assert (request.url.host, request.headers["authorization"]) == ("api", "Bearer made")
 
 
 def test_on_aws_the_command_makes_no_tokens_for_users(stack: Stack) -> None:
@@ -406,12 +406,12 @@ class Formation:
 
 
 class Rows:
-    def get_item(self, **asked: Any) -> Any:
+    def get_item(self, **arguments: Any) -> Any:
         rows = {
             (f"user#{USER}", f"claim#{PACKET}"): {"share_no": {"N": "7"}},
             (f"shares#{PACKET}#0", "share#0000007"): {"fate": {"S": "claimed"}},
         }
-        key = asked["Key"]["pk"]["S"], asked["Key"]["sk"]["S"]
+        key = arguments["Key"]["pk"]["S"], arguments["Key"]["sk"]["S"]
         return {"Item": rows[key]} if key in rows else {}
 
 
@@ -421,13 +421,13 @@ def test_the_id_of_a_request_is_enough_to_find_the_fate_of_its_share(stack: Stac
     stack.clients = {"logs": logs, "cloudformation": Formation(), "dynamodb": Rows()}
     stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
 
-    found = stack.ask_json("find", "r-1")
+    answer = stack.ask_json("find", "r-1")
 
-    assert found["packet_id"] == PACKET
-    assert found["share"] == {"share_no": 7, "fate": "claimed"}
-    assert found["audit"]["ok"]
-    # What was settled beside it is another user's.
-    assert found["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
+    assert answer["packet_id"] == PACKET
+    assert answer["share"] == {"share_no": 7, "fate": "claimed"}
+    assert answer["audit"]["ok"]
+    # The settlement beside it is another user's.
+    assert answer["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
 
 
 def test_a_request_is_looked_for_in_the_logs_of_all_handlers() -> None:
@@ -539,7 +539,7 @@ def test_stock_is_added_and_taken_away(stack: Stack) -> None:
     for words in (("5",), ("-5",), ("--", "-5")):
         stack.ask_json("prize", "stock", "gala", "cup", *words)
 
-    assert [_body(asked)["delta"] for asked in stack.sent(route)] == [5, -5, -5]
+    assert [_body(request)["delta"] for request in stack.sent(route)] == [5, -5, -5]
 
 
 def test_a_file_without_a_plan_changes_nothing(stack: Stack) -> None:
@@ -557,11 +557,11 @@ def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:
 
     stack.answers["POST /admin/campaigns/gala/preheat"] = page
 
-    found = stack.ask_json("campaign", "preheat", "gala")
+    answer = stack.ask_json("campaign", "preheat", "gala")
 
-    assert found == {"packet_count": 6, "loaded_count": 4}
-    asked = stack.sent("POST /admin/campaigns/gala/preheat")
-    assert [each.url.params.get("cursor") for each in asked] == [None, "one"]
+    assert answer == {"packet_count": 6, "loaded_count": 4}
+    requests = stack.sent("POST /admin/campaigns/gala/preheat")
+    assert [each.url.params.get("cursor") for each in requests] == [None, "one"]
 
 
 def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(stack: Stack) -> None:
@@ -576,9 +576,9 @@ def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(st
     users = "\n".join(["user-0", *(f"user-{number},a name" for number in range(1_200)), ""])
 
     words = ("audience", "import", "gala", "-", "--mode", "allow", "--parallel", "1")
-    found = stack.ask_json(*words, stdin=users)
+    answer = stack.ask_json(*words, stdin=users)
 
-    assert found == {"imported": 1_200, "size": 1_200, "mode": "allow"}
+    assert answer == {"imported": 1_200, "size": 1_200, "mode": "allow"}
     bodies = [_body(each) for each in stack.sent("POST /admin/campaigns/gala/audience")]
     # The first call was repeated.
     assert [len(body.get("add", [])) for body in bodies] == [500, 500, 500, 200, 0]
@@ -594,9 +594,9 @@ def test_codes_are_added_in_order_by_five_hundred_and_none_twice(stack: Stack) -
     codes = [f"TEA,{number}" for number in range(501)]
     words = ("prize", "codes", "gala", "tea", "-")
 
-    found = stack.ask_json(*words, stdin="\ufeff" + "\r\n".join([*codes, "", " "]))
+    answer = stack.ask_json(*words, stdin="\ufeff" + "\r\n".join([*codes, "", " "]))
 
-    assert found["total"] == 501
+    assert answer["total"] == 501
     sent = stack.sent("POST /admin/campaigns/gala/prizes/tea/codes")
     # The first call was repeated.
     assert [_body(each)["add"] for each in sent] == [codes[:500], codes[:500], codes[500:]]
@@ -643,11 +643,11 @@ def test_a_link_to_the_staging_stack_is_signed_with_its_secret(
     text = json.dumps({"domain": "d1.cloudfront.net", "key": "k" * 32})
     secrets.get_secret_value.return_value = {"SecretString": text}
 
-    found = stack.ask_json("staging", "link", "--path", "/wallet", "--days", "1")
+    answer = stack.ask_json("staging", "link", "--path", "/wallet", "--days", "1")
 
     word = "staging.87400"
     signature = hmac.digest(b"k" * 32, word.encode(), "sha256").hex()
-    assert found["url"] == f"https://red.example/wallet?to={word}.{signature}"
+    assert answer["url"] == f"https://red.example/wallet?to={word}.{signature}"
     secrets.get_secret_value.assert_called_once_with(SecretId="arn:staging")
 
 
@@ -657,18 +657,18 @@ def test_a_user_is_denied_for_some_hours(stack: Stack, monkeypatch: Any) -> None
 
     stack.ask_json("risk", "alice", "deny", "--hours", "2")
 
-    (asked,) = stack.sent("POST /admin/risk")
-    assert _body(asked) == {"user": "alice", "verdict": "deny", "until_ms": 8_200_000}
+    (request,) = stack.sent("POST /admin/risk")
+    assert _body(request) == {"user": "alice", "verdict": "deny", "until_ms": 8_200_000}
 
 
 def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     checks = [{"name": "check_entries", "examined": 7, "differences": 0}]
-    found: dict[str, Any] = {"run_id": "3f", "checks": [], "differences": [], "until_ms": None}
-    found |= {"step": None, "is_truncated": False}
-    done = {**found, "status": "done", "checks": checks, "until_ms": 9}
-    steps = [_ok(**{**found, "status": "running", "step": one}) for one in ("exporting",) * 2]
-    answers = iter([_ok(status="running", **found), *steps, _ok(**done)])
+    run: dict[str, Any] = {"run_id": "3f", "checks": [], "differences": [], "until_ms": None}
+    run |= {"step": None, "is_truncated": False}
+    done = {**run, "status": "done", "checks": checks, "until_ms": 9}
+    steps = [_ok(**{**run, "status": "running", "step": kind}) for kind in ("exporting",) * 2]
+    answers = iter([_ok(status="running", **run), *steps, _ok(**done)])
     stack.answers["POST /admin/reconcile"] = _ok(run_id="3f")
     stack.answers["GET /admin/reconcile/3f"] = lambda _: next(answers)
 
@@ -680,7 +680,7 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, **many})
     result = stack.run("reconcile")
     assert (result.exit_code, "More differences" in result.stdout) == (1, True)
-    stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **found)
+    stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **run)
     assert stack.run("reconcile").exit_code == 1
 
 
@@ -696,8 +696,8 @@ class Queues:
 
     def receive_message(self, *, QueueUrl: str, **_: Any) -> Any:  # noqa: N803
         assert QueueUrl == "dead"
-        found = [{"Body": body, "ReceiptHandle": key} for key, body in self.dead.items()]
-        return {"Messages": found[:10]} if found else {}
+        messages = [{"Body": body, "ReceiptHandle": key} for key, body in self.dead.items()]
+        return {"Messages": messages[:10]} if messages else {}
 
     def send_message(self, *, QueueUrl: str, MessageBody: str) -> None:  # noqa: N803
         assert QueueUrl == "alive"
@@ -729,10 +729,10 @@ def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:
 
     stack.answers[f"POST /packets/{PACKET}/grab"] = grab
 
-    found = stack.ask_json("load", PACKET, "--users", "5", "--parallel", "2")
+    answer = stack.ask_json("load", PACKET, "--users", "5", "--parallel", "2")
 
-    assert found["outcomes"] == {"packet_emptied": 4, "claimed": 1}
-    assert found["claimed_fen"] == 7
+    assert answer["outcomes"] == {"packet_emptied": 4, "claimed": 1}
+    assert answer["claimed_fen"] == 7
 
 
 def test_the_command_is_installed_with_what_its_tests_use() -> None:

@@ -22,8 +22,8 @@ class Counted:
     def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> Any:  # noqa: N803
         return {"Attributes": dict.fromkeys(AttributeNames, str(self.counts[QueueUrl]))}
 
-    def describe_alarms(self, **asked: Any) -> Any:
-        assert asked == {"StateValue": "ALARM", "AlarmNamePrefix": "redpacket-local"}
+    def describe_alarms(self, **arguments: Any) -> Any:
+        assert arguments == {"StateValue": "ALARM", "AlarmNamePrefix": "redpacket-local"}
         what = {"StateUpdatedTimestamp": "noon", "AlarmDescription": "Runbook - page.md"}
         alarms = [{"AlarmName": name, **what} for name in self.alarms]
         return {"MetricAlarms": alarms}

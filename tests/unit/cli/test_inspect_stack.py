@@ -33,8 +33,8 @@ class Tables:
         values = query["ExpressionAttributeValues"]
         named = values[":list" if ":list" in values else ":pk"]["S"]
         half = len(self.rows.get(named, [])) // 2
-        found = self.rows.get(named, [])
-        return [{"Items": found[:half]}, {"Items": found[half:]}]
+        stored = self.rows.get(named, [])
+        return [{"Items": stored[:half]}, {"Items": stored[half:]}]
 
 
 def _row(**values: str | int) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def test_a_balance_is_compared_with_its_entries(
         _row(sk="entry#3", note="no money"),
     ]
 
-    found = stack.ask_json("ledger", "account", "user:ann", code=code)
+    answer = stack.ask_json("ledger", "account", "user:ann", code=code)
 
-    assert found == {"balance_fen": balance_fen, "entries_fen": 7, "entry_count": 2}
+    assert answer == {"balance_fen": balance_fen, "entries_fen": 7, "entry_count": 2}
 
 
 def test_an_account_without_rows_holds_nothing(stack: Stack, tables: Tables) -> None:
@@ -172,17 +172,17 @@ class Aws:
     def describe_stack_resource(self, *, StackName: str, LogicalResourceId: str) -> Any:  # noqa: N803
         return {"StackResourceDetail": {"PhysicalResourceId": f"{StackName}-{LogicalResourceId}"}}
 
-    def filter_log_events(self, **asked: Any) -> Any:
-        self.requests.append(asked)
+    def filter_log_events(self, **arguments: Any) -> Any:
+        self.requests.append(arguments)
         return {"events": [{"message": "plain"}, {"message": '{"level": "INFO"}'}]}
 
-    def get_metric_statistics(self, **asked: Any) -> Any:
-        self.requests.append(asked)
+    def get_metric_statistics(self, **arguments: Any) -> Any:
+        self.requests.append(arguments)
         hours = (datetime(2026, 1, 31, hour, tzinfo=UTC) for hour in (2, 1))
         return {"Datapoints": [{"Timestamp": hour, "Sum": 3.0} for hour in hours]}
 
-    def invoke(self, **asked: Any) -> Any:
-        self.requests.append(asked)
+    def invoke(self, **arguments: Any) -> Any:
+        self.requests.append(arguments)
         return self.answer
 
 
@@ -212,7 +212,7 @@ def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
 def test_an_event_is_counted_by_hour(stack: Stack, aws: Aws) -> None:
     counted = stack.ask_json("count", "payout", "claim_refused")["items"]
 
-    assert [one["hour"] for one in counted] == ["2026-01-31 01:00", "2026-01-31 02:00"]
+    assert [each["hour"] for each in counted] == ["2026-01-31 01:00", "2026-01-31 02:00"]
     assert aws.requests[0]["Dimensions"] == [{"Name": "service", "Value": "payout"}]
 
 
@@ -223,7 +223,7 @@ def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
     stack.ask_json("run", "statements", "--day", "2026-01-31", "--skip")
 
     assert report == {"closed_count": 1}
-    assert [json.loads(one["Payload"]) for one in aws.requests] == [
+    assert [json.loads(request["Payload"]) for request in aws.requests] == [
         {},
         {"task": "compare_bills", "day": "2026-01-31", "skip": True},
     ]

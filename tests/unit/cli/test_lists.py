@@ -40,10 +40,10 @@ def test_a_list_is_one_file_with_one_head(stack: Stack, tmp_path: Path) -> None:
     assert file.read_bytes().decode() == HEAD + first + second
     rows = list(csv.reader(io.StringIO(HEAD + first + second, newline="")))
     assert rows[1] == ["cup.1", "ann", 'says "yes"\nand no']
-    asked = stack.sent(WINNERS)
-    assert [one.url.params.get("cursor") for one in asked] == [None, "1"]
-    assert {one.url.params["prize_id"] for one in asked} == {"cup"}
-    assert {one.headers["accept"] for one in asked} == {"text/csv"}
+    requests = stack.sent(WINNERS)
+    assert [request.url.params.get("cursor") for request in requests] == [None, "1"]
+    assert {request.url.params["prize_id"] for request in requests} == {"cup"}
+    assert {request.headers["accept"] for request in requests} == {"text/csv"}
     assert list(tmp_path.glob("*.part")) == []
 
 
@@ -94,7 +94,7 @@ def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> Non
     stack.run("packets", "export", "--campaign", "gala", "--sender", "a@b", "--status", "open")
     stack.run("packets", "export")
 
-    named, all_ = (dict(one.url.params) for one in stack.sent("GET /admin/packets"))
+    named, all_ = (dict(request.url.params) for request in stack.sent("GET /admin/packets"))
     assert named == {"campaign_id": "gala", "sender": "a@b", "status": "open", "limit": "100"}
     assert all_ == {"limit": "100"}
 
@@ -110,10 +110,10 @@ def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
     }
     stack.answers["GET /admin/journal"] = _ok(items=[did] * 2, next="more")
 
-    found = stack.ask_json("journal", "list", "--subject", "switch:send", "--rows", "3")
+    answer = stack.ask_json("journal", "list", "--subject", "switch:send", "--rows", "3")
     shown = stack.run("journal", "list", "--rows", "1").stdout
 
-    assert len(found["items"]) == 3
+    assert len(answer["items"]) == 3
     assert len(stack.sent("GET /admin/journal")) == 3
     assert stack.sent("GET /admin/journal")[0].url.params["subject"] == "switch:send"
     assert "Ann turned switch send off" in shown
@@ -140,7 +140,7 @@ def test_approvals_are_listed_and_decided(stack: Stack) -> None:
     assert stack.ask_json("approvals", "approve", approval_id) == {"status": "approved"}
     assert stack.run("approvals", "reject", approval_id).exit_code == 3
 
-    by_status = [one.url.params.get("status") for one in stack.sent("GET /admin/approvals")]
+    by_status = [request.url.params.get("status") for request in stack.sent("GET /admin/approvals")]
     assert by_status == ["awaiting", None]
 
 
@@ -211,10 +211,10 @@ def test_dead_letters_are_shown_and_replayed_to_the_end(stack: Stack) -> None:
     stack.answers["GET /admin/webhooks/shop"] = _ok(**HOOK, **details)
     stack.answers["POST /admin/webhooks/shop/replay"] = replayed
 
-    found = stack.ask_json("webhooks", "dead", "shop", code=1)
+    answer = stack.ask_json("webhooks", "dead", "shop", code=1)
     assert "evt_1" in stack.run("webhooks", "dead", "shop").stdout
 
-    assert found == {"dead_count": 1, "items": [dead]}
+    assert answer == {"dead_count": 1, "items": [dead]}
     assert stack.ask_json("webhooks", "replay", "shop") == {"replayed_count": 120}
 
 
@@ -226,11 +226,11 @@ def test_a_user_is_erased_once_it_is_sure(stack: Stack) -> None:
     stack.answers[route] = httpx.Response(202, json={"user_token": "token"})
 
     refused = stack.run("users", "erase", "corp|ann@host", stdin="n\n")
-    asked = stack.run("users", "erase", "corp|ann@host", stdin="y\n")
-    found = stack.ask_json("users", "erase", "corp|ann@host", "--yes")
+    result = stack.run("users", "erase", "corp|ann@host", stdin="y\n")
+    answer = stack.ask_json("users", "erase", "corp|ann@host", "--yes")
 
-    assert (refused.exit_code, asked.exit_code) == (1, 0)
-    assert found == {"user_token": "token"}
+    assert (refused.exit_code, result.exit_code) == (1, 0)
+    assert answer == {"user_token": "token"}
     (first, _) = stack.sent(route)
     # One segment of a path, whatever stands in it.
     assert first.url.raw_path == b"/admin/users/corp%7Cann%40host"
@@ -253,7 +253,7 @@ def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
         ("webhooks", "show", "a/b"),
     ]
 
-    assert {stack.run(*one).exit_code for one in words} == {2}
+    assert {stack.run(*word).exit_code for word in words} == {2}
     assert stack.requests == []
 
 
@@ -315,7 +315,7 @@ def test_a_year_of_claims_is_summed_by_campaign_and_user(stack: Stack, tmp_path:
     told = stack.ask_json("report", "tax", "--year", "2026", "--to", str(file))
 
     assert told == {"file": str(file), "count": 2}
-    # What is withheld is left to the host.
+    # Withholding tax is left to the host.
     head, *lines = [line.rpartition(",") for line in file.read_text().splitlines()]
     assert (head[2], {line[2] for line in lines}) == ('"withholding"', {'""'})
     assert [line[0] for line in (head, *lines)] == TAX
@@ -354,8 +354,8 @@ class Athena:
         self.states = iter(states)
         self.requests: dict[str, Any] = {}
 
-    def start_query_execution(self, **asked: Any) -> dict[str, str]:
-        self.requests = asked
+    def start_query_execution(self, **arguments: Any) -> dict[str, str]:
+        self.requests = arguments
         return {"QueryExecutionId": "1"}
 
     def get_query_execution(self, **_asked: str) -> dict[str, Any]:
@@ -365,7 +365,8 @@ class Athena:
     def get_query_results(self, NextToken: str = "", **_asked: str) -> dict[str, Any]:  # noqa: N803
         cells: list[list[str | None]] = [["-user"], [None]] if NextToken else [["account"], ["ann"]]
         rows = [
-            {"Data": [{} if one is None else {"VarCharValue": one} for one in row]} for row in cells
+            {"Data": [{} if cell is None else {"VarCharValue": cell} for cell in row]}
+            for row in cells
         ]
         return {"ResultSet": {"Rows": rows}, **({} if NextToken else {"NextToken": "2"})}
 
@@ -374,7 +375,7 @@ def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
     stack.clients["athena"] = athena = Athena(*["RUNNING", "SUCCEEDED"] * 3)
 
     told = stack.ask_json("report", "dormant")
-    assert told == {"items": [{"account": one} for one in ("ann", "-user", "")]}
+    assert told == {"items": [{"account": name} for name in ("ann", "-user", "")]}
     assert "-user" in stack.run("report", "dormant").stdout
     # No cell is a formula.
     assert stack.run("report", "dormant", "--csv").stdout.split() == [

@@ -34,12 +34,12 @@ class Tables:
         return [{"Items": self.before[Segment::TotalSegments]}]
 
     def batch_get_item(self, *, RequestItems: Any) -> Any:  # noqa: N803
-        asked = RequestItems["shares"]
-        assert asked["ConsistentRead"] is True
-        first, *rest = asked["Keys"]
-        found = [row for row in self.live if row["pk"] == first["pk"]]
-        more = {"shares": {**asked, "Keys": rest}} if rest else {}
-        return {"Responses": {"shares": found}, "UnprocessedKeys": more}
+        shares = RequestItems["shares"]
+        assert shares["ConsistentRead"] is True
+        first, *rest = shares["Keys"]
+        rows = [row for row in self.live if row["pk"] == first["pk"]]
+        more = {"shares": {**shares, "Keys": rest}} if rest else {}
+        return {"Responses": {"shares": rows}, "UnprocessedKeys": more}
 
     def put_item(self, *, TableName: str, Item: Any, ConditionExpression: str) -> None:  # noqa: N803
         assert (TableName, ConditionExpression) == ("shares", "attribute_not_exists(pk)")
@@ -56,9 +56,9 @@ def tables(stack: Stack) -> Tables:
 def test_rows_that_are_missing_or_differ_are_listed_and_none_is_written(
     stack: Stack, tables: Tables
 ) -> None:
-    found = stack.ask_json("ledger", "restore", "before", "SharesTable", code=1)["items"]
+    answer = stack.ask_json("ledger", "restore", "before", "SharesTable", code=1)["items"]
 
-    assert found == [
+    assert answer == [
         {"state": "missing", "key": "lost row"},
         {"state": "differs", "key": "changed row"},
     ]

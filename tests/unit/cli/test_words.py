@@ -47,13 +47,13 @@ def _shown(tree: ast.AST) -> Iterator[ast.expr]:
 
 def _written() -> set[str]:
     """Return each text or template of the code that has a word."""
-    found = (
+    stored = (
         _template(node)
         for file in FOLDER.glob("*.py")
         if file.name != "words.py"
         for node in _shown(ast.parse(file.read_text(encoding="utf-8")))
     )
-    return {text for text in found if text and any(map(str.isalpha, text.replace("{}", "")))}
+    return {text for text in stored if text and any(map(str.isalpha, text.replace("{}", "")))}
 
 
 def test_everything_for_people_is_in_the_catalog() -> None:

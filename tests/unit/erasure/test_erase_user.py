@@ -101,15 +101,15 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     system.settle()
     _withdraw_all(town, "ann")
     system.verdicts.put("ann", RiskDecision(VerdictKind.DENY, 10**13))
-    known = _kept(system)
-    assert [secret for secret in SECRETS if secret not in known] == []
+    kept_text = _kept(system)
+    assert [secret for secret in SECRETS if secret not in kept_text] == []
 
     _erase(system)
     _erase(system)
 
     kept = _kept(system)
     assert [secret for secret in SECRETS if secret in kept] == []
-    # What others know stays, and so does what money did.
+    # Data of others stays, and so do movements of money.
     assert "bob@host" in kept
     assert "user:ann" in kept
     assert town.differences() == []
@@ -273,7 +273,9 @@ def test_money_that_is_not_given_back_keeps_its_payer(
     elif status is ReturnStatus.REFUNDED:
         second = town.gateway.orders[payment.number].transactions[1]
         note_refund(WECHAT, town.gateway.refund_paid(second, 100), ports=town.payments)
-    assert [one.status for one in town.returns.list_returns(payment.number)] == [status]
+    assert [
+        payment_return.status for payment_return in town.returns.list_returns(payment.number)
+    ] == [status]
 
     if status not in {ReturnStatus.DUE, ReturnStatus.LISTED}:
         _erase(town.system)
@@ -376,7 +378,7 @@ def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem
     assert system.settle([ref]) == set()
     assert "ann" not in system.host_ids()
 
-    # What they do after it writes a new profile.
+    # A later action of theirs writes a new profile.
     again = replace(ref, said_at_ms=system.clock.now_ms() + 1)
     assert system.settle([again]) == set()
     assert system.host_ids()["ann"] == "ann@host"
@@ -390,9 +392,9 @@ def test_an_account_at_a_gateway_is_free_after_it(town: PaymentSystem) -> None:
     again = town.accounts.bind("ann", WECHAT, an_account("new"), town.clock.now_ms())
 
     assert (bound.opens_at_ms, again.opens_at_ms) == (0, 0)
-    found = town.accounts.find("ann", WECHAT)
-    assert found
-    assert found.account == an_account("new")
+    payee = town.accounts.find("ann", WECHAT)
+    assert payee
+    assert payee.account == an_account("new")
 
 
 def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:

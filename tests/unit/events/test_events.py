@@ -28,7 +28,7 @@ def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
 
 
 def types(receiver: FakeReceiver) -> list[str]:
-    return [one["type"].removeprefix("redpacket.") for one in receiver.told]
+    return [event["type"].removeprefix("redpacket.") for event in receiver.told]
 
 
 # ---------------------------------------------------------------- what is told
@@ -39,17 +39,17 @@ def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
 
     events.run()
 
-    told = sorted(receiver.told, key=lambda one: one["sequence"])
-    assert [one["type"].removeprefix("redpacket.") for one in told] == [
+    told = sorted(receiver.told, key=lambda event: event["sequence"])
+    assert [event["type"].removeprefix("redpacket.") for event in told] == [
         "packet.sent",
         *["packet.claimed"] * 2,
         *["claim.settled"] * 2,
         "packet.emptied",
         "packet.closed",
     ]
-    assert len({one["id"] for one in told}) == len(told)
-    assert len({one["sequence"] for one in told}) == len(told)
-    assert all(one["data"]["sender"] == "ann@host" for one in told)
+    assert len({event["id"] for event in told}) == len(told)
+    assert len({event["sequence"] for event in told}) == len(told)
+    assert all(event["data"]["sender"] == "ann@host" for event in told)
     # The form is that of CloudEvents.
     sent = told[0]
     assert (sent["specversion"], sent["source"]) == ("1.0", "https://api.example")
@@ -57,8 +57,8 @@ def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
     assert sent["datacontenttype"] == "application/json"
     assert (sent["time"][-1], sent["sequence"]) == ("Z", "00000000")
     claimed = receiver.of(EventType.PACKET_CLAIMED)
-    assert {one["data"]["user"] for one in claimed} == {"user-0@host", "user-1@host"}
-    assert sum(one["data"]["amount_fen"] for one in claimed) == 200
+    assert {event["data"]["user"] for event in claimed} == {"user-0@host", "user-1@host"}
+    assert sum(event["data"]["amount_fen"] for event in claimed) == 200
     assert told[-1]["data"]["claimed_fen"] == 200
     assert events.aside == []
 
@@ -146,7 +146,9 @@ def test_payments_and_withdrawals_are_told_once_they_are_final() -> None:
 def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> None:
     events, receiver = a_story(count=1)
     records = events.stream.take()
-    broken = next(one for one in records if one["dynamodb"]["Keys"].get("sk") == {"S": "packet"})
+    broken = next(
+        record for record in records if record["dynamodb"]["Keys"].get("sk") == {"S": "packet"}
+    )
     image = {
         name: value for name, value in broken["dynamodb"]["NewImage"].items() if name != "terms"
     }
@@ -162,20 +164,22 @@ def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> Non
 def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
     events, receiver = a_story(count=1)
     records = events.stream.take()
-    claims = [one for one in records if "fate" in one["dynamodb"].get("NewImage", {})]
+    claims = [record for record in records if "fate" in record["dynamodb"].get("NewImage", {})]
     other = events.system.send(count=1)
     events.system.grab(other, "bob")
-    claims += [one for one in events.stream.take() if "fate" in one["dynamodb"]["NewImage"]]
+    claims += [
+        record for record in events.stream.take() if "fate" in record["dynamodb"]["NewImage"]
+    ]
     row = events.system.row("packets", keys.packet(other.packet_id))
     terms = row.pop("terms")
 
     events.announce(claims)
     events.deliver()
 
-    assert [one["dynamodb"]["Keys"]["pk"]["S"] for one in events.aside] == [
+    assert [record["dynamodb"]["Keys"]["pk"]["S"] for record in events.aside] == [
         keys.share(other.packet_id, 1)["pk"]
     ]
-    assert {one["data"]["packet_id"] for one in receiver.told} != {other.packet_id}
+    assert {event["data"]["packet_id"] for event in receiver.told} != {other.packet_id}
     assert len(receiver.told) == 2
     row["terms"] = terms
 
@@ -183,7 +187,7 @@ def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
 def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> None:
     events, receiver = a_story(count=1)
     records = events.stream.take()
-    claim = next(one for one in records if "fate" in one["dynamodb"].get("NewImage", {}))
+    claim = next(record for record in records if "fate" in record["dynamodb"].get("NewImage", {}))
     image = claim["dynamodb"]["NewImage"] | {"decided_at_ms": {"N": str(10**30)}}
     image |= {"sk": {"S": keys.share("p", 2)["sk"]}}
     forged = {**claim, "dynamodb": {**claim["dynamodb"], "NewImage": image}}
@@ -334,7 +338,7 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
     process = events.process()
     assert process.waiting_list.count("shop") == (0, 5)
     assert events.system.logger.events.count("delivery_given_up") == 5
-    dead = {one.event.event_id for one in process.waiting_list.list_dead("shop", 10)}
+    dead = {delivery.event.event_id for delivery in process.waiting_list.list_dead("shop", 10)}
 
     receiver.answers = lambda _: OK
     asked_before = receiver.asked_count
@@ -376,7 +380,7 @@ def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again(
     _turn(events, is_on=True)
     events.retry()
 
-    # What happened while it was off is not told.
+    # Events from while it was off are not sent.
     assert len(receiver.seen) == 5
 
 
@@ -427,12 +431,12 @@ def test_both_secrets_sign_for_a_day() -> None:
     events.receiver("shop")
     process = events.process()
     process.rotate_secret("shop")
-    found = process.find_webhook("shop")
+    webhook = process.find_webhook("shop")
     now_ms = events.clock.now_ms()
 
-    assert len(found.signing(now_ms)) == 2
-    assert len(found.signing(now_ms + webhooks.BOTH_SIGN_MS)) == 1
-    assert found.signing(now_ms + webhooks.BOTH_SIGN_MS)[0].until_ms is None
+    assert len(webhook.signing(now_ms)) == 2
+    assert len(webhook.signing(now_ms + webhooks.BOTH_SIGN_MS)) == 1
+    assert webhook.signing(now_ms + webhooks.BOTH_SIGN_MS)[0].until_ms is None
 
 
 def test_of_two_edits_at_once_one_is_refused() -> None:

@@ -121,14 +121,14 @@ def test_the_seeds_of_a_clock_that_is_behind_come_after_the_newest_known_round(
     system: InMemorySystem,
 ) -> None:
     # Its operator knows a round that this machine thinks is still to come.
-    known = CHAIN.first_round(NOW_MS + 60_000)
-    system.rounds.keep(CHAIN.chain_hash, BeaconRound(known, SIGNER.signature(known)))
+    round_no = CHAIN.first_round(NOW_MS + 60_000)
+    system.rounds.keep(CHAIN.chain_hash, BeaconRound(round_no, SIGNER.signature(round_no)))
     older = CHAIN.first_round(NOW_MS)
     system.rounds.keep(CHAIN.chain_hash, BeaconRound(older, SIGNER.signature(older)))
 
     beacon = a_new_beacon(system, "UTC")
 
-    assert beacon.round_of(day_at("UTC", NOW_MS).starts_at_ms) > known
+    assert beacon.round_of(day_at("UTC", NOW_MS).starts_at_ms) > round_no
 
 
 # ---------------------------------------------------------------- draws
@@ -173,8 +173,8 @@ def test_a_stored_round_that_the_chain_did_not_sign_decides_no_draw(
 ) -> None:
     class Forger(Endpoint):
         def fetch(self, round_no: int) -> BeaconRound | None:
-            found = super().fetch(round_no)
-            return found and BeaconRound(round_no, SIGNER.signature(round_no + 1))
+            beacon_round = super().fetch(round_no)
+            return beacon_round and BeaconRound(round_no, SIGNER.signature(round_no + 1))
 
     a_lottery(system)
     fetch(system, Forger(system))
@@ -261,7 +261,7 @@ ONE_IN = 1_000_000
 def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     system: InMemorySystem,
 ) -> None:
-    # As a review did: the seed of the day is known, and user ids are tried until one wins.
+    # The attack of a review: the day's seed is known, and user ids are tried until one wins.
     campaign = a_lottery(system, miss_weight=ONE_IN - 10)
     day = day_at("Asia/Shanghai", NOW_MS)
     seed = system.draws.day_seed("gala", day.name)
@@ -274,9 +274,9 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     with pytest.raises(DayNotStarted):
         system.draw("gala", ground, "key")
     fetch(system, Endpoint(system))
-    drawn = system.draw("gala", ground, "key").draw
+    draw = system.draw("gala", ground, "key").draw
 
-    assert drawn.point >= bound
+    assert draw.point >= bound
 
 
 def test_a_repeat_finds_its_draw_while_a_new_day_waits_for_its_round(
@@ -332,10 +332,10 @@ def test_who_has_drawn_is_told_it_again_also_where_no_round_comes_any_more(
     # The simulation found it: over midnight a repeat was told that the campaign had ended.
     campaign = a_lottery(system, ends_at_ms=NOW_MS + DAY_MS)
     fetch(system, Endpoint(system))
-    drawn = system.draw("gala", "ann", "key").draw
+    draw = system.draw("gala", "ann", "key").draw
     system.clock.at_ms = campaign.ends_at_ms + 1
 
-    assert system.draw("gala", "ann", "key").draw == drawn
+    assert system.draw("gala", "ann", "key").draw == draw
     with pytest.raises(CampaignEnded):
         system.draw("gala", "ann", "another")
 
@@ -412,8 +412,8 @@ def test_a_beacon_of_another_form_keeps_no_other_campaign_from_its_rounds(
         for key, row in system.dynamo.tables["transparency"].items()
         if key[0] == keys.DRAWING
     )
-    drawn = row["beacon"]["S"].rpartition(",")[0]
-    other = {**row, "sk": {"S": f"{key[1]}-other"}, "beacon": {"S": f"{drawn},draw"}}
+    beacon_text = row["beacon"]["S"].rpartition(",")[0]
+    other = {**row, "sk": {"S": f"{key[1]}-other"}, "beacon": {"S": f"{beacon_text},draw"}}
     system.dynamo.tables["transparency"][key[0], f"{key[1]}-other"] = other
 
     assert len(system.rounds.list_drawing(NOW_MS)) == 1
@@ -491,9 +491,9 @@ def put(
     )
     plan = a_campaign(campaign_id="gala", **changes).plan
     process.edit_campaign(plan, None, None, an_operator(), draw_beacon)
-    found = system.campaigns.find_campaign("gala")
-    assert found
-    return found
+    campaign = system.campaigns.find_campaign("gala")
+    assert campaign
+    return campaign
 
 
 def test_a_campaign_draws_by_the_beacon_where_there_is_one(system: InMemorySystem) -> None:
@@ -505,7 +505,7 @@ def test_a_campaign_draws_by_the_beacon_where_there_is_one(system: InMemorySyste
 
 
 @pytest.mark.parametrize(
-    ("asked", "has_beacon", "default", "is_by_beacon"),
+    ("draw_beacon", "has_beacon", "default", "is_by_beacon"),
     [
         (None, False, "day", False),
         (DrawBeacon.NONE, True, "day", False),
@@ -515,16 +515,16 @@ def test_a_campaign_draws_by_the_beacon_where_there_is_one(system: InMemorySyste
 )
 def test_a_choice_counts_before_the_default_and_both_are_kept(
     system: InMemorySystem,
-    asked: DrawBeacon | None,
+    draw_beacon: DrawBeacon | None,
     default: str,
     *,
     has_beacon: bool,
     is_by_beacon: bool,
 ) -> None:
-    made = put(system, asked, has_beacon=has_beacon, default=default)
+    made = put(system, draw_beacon, has_beacon=has_beacon, default=default)
 
     assert (made.beacon is not None) is is_by_beacon
-    # What it draws by is fixed from then on, whatever the deployment says later.
+    # Its beacon is fixed from then on, whatever the deployment says later.
     assert put(system, None, default="day", title="Newer").beacon == made.beacon
 
 
@@ -563,19 +563,19 @@ def test_no_edit_moves_the_days_of_a_campaign_with_a_beacon(system: InMemorySyst
 def test_a_proof_has_the_round_of_its_day(system: InMemorySystem) -> None:
     campaign = a_lottery(system, rules=DrawRules())
     fetch(system, Endpoint(system))
-    drawn = system.draw("gala", "ann", "key").draw
+    draw = system.draw("gala", "ann", "key").draw
     with pytest.raises(ProofNotReady):
-        system.process().read_draw_proof("gala", drawn.day)
+        system.process().read_draw_proof("gala", draw.day)
     system.pass_time(DAY_MS)
 
-    proof = system.process().read_draw_proof("gala", drawn.day)
+    proof = system.process().read_draw_proof("gala", draw.day)
 
     assert (proof.beacon, proof.secret_version) == (campaign.beacon, 1)
     assert proof.round
-    assert proof.round.round_no == drawn.beacon_round
+    assert proof.round.round_no == draw.beacon_round
     assert PublicKey(SIGNER.public_key).has_signed(proof.round.round_no, proof.round.signature)
     without_chain = system.process(settings=Settings({**VARIABLES, "BEACON_CHAIN": ""}))
-    assert without_chain.read_draw_proof("gala", drawn.day) == proof
+    assert without_chain.read_draw_proof("gala", draw.day) == proof
 
 
 def test_a_day_without_a_round_has_a_proof_without_one(system: InMemorySystem) -> None:

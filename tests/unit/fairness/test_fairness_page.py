@@ -18,12 +18,12 @@ def test_the_worked_example_is_verified_as_the_page_says(
 ) -> None:
     page = FAIRNESS.read_text()
     (proof,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    (said,) = re.findall(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
+    (outputs,) = re.findall(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
     file = tmp_path / "proof.json"
     file.write_text(proof)
 
     assert main([str(file)]) == TRUE
-    assert capsys.readouterr().out == said
+    assert capsys.readouterr().out == outputs
 
 
 def test_the_examples_of_every_split_are_true() -> None:

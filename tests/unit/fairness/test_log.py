@@ -64,33 +64,35 @@ class LogSystem(InMemorySystem):
         """Return the entries, whose indexes have no gap, and check that they make the head."""
         listed = self.book.list_entries(0, 1000)
         assert [index for index, _ in listed] == list(range(len(listed)))
-        found = [entry for _, entry in listed]
+        commitments = [entry for _, entry in listed]
         peaks = Peaks()
-        nodes = [node for entry in found for node in peaks.append(entry.leaf)]
+        nodes = [node for entry in commitments for node in peaks.append(entry.leaf)]
         assert self.book.find_nodes([node for node, _ in nodes]) == dict(nodes)
         end, _ = self.book.find_end()
         assert (end.size, end.root) == (peaks.size, peaks.root.hex())
-        return found
+        return commitments
 
     def page(self, route: Callable[[HttpRequest], Any], **query: str) -> dict[str, Any]:
         """Return what a route answers."""
-        found: dict[str, Any] = route(_asking(query)).body
-        return found
+        body: dict[str, Any] = route(_asking(query)).body
+        return body
 
     def differences_of_log(self) -> list[Difference]:
         self.pass_time(HOUR_MS)
-        return [found for found in self.reconcile().differences if found.rule == "log"]
+        return [
+            difference for difference in self.reconcile().differences if difference.rule == "log"
+        ]
 
     def rewrite(self, index: int, entry: Commitment) -> None:
         """Change an entry, and with it all rows of the log but the signature: they agree then."""
-        entries = [one for _, one in self.book.list_entries(0, 1000)]
+        entries = [commitment for _, commitment in self.book.list_entries(0, 1000)]
         entries[index] = entry
         table, peaks = self.dynamo.tables["log"], Peaks()
-        for place, one in enumerate(entries):
-            nodes = [((0, place), one.leaf), *peaks.append(one.leaf)]
-            for (level, number), found in nodes[1:]:
+        for place, commitment in enumerate(entries):
+            nodes = [((0, place), commitment.leaf), *peaks.append(commitment.leaf)]
+            for (level, number), node in nodes[1:]:
                 if row := table._rows.get(_key(log_keys.log_node(level, number))):
-                    row["hash"] = {"S": found.hex()}
+                    row["hash"] = {"S": node.hex()}
         row, old = self.row_of(index)
         row["entries"] = {"S": row["entries"]["S"].replace(old, _line(index, entry))}
         for head in (log_keys.LOG_END, log_keys.LOG_HEAD):
@@ -100,13 +102,15 @@ class LogSystem(InMemorySystem):
         """Return the row that has an entry, and the entry's text in it."""
         key = _key(log_keys.log_entries(index // log_keys.LOG_ENTRIES_PER_ROW))
         row: dict[str, Any] = self.dynamo.tables["log"][key]
-        (text,) = (one for one in row["entries"]["S"].split(";") if one.startswith(f"{index},"))
+        (text,) = (
+            entry for entry in row["entries"]["S"].split(";") if entry.startswith(f"{index},")
+        )
         return row, text
 
     def drop(self, index: int) -> None:
         """Take an entry out of its row."""
         row, text = self.row_of(index)
-        kept = [one for one in row["entries"]["S"].split(";") if one != text]
+        kept = [entry for entry in row["entries"]["S"].split(";") if entry != text]
         row["entries"] = {"S": ";".join(kept)}
 
 
@@ -200,13 +204,13 @@ def test_a_send_that_is_refused_or_repeated_leaves_one_commitment_or_none(
 def test_a_grab_and_a_cash_prize_write_nothing_of_the_log(system: LogSystem) -> None:
     packet = system.send()
     before = dict(system.dynamo.tables["commitments"]._rows)
-    asked: list[str] = []
-    system.before_each_transaction(lambda rows: asked.extend(locate(row)[0] for row in rows))
+    calls: list[str] = []
+    system.before_each_transaction(lambda rows: calls.extend(locate(row)[0] for row in rows))
 
     system.grab(packet, "ann")
     system.settle()
-    assert asked
-    assert "commitments" not in asked
+    assert calls
+    assert "commitments" not in calls
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     system.deposit("operator", 1000)
     kind = PrizeKind.PACKET
@@ -292,7 +296,7 @@ def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
         system.extend()
     assert system.logger.events[-1] == "log_differs"
     assert old == []
-    told = [found.what for found in system.differences_of_log()]
+    told = [difference.what for difference in system.differences_of_log()]
     assert "signature of the head" in told
     assert "root that was compared before" in told
     assert verified(tmp_path, kept) == 0
@@ -337,9 +341,9 @@ def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> No
     for index in (2, 3):
         system.drop(index)
 
-    (found, *_) = system.differences_of_log()
+    (difference, *_) = system.differences_of_log()
 
-    assert (found.what, found.expected) == ("entry 2", "one of 4")
+    assert (difference.what, difference.expected) == ("entry 2", "one of 4")
 
 
 def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path) -> None:
@@ -354,7 +358,7 @@ def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path) ->
             system.page(log_pages.entries_page, cursor=str(index))
         with pytest.raises(errors.InvariantViolated):
             system.page(log_pages.inclusion_page, id_hash=id_hash_of(ids[index]))
-        told = [found.what for found in system.differences_of_log()]
+        told = [difference.what for difference in system.differences_of_log()]
         assert f"entry {index}" in told
         shown = [item for item in kept["items"] if item["index"] != index]
         renumbered = [{**item, "index": place} for place, item in enumerate(shown)]
@@ -394,14 +398,18 @@ def test_a_commitment_that_is_swapped_after_the_send_is_found(
 
     row["terms"] = {"S": other.stored}
 
-    found = system.packets.find_packet(packet.packet_id)
-    assert found
-    swapped = found.terms.commitment
+    stored = system.packets.find_packet(packet.packet_id)
+    assert stored
+    swapped = stored.terms.commitment
     assert swapped != packet.terms.commitment
     system.pass_time(HOUR_MS)
-    told = [one for one in system.reconcile().differences if one.subject == packet.packet_id]
+    told = [
+        difference
+        for difference in system.reconcile().differences
+        if difference.subject == packet.packet_id
+    ]
     # An audit: the sender's entry has the other commitment.
-    assert "I1" in {one.rule for one in told}
+    assert "I1" in {difference.rule for difference in told}
     page = system.page(log_pages.entries_page)
     assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=swapped) == 1
     first = packet.terms.commitment
@@ -421,7 +429,7 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     }
     forged = {"kind": "packet", "commitment": "0" * 64, "at_ms": entry["at_ms"]}
 
-    # As code with the role of the send can: PutItem needs no condition.
+    # Code with the role of the send can do this: PutItem needs no condition.
     row = to_wire({**log_keys.commitment(id_hash), **forged, **work})
     system.dynamo.put_item(TableName="commitments", Item=row)
     other = system.send()
@@ -429,18 +437,18 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     assert system.extend().appended_count == 0
 
     assert system.logger.events.count("log_differs") == 1
-    assert [one.id_hash for one in system.entries()].count(id_hash) == 1
+    assert [commitment.id_hash for commitment in system.entries()].count(id_hash) == 1
     assert system.page(log_pages.inclusion_page, id_hash=id_hash, size="5") == entry
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
-    told = [found.what for found in system.differences_of_log()]
+    told = [difference.what for difference in system.differences_of_log()]
     assert told == ["entry 0"]
     # A log that has both is refused, whichever id is asked for.
     page = system.page(log_pages.entries_page)
     twice = {**page["items"][-1], "id_hash": id_hash}
     assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1
-    known = {**page, "items": []}
+    empty_page = {**page, "items": []}
     inclusion = {**entry, "index": 5, "commitment": "0" * 64, "size": 6}
-    assert verified(tmp_path, known, entry, inclusion) == 1
+    assert verified(tmp_path, empty_page, entry, inclusion) == 1
     assert capsys.readouterr().out.count(": an id has one") == 2
 
 
@@ -455,9 +463,11 @@ def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
         row[_key(log_keys.commitment(id_hash_of(other.packet_id)))].pop(name)
     system.extend()
 
-    found = {one.subject: one.actual for one in system.differences_of_log()}
+    by_subject = {
+        difference.subject: difference.actual for difference in system.differences_of_log()
+    }
 
-    assert found == {packet.packet_id: "none", other.packet_id: "none"}
+    assert by_subject == {packet.packet_id: "none", other.packet_id: "none"}
 
 
 def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> None:
@@ -465,9 +475,9 @@ def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> Non
     row = system.dynamo.tables["commitments"][_key(log_keys.commitment(id_hash_of(ids[1])))]
     row["log_index"] = {"N": "2"}
 
-    found = system.differences_of_log()
+    differences = system.differences_of_log()
 
-    assert {one.what for one in found} == {"entry 1"}
+    assert {difference.what for difference in differences} == {"entry 1"}
 
 
 def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
@@ -483,7 +493,7 @@ def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
 
     with pytest.raises(errors.InvariantViolated):
         system.extend()
-    assert [found.what for found in system.differences_of_log()] == ["key of the head"]
+    assert [difference.what for difference in system.differences_of_log()] == ["key of the head"]
     assert verified(tmp_path, page) == 0  # alone it is a valid log
     assert verified(tmp_path, kept, page) == 1
     assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
@@ -503,7 +513,7 @@ def test_pages_and_proofs_verify_offline(
     growth = system.page(log_pages.consistency_page, **{"from": "3", "to": "7"})
 
     assert verified(tmp_path, page, proof, growth, kept, id=ids[5]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for line in (
         "inclusion   rpl1,packet,",
         "the log of 7 entries begins with that of 3",
@@ -511,7 +521,7 @@ def test_pages_and_proofs_verify_offline(
         "entries     not compared with heads of 7: give all pages",
         "commitment  not compared: give --commitment",
     ):
-        assert line in said
+        assert line in output
     for forged in (
         {**proof, "index": 4},
         {**proof, "commitment": "0" * 64},
@@ -542,11 +552,11 @@ def test_without_the_other_files_it_says_what_was_not_checked(
     growth = system.page(log_pages.consistency_page, **{"from": "2"})
 
     assert verified(tmp_path, proof, growth) == 3
-    said = capsys.readouterr().out
-    assert "signature   not checked" in said
-    assert "inclusion   1 not checked: give a head of 3 entries" in said
-    assert "growth      2 to 3 not checked: give both heads" in said
-    assert said.endswith("\nNOT ALL CHECKED, left: 3\n")
+    output = capsys.readouterr().out
+    assert "signature   not checked" in output
+    assert "inclusion   1 not checked: give a head of 3 entries" in output
+    assert "growth      2 to 3 not checked: give both heads" in output
+    assert output.endswith("\nNOT ALL CHECKED, left: 3\n")
     # No head, a head of another size, and a page of fewer entries than its head.
     page = system.page(log_pages.entries_page)
     mine = {"id": ids[1], "commitment": proof["commitment"]}
@@ -611,11 +621,11 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
     with pytest.raises(errors.Unavailable):
         system.page(log_pages.entries_page)
     ids = some_packets(system, 3)
-    waiting = system.send().packet_id
+    packet_id = system.send().packet_id
 
     for query in (
         {"id_hash": "0" * 64},
-        {"id_hash": id_hash_of(waiting)},
+        {"id_hash": id_hash_of(packet_id)},
         {"id_hash": id_hash_of(ids[2]), "size": "2"},
     ):
         with pytest.raises(PacketNotFound):
@@ -638,10 +648,10 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
 
 def test_a_proof_of_a_size_may_be_kept_for_ever_and_one_of_now_may_not(system: LogSystem) -> None:
     (packet_id,) = some_packets(system, 1)
-    asked = {"id_hash": id_hash_of(packet_id)}
+    query = {"id_hash": id_hash_of(packet_id)}
 
-    now = log_pages.inclusion_page(_asking(asked)).headers["cache-control"]
-    fixed = log_pages.inclusion_page(_asking({**asked, "size": "1"})).headers["cache-control"]
+    now = log_pages.inclusion_page(_asking(query)).headers["cache-control"]
+    fixed = log_pages.inclusion_page(_asking({**query, "size": "1"})).headers["cache-control"]
 
     assert (now, fixed) == log_pages.PROOF_CACHING
     assert "immutable" in fixed

@@ -197,7 +197,7 @@ def test_a_signature_of_a_library_is_verified_and_no_other(
 def test_what_is_no_key_is_refused() -> None:
     key = FakeSigner().public_key()
 
-    # Of other lengths, off the curve, above the field, and zero with a sign.
+    # Other lengths, off the curve, above the field, and zero with a sign.
     wrong = (b"", key[:-1], key + b"\0", bytes([2, *bytes(31)]))
     for other in (*wrong, b"\xff" * 31 + b"\x7f", bytes([1, *bytes(30), 128])):
         with pytest.raises(ValueError, match="Ed25519"):

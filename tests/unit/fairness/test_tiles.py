@@ -30,7 +30,7 @@ def a_log(system: InMemorySystem, size: int) -> list[Commitment]:
     peaks, before = Peaks(), book.find_end()[0]
     for start in range(0, size, BATCH_MAX):
         batch = entries[start : start + BATCH_MAX]
-        nodes = {node: found for entry in batch for node, found in peaks.append(entry.leaf)}
+        nodes = {node: node_hash for entry in batch for node, node_hash in peaks.append(entry.leaf)}
         after = type(before)(peaks.size, peaks.root.hex())
         assert book.append(before, after, batch, nodes)
         before = after

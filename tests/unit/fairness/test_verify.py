@@ -53,8 +53,8 @@ def write(tmp_path: Path) -> Write:
 
 
 def _as_json(shown: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(shown))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(shown))
+    return document
 
 
 def a_proof(terms: Terms, first_no: int = 1, last_no: int | None = None) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def _packet() -> Answers:
 def _day(*, with_round: bool = False) -> Answers:
     """Return what the API says of a day that is over: its proof, ann's draws, the campaign."""
     system = InMemorySystem()
-    system.is_round_signed = lambda _, found: PublicKey(SIGNER.public_key).has_signed(
-        found.round_no, found.signature
+    system.is_round_signed = lambda _, beacon_round: PublicKey(SIGNER.public_key).has_signed(
+        beacon_round.round_no, beacon_round.signature
     )
     beacon = CampaignBeacon(SIGNER.chain, NOW_MS, "Asia/Shanghai") if with_round else None
     assert system.campaigns.create(
@@ -100,9 +100,9 @@ def _day(*, with_round: bool = False) -> Answers:
     for prize_id in ("cup", "pen"):
         system.draws.put_prize(a_prize("gala", prize_id), None)
     if beacon:
-        found = BeaconRound(beacon.round_of(0), SIGNER.signature(beacon.round_of(0)))
+        beacon_round = BeaconRound(beacon.round_of(0), SIGNER.signature(beacon.round_of(0)))
         system.pass_time(20_000)
-        system.rounds.keep(SIGNER.chain.chain_hash, found)
+        system.rounds.keep(SIGNER.chain.chain_hash, beacon_round)
     shown = system.lotteries().get("gala")
     draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(12)]
     system.pass_time(24 * 3_600_000)
@@ -173,10 +173,10 @@ def test_what_the_api_answers_is_verified(
 
     assert main([*files, "--commitment", packet.terms.commitment.upper()]) == TRUE
 
-    said = capsys.readouterr().out
-    assert "compared    5 amounts of 5 shares, 5 claims of records" in said
-    assert said.endswith("VERIFIED\n")
-    assert str(packet.terms) in said
+    output = capsys.readouterr().out
+    assert "compared    5 amounts of 5 shares, 5 claims of records" in output
+    assert output.endswith("VERIFIED\n")
+    assert str(packet.terms) in output
 
 
 def test_a_record_that_hides_amounts_is_verified_without_them(write: Write) -> None:
@@ -203,10 +203,10 @@ def test_what_the_api_says_of_draws_is_verified(
 
     assert main([*files, *noted]) == TRUE
 
-    said = capsys.readouterr().out
-    assert f"day         {proof['day']} of gala" in said
-    assert "compared    12 draws, 1 are of other days" in said
-    assert said.endswith("VERIFIED\n")
+    output = capsys.readouterr().out
+    assert f"day         {proof['day']} of gala" in output
+    assert "compared    12 draws, 1 are of other days" in output
+    assert output.endswith("VERIFIED\n")
 
 
 def test_a_day_with_a_round_is_verified_and_says_what_was_checked(
@@ -217,15 +217,15 @@ def test_a_day_with_a_round_is_verified_and_says_what_was_checked(
 
     assert main([*files, *KEYED, "--user", "ann"]) == TRUE
 
-    said = capsys.readouterr().out
-    assert f"beacon      round {answers['proof']['beacon_round']} of chain" in said
-    assert "signature   compared with the chain's public key" in said
-    assert "order       not proven: the commitment must have been known before 2026-" in said
-    assert said.endswith("VERIFIED\n")
+    output = capsys.readouterr().out
+    assert f"beacon      round {answers['proof']['beacon_round']} of chain" in output
+    assert "signature   compared with the chain's public key" in output
+    assert "order       not proven: the commitment must have been known before 2026-" in output
+    assert output.endswith("VERIFIED\n")
     assert main(files) == UNCHECKED
-    said = capsys.readouterr().out
-    assert "signature   not checked: give the chain's key" in said
-    assert said.endswith("\nNOT ALL CHECKED, left: 1\n")
+    output = capsys.readouterr().out
+    assert "signature   not checked: give the chain's key" in output
+    assert output.endswith("\nNOT ALL CHECKED, left: 1\n")
     round_is_missing = answers["proof"] | {"beacon_round": None}
     assert main([write(round_is_missing), *KEYED]) == UNCHECKED
 
@@ -244,13 +244,13 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
         )
         return done.returncode, done.stdout
 
-    code, said = run(write(proof))
-    assert (code, said[-9:]) == (TRUE, "VERIFIED\n")
+    code, output = run(write(proof))
+    assert (code, output[-9:]) == (TRUE, "VERIFIED\n")
     assert run(write(proof | {"total_fen": 999}))[0] == FALSE
     assert (run("missing.json")[0], run()[0]) == (UNREADABLE, UNREADABLE)
-    code, said = run(write(day), write(draws), *KEYED)
+    code, output = run(write(day), write(draws), *KEYED)
     assert code == UNCHECKED
-    assert "signature   not checked: it needs the package pyblst" in said
+    assert "signature   not checked: it needs the package pyblst" in output
     # Another signature makes other points.
     assert run(write({**day, "signature": "00" * 48}), write(draws), *KEYED)[0] == FALSE
 
@@ -322,7 +322,7 @@ LIES: dict[str, list[Lie]] = {
         ("proof", sets(commitment="0" * 64), "commitment: says"),
     ],
     "day with a round": [
-        # What names the round is part of the commitment.
+        # The name of the round is part of the commitment.
         ("proof", names(committed_at_ms=NOW_MS + 30_000), "commitment: says"),
         ("proof", names(timezone="UTC"), "commitment: says"),
         ("proof", names(period_s=30), "commitment: says"),
@@ -344,10 +344,10 @@ def test_a_lie_is_found_and_named(
 
     unnoticed = []
     for number, (name, change, sentence) in enumerate(LIES[kind]):
-        code, said = ask(write, kind, name, change), capsys.readouterr().out
-        wrong = [line for line in said.splitlines() if line.startswith("WRONG ")]
+        code, output = ask(write, kind, name, change), capsys.readouterr().out
+        wrong = [line for line in output.splitlines() if line.startswith("WRONG ")]
         if code != FALSE or not any(sentence in line for line in wrong):
-            unnoticed.append((number, code, sentence, said))
+            unnoticed.append((number, code, sentence, output))
 
     assert unnoticed == []
 
@@ -376,10 +376,10 @@ def test_many_differences_are_counted_and_some_shown(
 
     assert main([write(proof)]) == FALSE
 
-    said = capsys.readouterr().out
-    assert said.count("WRONG ") == 21
-    assert "and 80 more" in said
-    assert said.endswith("NOT VERIFIED, differences: 100\n")
+    output = capsys.readouterr().out
+    assert output.count("WRONG ") == 21
+    assert "and 80 more" in output
+    assert output.endswith("NOT VERIFIED, differences: 100\n")
 
 
 @pytest.mark.parametrize(
@@ -392,18 +392,21 @@ def test_a_round_that_suits_the_operator_is_found_though_all_points_follow_from_
     proof, draws, _ = copy.deepcopy(_day(with_round=True)).values()
     signer = SIGNER if is_later else LocalChain(secret=666, genesis_s=0)
     round_no = proof["beacon_round"] + 5 * is_later
-    found, seed = BeaconRound(round_no, signer.signature(round_no)), bytes.fromhex(proof["seed"])
-    proof |= {"beacon_round": round_no, "signature": found.signature.hex()}
+    beacon_round, seed = (
+        BeaconRound(round_no, signer.signature(round_no)),
+        bytes.fromhex(proof["seed"]),
+    )
+    proof |= {"beacon_round": round_no, "signature": beacon_round.signature.hex()}
     for item in draws["items"]:
-        point = draw_point(seed, "gala", "ann", item["n"], found.randomness)
+        point = draw_point(seed, "gala", "ann", item["n"], beacon_round.randomness)
         item |= {"beacon_round": round_no, "point": point, "odds": "|1"}
         item |= {"prize": None, "outcome": "missed"}
 
     assert main([write(proof), write(draws), *KEYED]) == FALSE
 
-    said = capsys.readouterr().out
-    assert f"WRONG       {wrong}" in said
-    assert said.count("WRONG") == 1
+    output = capsys.readouterr().out
+    assert f"WRONG       {wrong}" in output
+    assert output.count("WRONG") == 1
 
 
 def test_a_known_chain_that_says_it_began_later_is_found(

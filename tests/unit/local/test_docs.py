@@ -76,13 +76,13 @@ def _rows(document: Path) -> list[list[str]]:
 def _wrong(in_document: Callable[[Path], Iterable[object]]) -> list[str]:
     """Return what a rule finds wrong, over all documents."""
     return [
-        f"{_name(document)}: {found}" for document in DOCUMENTS for found in in_document(document)
+        f"{_name(document)}: {value}" for document in DOCUMENTS for value in in_document(document)
     ]
 
 
 def _found(path: str) -> list[Path]:
     """Return what *path* names: from the repository, or from the package."""
-    return [found for folder in (ROOT, PACKAGE) for found in folder.glob(path.rstrip("/"))]
+    return [file for folder in (ROOT, PACKAGE) for file in folder.glob(path.rstrip("/"))]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def template() -> dict[str, Any]:
 
 def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:
     resources = template["Resources"].items()
-    return {name: found for name, found in resources if found["Type"] == kind}
+    return {name: resource for name, resource in resources if resource["Type"] == kind}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def words() -> set[str]:
     }
 
 
-# What a reader looks for.
+# Subjects that a reader looks for.
 
 
 STATUSES: list[type[StrEnum]] = [
@@ -129,10 +129,10 @@ STATUSES: list[type[StrEnum]] = [
 
 
 def test_every_status_word_is_documented(words: set[str]) -> None:
-    said = {"claimed", "already_claimed", "queued", "settled"}
-    said |= {member.value for enum in STATUSES for member in enum}
+    statuses = {"claimed", "already_claimed", "queued", "settled"}
+    statuses |= {member.value for enum in STATUSES for member in enum}
 
-    assert said - {RecordStatus.RECORDED, RecordDrawStatus.RECORDED} - words == set()
+    assert statuses - {RecordStatus.RECORDED, RecordDrawStatus.RECORDED} - words == set()
 
 
 def test_every_problem_is_named_with_its_status() -> None:
@@ -146,10 +146,10 @@ def test_every_problem_is_named_with_its_status() -> None:
 
 def test_every_route_exists(template: dict[str, Any]) -> None:
     routes = _resources(template, "AWS::ApiGatewayV2::Route").values()
-    known = {route["Properties"]["RouteKey"] for route in routes} | {"POST /dev/tokens"}
+    route_keys = {route["Properties"]["RouteKey"] for route in routes} | {"POST /dev/tokens"}
     named = re.compile(r"`((?:GET|POST|PUT|DELETE) /[^` ?]*)")
 
-    assert _wrong(lambda document: set(named.findall(_text(document))) - known) == []
+    assert _wrong(lambda document: set(named.findall(_text(document))) - route_keys) == []
 
 
 def test_generated_tables_have_the_parameters_and_alarms_of_the_template(
@@ -218,8 +218,10 @@ def test_every_alarm_is_in_the_index_and_on_its_page(template: dict[str, Any]) -
 
 def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
     for page in set(RUNBOOK.glob("*.md")) - {INDEX}:
-        parts = [_text(page).find(f"**{word}**") for word in ("Alarms", "Users see", "Check", "Do")]
-        assert -1 < parts[0] < parts[1] < parts[2] < parts[3], page
+        places = [
+            _text(page).find(f"**{word}**") for word in ("Alarms", "Users see", "Check", "Do")
+        ]
+        assert -1 < places[0] < places[1] < places[2] < places[3], page
         assert _SHELL.search(_text(page)), page
         assert f"({page.name})" in _text(INDEX), page
 
@@ -231,14 +233,14 @@ def test_every_resource_in_a_command_exists(template: dict[str, Any]) -> None:
         for name, resource in resources.items()
         for event in resource.get("Properties", {}).get("Events", {})
     }
-    known = set(resources) | events | set(template["Outputs"])
+    names = set(resources) | events | set(template["Outputs"])
 
     def wrong(document: Path) -> set[str]:
         commands = "".join(_SHELL.findall(_text(document)))
         logs = {
             f"{name.capitalize()}Logs" for name in re.findall(r"redpacket logs (\w+)", commands)
         }
-        return (set(re.findall(r"redpacket resource (\w+)", commands)) | logs) - known
+        return (set(re.findall(r"redpacket resource (\w+)", commands)) | logs) - names
 
     assert _wrong(wrong) == []
 
@@ -255,8 +257,8 @@ def test_every_command_of_redpacket_exists() -> None:
 
 
 def _is_command(name: str, child: str) -> bool:
-    found = _COMMANDS.get(name)
-    return found is not None and (not found or child in found)
+    stored = _COMMANDS.get(name)
+    return stored is not None and (not stored or child in stored)
 
 
 _COMMANDS = {
@@ -309,7 +311,7 @@ def test_the_changelog_has_this_version() -> None:
 
 def _invariants() -> dict[str, list[str]]:
     rows = _rows(ROOT / "docs" / "invariants.md")
-    return {found[1]: row for row in rows if (found := re.match(r"\*\*(I\d+)\*\*", row[0]))}
+    return {matched[1]: row for row in rows if (matched := re.match(r"\*\*(I\d+)\*\*", row[0]))}
 
 
 def test_every_invariant_has_a_row_in_order() -> None:
@@ -326,13 +328,13 @@ def test_every_invariant_is_enforced_and_proven() -> None:
 
 def test_every_check_of_an_invariant_is_in_the_table() -> None:
     defined = [
-        found
+        check
         for path in [
             *(PACKAGE / "reconciliation" / "checks").glob("*.py"),
             ROOT / "testing" / "checks.py",
             ROOT / "testing" / "outside_checks.py",
         ]
-        for found in re.findall(
+        for check in re.findall(
             r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE
         )
     ]
@@ -356,7 +358,7 @@ def test_a_check_that_only_tests_run_is_not_in_the_package() -> None:
     assert unused == []
 
 
-# What a document names must exist.
+# Everything that a document names must exist.
 
 
 def test_every_path_exists() -> None:

@@ -8,9 +8,11 @@ from local.client import until_answered
 from local.errors import StackError
 
 
-@pytest.mark.parametrize(("refused", "asked", "status"), [(0, 1, 201), (3, 4, 201), (99, 20, 503)])
+@pytest.mark.parametrize(
+    ("refused", "requested", "status"), [(0, 1, 201), (3, 4, 201), (99, 20, 503)]
+)
 def test_a_503_is_asked_again_until_it_is_answered(
-    refused: int, asked: int, status: int, monkeypatch: pytest.MonkeyPatch
+    refused: int, requested: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("local.client.time.sleep", lambda _: None)
     answers = iter([*[503] * refused, *[201] * client.TRIES])
@@ -21,7 +23,7 @@ def test_a_503_is_asked_again_until_it_is_answered(
         return httpx.Response(seen[-1])
 
     assert until_answered(ask).status_code == status
-    assert len(seen) == asked
+    assert len(seen) == requested
 
 
 def test_an_answer_that_is_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:

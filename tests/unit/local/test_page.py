@@ -30,13 +30,13 @@ class Visitor:
         return self.ask("GET", path, headers)
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None) -> httpx.Response:
-        async def asked() -> httpx.Response:
+        async def fetch() -> httpx.Response:
             async with httpx.AsyncClient(transport=self._transport, base_url="http://x") as client:
                 return await client.request(method, path, headers=headers)
 
         # In a thread of its own: Playwright keeps a running loop in the tests' thread.
         with start_blocking_portal() as portal:
-            return portal.call(asked)
+            return portal.call(fetch)
 
 
 @pytest.fixture

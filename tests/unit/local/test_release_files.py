@@ -15,8 +15,8 @@ each_workflow = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path
 
 
 def _workflow(path: Any) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document
 
 
 def _steps(path: Any) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def test_a_workflow_names_its_rights_and_only_deploy_gets_a_token_of_aws(path: A
     assert workflow["permissions"]["contents"] == "read"
     assert any("id-token" in each for each in rights) == (path.stem == "deploy")
     assert any(each.get("contents") == "write" for each in rights) == (path.stem == "release")
-    # What somebody types or names must not become a part of a script.
+    # Typed text and names must not become a part of a script.
     assert not any("${{" in step.get("run", "") for step in _steps(path))
 
 
@@ -88,13 +88,13 @@ def test_dependabot_looks_where_pins_are() -> None:
 
 
 def test_the_bill_of_materials_has_every_pin_of_the_layers() -> None:
-    bill = sbom.document()
-    found = {one["purl"]: one for one in bill["components"]}
+    statement = sbom.document()
+    components = {component["purl"]: component for component in statement["components"]}
 
     for layer in sbom.LAYERS:
         pins = (ROOT / "shared" / f"{layer}.txt").read_text(encoding="utf-8")
         names = re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", pins, re.MULTILINE)
         assert names
         for name, version in names:
-            assert found[f"pkg:pypi/{name.lower()}@{version}"]["hashes"]
-    assert any(purl.startswith("pkg:npm/lit@") for purl in found)
+            assert components[f"pkg:pypi/{name.lower()}@{version}"]["hashes"]
+    assert any(purl.startswith("pkg:npm/lit@") for purl in components)

@@ -243,9 +243,9 @@ def test_a_prizes_probability_is_its_part_of_the_weights_that_are_left(
     )
     campaign = a_campaign(miss_weight=60, when_sold_out=when_sold_out)
 
-    found = probabilities(CampaignSnapshot(campaign, prizes, 1), {"cup", "pen"} - left)
+    odds = probabilities(CampaignSnapshot(campaign, prizes, 1), {"cup", "pen"} - left)
 
-    assert list(found.values()) == expected
+    assert list(odds.values()) == expected
     certain = CampaignSnapshot(a_campaign(miss_weight=0), prizes[:1], 1)
     assert probabilities(certain, {"cup"}) == {"cup": 0}
     assert probabilities(certain, set()) == {"cup": 1}

@@ -64,7 +64,7 @@ def test_the_stock_is_the_number_of_codes(gala: Gala) -> None:
 def test_an_upload_that_is_cut_off_promises_no_code_that_is_not_there(how: str) -> None:
     for at in range(1, IO_MAX):
         gala = Gala()
-        if not gala.cut(at, how, lambda one: one.add(*CODES)):
+        if not gala.cut(at, how, lambda gala: gala.add(*CODES)):
             break
         promised = gala.prizes()["tea"].total
         assert promised in {0, len(CODES)}

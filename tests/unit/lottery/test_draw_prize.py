@@ -96,11 +96,11 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
         return int.from_bytes(hashlib.shake_256(seed + draw_id.encode()).digest(8)) >> 12
 
     ground = next(key for key in map(str, range(20_000)) if reviewed_point(key) < 2**52 // ONE_IN)
-    asked = {an_ask(system, "ann", key).point for key in (ground, "another", "a third")}
-    drawn = system.draw("gala", "ann", ground).draw
+    points = {an_ask(system, "ann", key).point for key in (ground, "another", "a third")}
+    draw = system.draw("gala", "ann", ground).draw
 
-    assert drawn.prize is None
-    assert asked == {drawn.point} == {odds.draw_point(seed, "gala", "ann", 1)}
+    assert draw.prize is None
+    assert points == {draw.point} == {odds.draw_point(seed, "gala", "ann", 1)}
     assert system.draw("gala", "ann", "next").draw.point == odds.draw_point(seed, "gala", "ann", 2)
 
 
@@ -110,14 +110,14 @@ def test_what_is_drawn_is_durable_before_the_user_is_told(
 ) -> None:
     system.lottery(a_prize("gala", title="金杯", weight=weight), miss_weight=int(not weight))
 
-    drawn = system.draw("gala", "ann", "key")
+    result = system.draw("gala", "ann", "key")
 
-    prize = drawn.draw.prize
-    assert (prize and prize.title, drawn.draw.odds) == ("金杯" if weight else None, odds)
-    assert drawn.draw.unit_no == bool(weight)
-    assert system.draws.find_draw("gala", "ann", drawn.draw.draw_id) == drawn.draw
-    assert system.draws.list_draws("gala", "ann") == [drawn.draw]
-    assert drawn.attempts_left is None
+    prize = result.draw.prize
+    assert (prize and prize.title, result.draw.odds) == ("金杯" if weight else None, odds)
+    assert result.draw.unit_no == bool(weight)
+    assert system.draws.find_draw("gala", "ann", result.draw.draw_id) == result.draw
+    assert system.draws.list_draws("gala", "ann") == [result.draw]
+    assert result.attempts_left is None
 
 
 def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySystem) -> None:
@@ -207,11 +207,11 @@ def a_cash_lottery(system: InMemorySystem, total: int = 3, **changes: Any) -> No
 def test_cash_is_queued_for_payout_at_once_and_paid_once(system: InMemorySystem) -> None:
     a_cash_lottery(system)
 
-    drawn = system.draw("gala", "ann", "key").draw
-    assert system.draw("gala", "ann", "key").draw == drawn
+    draw = system.draw("gala", "ann", "key").draw
+    assert system.draw("gala", "ann", "key").draw == draw
 
-    assert drawn.prize
-    assert system.queue.refs == [lottery.unit_share(drawn.prize, 1)]
+    assert draw.prize
+    assert system.queue.refs == [lottery.unit_share(draw.prize, 1)]
     system.settle([*system.queue.refs, *system.queue.refs])
     assert system.balance_fen("ann") == 66
     assert system.differences() == []
@@ -242,7 +242,7 @@ def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(system: InMemoryS
         system.pass_time(10_000)
 
     assert system.balance_fen("operator") == 1000 - 66
-    # As if the cache had said so before the end, and the Lambda had slept since.
+    # The cache said so before the end, and the Lambda has slept since.
     system.clock.at_ms = NOW_MS
     system.before_first_transaction(lambda _: system.pass_time(20_000))
     with pytest.raises(CampaignEnded):
@@ -504,10 +504,10 @@ def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemor
     system.load_campaign("gala")
     day = lottery.draw_day(campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1
-    waiting = [1]
+    pending = [1]
 
     def midnight_strikes() -> None:
-        system.pass_time(waiting.pop() if waiting else 0)
+        system.pass_time(pending.pop() if pending else 0)
 
     system.draw_cache = Meddled(system.lots, midnight_strikes)
 

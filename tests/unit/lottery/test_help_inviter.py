@@ -117,19 +117,19 @@ def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
 
 
 def test_what_sounds_like_the_phrase_is_the_phrase(gala: InMemorySystem) -> None:
-    for helper, said in (("bob", "恭喜发菜"), ("cat", "恭喜發財!")):
-        assert gala.help("gala", helper, "ann", said).status is HelpStatus.HELPED
+    for helper, phrase in (("bob", "恭喜发菜"), ("cat", "恭喜發財!")):
+        assert gala.help("gala", helper, "ann", phrase).status is HelpStatus.HELPED
     assert gala.help("gala", "ann", "bob", " 恭喜发财").status is HelpStatus.HELPED
 
 
-@pytest.mark.parametrize(("phrase", "said"), [("恭喜发财", "新年快乐"), (None, "恭喜发财")])
+@pytest.mark.parametrize(("phrase", "passphrase"), [("恭喜发财", "新年快乐"), (None, "恭喜发财")])
 def test_another_phrase_is_refused_and_gives_nothing(
-    system: InMemorySystem, phrase: str | None, said: str
+    system: InMemorySystem, phrase: str | None, passphrase: str
 ) -> None:
     system.lottery(**{**PLAN, "passphrase": phrase})
 
     with pytest.raises(PassphraseMismatch):
-        system.help("gala", "bob", "ann", said)
+        system.help("gala", "bob", "ann", passphrase)
 
     assert system.draw("gala", "ann", "one").attempts_left == 0
 

@@ -99,10 +99,10 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
-    drawn: list[Draw] = []
+    draws: list[Draw] = []
     for number in range(read_draws.PAGE_SIZE + 2):
         system.pass_time(1)
-        drawn.insert(0, system.draw("gala", "ann", f"key-{number}").draw)
+        draws.insert(0, system.draw("gala", "ann", f"key-{number}").draw)
     system.draw("gala", "bob", "key")
 
     def page(cursor: str | None) -> Any:
@@ -113,7 +113,7 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     first = page(None)
     second = page(first.next)
 
-    assert [*first.items, *second.items] == drawn
+    assert [*first.items, *second.items] == draws
     assert len(first.items) == read_draws.PAGE_SIZE
     assert second.next is None
     assert page("unknown") == first
@@ -156,9 +156,11 @@ def test_the_campaigns_first_and_last_day_are_found() -> None:
     start_ms = 1_798_761_600_000
     campaign = a_campaign(timezone="UTC", starts_at_ms=start_ms, ends_at_ms=start_ms + 2 * DAY_MS)
 
-    found = [find_day(campaign, day) for day in ("20261231", "20270101", "20270102", "20270103")]
+    draw_days = [
+        find_day(campaign, day) for day in ("20261231", "20270101", "20270102", "20270103")
+    ]
 
-    assert [day and day.name for day in found] == [None, "20270101", "20270102", None]
+    assert [day and day.name for day in draw_days] == [None, "20270101", "20270102", None]
     # None before the first day that has a seed.
     ever = a_campaign(timezone="UTC", starts_at_ms=0)
     assert (find_day(ever, "20251231"), bool(find_day(ever, "20260101"))) == (None, True)
@@ -176,10 +178,10 @@ def test_the_campaigns_first_and_last_day_are_found() -> None:
 )
 def test_a_day_lasts_as_long_as_it_does_there(timezone: str, day: str, hours: int) -> None:
     campaign = a_campaign(timezone=timezone, starts_at_ms=0, ends_at_ms=4_000_000_000_000)
-    found = find_day(campaign, day)
+    lottery_day = find_day(campaign, day)
 
-    assert found
-    assert found.ends_at_ms - found.starts_at_ms == hours * 3_600_000
-    assert draw_day(campaign, found.starts_at_ms) == found
-    assert draw_day(campaign, found.ends_at_ms - 1) == found
-    assert draw_day(campaign, found.ends_at_ms).starts_at_ms == found.ends_at_ms
+    assert lottery_day
+    assert lottery_day.ends_at_ms - lottery_day.starts_at_ms == hours * 3_600_000
+    assert draw_day(campaign, lottery_day.starts_at_ms) == lottery_day
+    assert draw_day(campaign, lottery_day.ends_at_ms - 1) == lottery_day
+    assert draw_day(campaign, lottery_day.ends_at_ms).starts_at_ms == lottery_day.ends_at_ms

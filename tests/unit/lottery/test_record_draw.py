@@ -18,9 +18,9 @@ ENDS_AT_MS = 1_000
 def draw(system: InMemorySystem) -> Draw:
     system.lottery()
     system.load_campaign("gala")
-    drawn: Draw = system.draw("gala", "ann", "key").draw
-    assert drawn.prize
-    return drawn
+    draw: Draw = system.draw("gala", "ann", "key").draw
+    assert draw.prize
+    return draw
 
 
 def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: int) -> Any:
@@ -34,9 +34,9 @@ def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: 
         patch.object(recording, "undo") as undo,
         patch.object(recording, "load_campaign") as load,
     ):
-        found = recording.record_draw(Mock(), draw, table, ports)
+        recorded = recording.record_draw(Mock(), draw, table, ports)
     undone = [call.kwargs["is_unit_free"] for call in undo.call_args_list]
-    return undone, load.call_count, found
+    return undone, load.call_count, recorded
 
 
 def test_what_a_concurrent_request_made_durable_is_kept(draw: Draw) -> None:

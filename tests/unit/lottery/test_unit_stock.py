@@ -38,8 +38,8 @@ class _Won:
         self._place = {name.removeprefix(":"): value for name, value in bound.items()}
 
     def batch_get_item(self, *, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
-        ((table, asked),) = RequestItems.items()
-        won = [key for key in asked["Keys"] if int(key["sk"]["S"][-7:]) not in self.free]
+        ((table, request),) = RequestItems.items()
+        won = [key for key in request["Keys"] if int(key["sk"]["S"][-7:]) not in self.free]
         return {"Responses": {table: won}}
 
     def query(self, *, Limit: int, **query: Any) -> dict[str, Any]:  # noqa: N803

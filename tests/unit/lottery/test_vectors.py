@@ -17,15 +17,15 @@ def _vectors() -> dict[str, Any]:
     return vectors
 
 
-def _terms(said: dict[str, Any]) -> Terms:
-    bounds = (said["share_fen_min"], said["share_fen_max"], said["unit_fen"])
-    total = (said["total_fen"], said["count"])
-    return Terms(Split(said["split"]), *total, *bounds, seed_of(said["seed"]))
+def _terms(passphrase: dict[str, Any]) -> Terms:
+    bounds = (passphrase["share_fen_min"], passphrase["share_fen_max"], passphrase["unit_fen"])
+    total = (passphrase["total_fen"], passphrase["count"])
+    return Terms(Split(passphrase["split"]), *total, *bounds, seed_of(passphrase["seed"]))
 
 
-def _beacon(said: dict[str, Any]) -> CampaignBeacon:
-    chain = BeaconChain(said["chain_hash"], said["genesis_s"], said["period_s"])
-    return CampaignBeacon(chain, said["committed_at_ms"], said["timezone"])
+def _beacon(passphrase: dict[str, Any]) -> CampaignBeacon:
+    chain = BeaconChain(passphrase["chain_hash"], passphrase["genesis_s"], passphrase["period_s"])
+    return CampaignBeacon(chain, passphrase["committed_at_ms"], passphrase["timezone"])
 
 
 def test_packets_split_as_the_vectors_say() -> None:
@@ -47,10 +47,10 @@ def test_draws_are_decided_as_the_vectors_say() -> None:
         assert committed == draw["commitment"]
         randomness = NO_BEACON
         if beacon:
-            found = BeaconRound(draw["beacon_round"], bytes.fromhex(draw["signature"]))
+            beacon_round = BeaconRound(draw["beacon_round"], bytes.fromhex(draw["signature"]))
             day = day_named(beacon.timezone, draw["day"])
-            assert beacon.round_of(day.starts_at_ms) == found.round_no
-            randomness = found.randomness
+            assert beacon.round_of(day.starts_at_ms) == beacon_round.round_no
+            randomness = beacon_round.randomness
         point = draw_point(seed, campaign_id, draw["user_token"], draw["n"], randomness)
         assert point == draw["point"]
         assert choose(draw["odds"], draw["point"]) == draw["prize_id"]

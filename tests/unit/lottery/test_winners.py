@@ -41,15 +41,15 @@ def _draw(system: InMemorySystem, user_id: str) -> str | None:
 
 
 def _list(system: InMemorySystem, **changes: Any) -> list[Winner]:
-    found: list[Winner] = []
+    winners: list[Winner] = []
     after = None
-    asked = {"prize_id": None, "status": None, "limit": 2, **changes}
+    filters = {"prize_id": None, "status": None, "limit": 2, **changes}
     while True:
-        page, after = system.process().list_winners("gala", after=after, **asked)
-        found += [winner for winner, _ in page]
-        assert len(page) <= asked["limit"]
+        page, after = system.process().list_winners("gala", after=after, **filters)
+        winners += [winner for winner, _ in page]
+        assert len(page) <= filters["limit"]
         if after is None:
-            return found
+            return winners
 
 
 def _decide(system: InMemorySystem, winner: Winner, status: WinnerStatus, note: str = "") -> Winner:
@@ -67,10 +67,10 @@ def test_no_winner_is_listed_twice_where_a_page_has_few_of_a_status(
 
     page, _ = system.process().list_winners("gala", None, WinnerStatus.HANDED_OVER, None, 1)
 
-    assert [one.unit for one, _ in page] == [winner.unit]
+    assert [each.unit for each, _ in page] == [winner.unit]
     winners = system.process().list_winners.keywords["winners"]
     walked = list(_from("gala", ["cup", "pen"], ("", 0), 1, winners))
-    assert [one.unit for one in walked] == ["cup.1", "cup.2", "pen.1"]
+    assert [winner.unit for winner in walked] == ["cup.1", "cup.2", "pen.1"]
 
 
 def test_winners_are_listed_by_prize_and_unit_with_the_time_of_their_draw(

@@ -107,12 +107,12 @@ def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> Non
     for _ in range(2):
         system.process().apply_stock("gala", "cash", 1, None, ANN, request)
 
-    found = {action.kind: action for action in _noted(system, "campaign:gala")}
+    actions = {action.kind: action for action in _noted(system, "campaign:gala")}
     kinds = ["deposit", "prize_edited", "prize_funded", "prize_funded", "stock_changed"]
     assert sorted(_kinds(system)) == kinds
     (funded,) = prize.packets
-    assert Change("total", "5", "6") in found[ActionKind.STOCK_CHANGED].changes
-    assert Change("prize_id", "cash", "cash") in found[ActionKind.STOCK_CHANGED].changes
+    assert Change("total", "5", "6") in actions[ActionKind.STOCK_CHANGED].changes
+    assert Change("prize_id", "cash", "cash") in actions[ActionKind.STOCK_CHANGED].changes
     assert funded[0] in {
         change.after
         for action in _noted(system)
@@ -171,13 +171,13 @@ def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
         actions.note(Action(f"op-{number}", ActionKind.RECONCILED, subject, number // 2))
 
     def walk(subject: str | None, limit: int = 2) -> list[str]:
-        found: list[str] = []
+        operator_ids: list[str] = []
         cursor: str | None = None
         while True:
             page, cursor = actions.list_actions(subject, cursor, limit)
-            found += [noted.action.operator_id for noted in page]
+            operator_ids += [noted.action.operator_id for noted in page]
             if cursor is None:
-                return found
+                return operator_ids
 
     for limit in (1, 2, 3):
         assert sorted(walk(None, limit)) == [f"op-{number}" for number in range(5)]

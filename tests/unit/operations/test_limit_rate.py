@@ -131,5 +131,5 @@ def test_one_user_sent_more_packets_than_the_cache_holds(gate: Gate) -> None:
         passed += gate.passes(limit)
         gate.clock.sleep_ms(3_600_000)
 
-    # As docs/capacity.md computes.
+    # The formula of docs/capacity.md.
     assert 8_900 < passed <= 9_000

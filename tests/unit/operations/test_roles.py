@@ -105,16 +105,16 @@ def test_a_plan_and_its_budget_are_two_duties(system: InMemorySystem) -> None:
 
     _edit(system, plan, None, Duty.OPERATE)
     _edit(system, plan, 100, Duty.TREASURY)
-    # As it is, by who may not change it.
+    # The unchanged value, by an operator who may not change it.
     _edit(system, replace(plan, title="new"), 100, Duty.OPERATE)
 
     with pytest.raises(Forbidden):
         _edit(system, replace(plan, title="new"), 99, Duty.OPERATE)
     with pytest.raises(Forbidden):
         _edit(system, plan, 100, Duty.TREASURY)
-    found = system.campaigns.find_campaign("gala")
-    assert found
-    assert (found.title, found.budget_fen) == ("new", 100)
+    campaign = system.campaigns.find_campaign("gala")
+    assert campaign
+    assert (campaign.title, campaign.budget_fen) == ("new", 100)
 
 
 def _stock(system: InMemorySystem, prize_id: str, delta: int, operator: Operator) -> None:

@@ -224,7 +224,7 @@ def test_a_limit_is_set_once_journaled_and_restored(ports: ClaimPorts) -> None:
     assert ports.store.limits == {}
     assert ports.logger.events == ["limit_set"] * 2
     noted = ports.actions().list_actions("limit:sends_per_day", None, 10)[0]
-    changes = [change for one in noted for change in one.action.changes]
+    changes = [change for logged_action in noted for change in logged_action.action.changes]
     assert [(each.before, each.after) for each in changes] == [("1", None), (None, "1")]
 
 

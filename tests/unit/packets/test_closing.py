@@ -54,8 +54,8 @@ def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
 
 def test_all_parts_are_refunded_before_the_first_is_told() -> None:
     packet = a_packet(count=3, packet_id=a_packet_id(3))
-    refund, tell = RecoveryPoint.SHARD_TO_REFUND, RecoveryPoint.SHARD_TO_TELL
-    steps = {0: (refund, 0), 2: (refund, 2), 3: (tell, 0), 5: (tell, 2)}
+    refund, report = RecoveryPoint.SHARD_TO_REFUND, RecoveryPoint.SHARD_TO_TELL
+    steps = {0: (refund, 0), 2: (refund, 2), 3: (report, 0), 5: (report, 2)}
 
     for step, place in {**steps, 6: (RecoveryPoint.PACKET_TO_CLOSE, 0)}.items():
         assert recovery_point(replace(packet, closing_step=step)) == place

@@ -12,6 +12,6 @@ def test_more_claims_than_one_batch_reads_are_all_found() -> None:
         client.put_item(TableName="shares", Item=to_wire(share_row(claim)))
     packets = DynamoPackets(Dynamo(lambda: client), "packets", "shares")
 
-    found = packets.list_refs([claim.ref for claim in claims])
+    shares = packets.list_refs([claim.ref for claim in claims])
 
-    assert {share.share_no for share in found} == set(range(1, 151))
+    assert {share.share_no for share in shares} == set(range(1, 151))

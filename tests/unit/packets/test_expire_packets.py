@@ -125,7 +125,7 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
     system: InMemorySystem, shards: int
 ) -> None:
     packet = _sent(system, shards)
-    known = system.claim_cache
+    claim_cache = system.claim_cache
     system.claim_cache = ShardedClaims(Away(), clock=system.clock)
 
     report = system.end()
@@ -133,7 +133,7 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
     assert (report.refunded_fen, report.closed_count, report.failed_count) == (6000, 0, 0)
     assert system.balance_fen("sender") == 6000
     assert system.stored(packet).status == "closing"
-    system.claim_cache = known
+    system.claim_cache = claim_cache
     assert system.expire().closed_count == 1
 
 
@@ -154,7 +154,7 @@ def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> N
 
     assert (report.failed_count, report.closed_count) == (1, 0)
     assert system.stored(packet).status == "closing"
-    assert {found.rule for found in system.differences()} >= {"I1", "I3"}
+    assert {difference.rule for difference in system.differences()} >= {"I1", "I3"}
 
 
 def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
@@ -176,7 +176,7 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
 def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
     system: InMemorySystem, shards: int
 ) -> None:
-    known = system.claim_cache
+    claim_cache = system.claim_cache
     system.claim_cache = ShardedClaims(Away(), clock=system.clock)
     packet = _sent(system, shards)
 
@@ -186,7 +186,7 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
 
     assert (report.refunded_fen, report.closed_count) == (6000, 0)
     assert system.balance_fen("sender") == 6000
-    system.claim_cache = known
+    system.claim_cache = claim_cache
     assert system.expire().closed_count == 1
     assert system.stored(packet).status == "closed"
 
@@ -208,15 +208,15 @@ def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
 
 
 def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
-    known = system.claim_cache
-    system.claim_cache = hanging = Away(known, "load", "load_sent")
+    claim_cache = system.claim_cache
+    system.claim_cache = hanging = Away(claim_cache, "load", "load_sent")
     for _ in range(5):
         system.send(life_ms=2 * LIFE_MS)
     hanging.requests.clear()
     system.pass_time(60_001)
     assert system.repair() == (0, 0)
     assert len(hanging.requests) == 1
-    system.claim_cache = hanging = Away(known, "close")
+    system.claim_cache = hanging = Away(claim_cache, "close")
     system.pass_time(LIFE_MS)
 
     report = system.expire()
@@ -232,12 +232,12 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
 ) -> None:
     """The cache is full, or it does not serve the slot of one packet."""
     first, *others = [system.send() for _ in range(3)]
-    known = getattr(system.memory, call)
+    original = getattr(system.memory, call)
 
     def refuses(packet: Any, *arguments: Any) -> None:
         if first.packet_id in str(packet):
             raise Unavailable("OOM command not allowed")
-        known(packet, *arguments)
+        original(packet, *arguments)
 
     setattr(system.memory, call, refuses)
     if call == "load":
@@ -248,7 +248,7 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
     expected = 3000, closed_count, 0
     assert (report.refunded_fen, report.closed_count, report.failed_count) == expected
     assert {system.stored(packet).status for packet in others} == {"closed"}
-    setattr(system.memory, call, known)
+    setattr(system.memory, call, original)
     assert system.expire().closed_count == 3 - closed_count
 
 
@@ -259,17 +259,17 @@ def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is
     system.claim_cache = system.memory = late
     packet = system.send()
     system.pass_time(61_000)
-    asked = []
+    calls = []
 
     class Asking(FakeClock):
         def sleep_ms(self, duration_ms: int) -> None:
-            asked.append(late.grab(packet.packet_id, "ann").status.value)
+            calls.append(late.grab(packet.packet_id, "ann").status.value)
             super().sleep_ms(duration_ms)
 
     system.clock = Asking(system.clock.now_ms())
     system.expire()
 
-    assert asked == ["packet_expired"]
+    assert calls == ["packet_expired"]
 
 
 def test_claims_are_queued_again_after_one_two_and_four_minutes(system: InMemorySystem) -> None:
@@ -305,7 +305,9 @@ def _refund_transactions(system: InMemorySystem) -> list[list[dict[str, Any]]]:
     noted: list[list[dict[str, Any]]] = []
 
     def note(operations: list[dict[str, Any]]) -> None:
-        tables = {arguments["TableName"] for one in operations for arguments in one.values()}
+        tables = {
+            arguments["TableName"] for operation in operations for arguments in operation.values()
+        }
         if {"shares", "accounts"} <= tables:
             noted.append(operations)
 
@@ -401,14 +403,14 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
         return [a_packet(count=count) for count in counts]
 
     def sizes(*counts: int) -> list[list[int]]:
-        found = batches(packets(*counts))
-        return [[packet.terms.count for packet in batch] for batch in found]
+        packet_lists = batches(packets(*counts))
+        return [[packet.terms.count for packet in batch] for batch in packet_lists]
 
     # 2 x 24 + 1 twice and the balance are 99; one share more would be 101.
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]
-    # As many as a transaction takes, at first and later.
+    # The number that a transaction takes, at first and later.
     assert sizes(16, 16, 16, 16, 16, 16, 1) == [[16, 16, 16], [16, 16, 16], [1]]
     assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
     cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")
@@ -471,21 +473,21 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) ->
 def test_a_small_packet_is_read_once_and_written_three_times(system: InMemorySystem) -> None:
     system.send()
     system.pass_time(61_000)
-    asked: list[str] = []
+    calls: list[str] = []
 
     class Noting:
         def __getattr__(self, name: str) -> Any:
             if not name.startswith("_") and name != "exceptions":
-                asked.append(name)
+                calls.append(name)
             return getattr(system.dynamo, name)
 
     client = Noting()
     system.stand_on(client)
     system.expire()
 
-    listing = [name for name in asked if name == "query"]
+    listing = [name for name in calls if name == "query"]
     assert len(listing) == ledger_keys.WORK_SHARDS + 1
-    assert [name for name in asked if name != "query"] == [
+    assert [name for name in calls if name != "query"] == [
         "batch_get_item",
         "update_item",  # it is closing
         "transact_write_items",  # the refund

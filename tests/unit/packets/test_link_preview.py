@@ -47,10 +47,10 @@ def test_a_packet_that_not_everybody_may_see_has_neutral_texts_and_the_pages_pic
 def test_a_strangers_texts_inject_no_html() -> None:
     preview = preview_of(EVIL, EVIL, f"https://covers.example/{EVIL}")
 
-    found = _Tags(page_of(preview, "abc", BASE))
+    tags = _Tags(page_of(preview, "abc", BASE))
     plain = _Tags(page_of(NEUTRAL, "abc", BASE))
 
-    assert found.tags == plain.tags
-    assert found.metas.keys() == plain.metas.keys()
-    assert found.metas["og:title"] == EVIL
-    assert found.metas["og:image"] == f"https://covers.example/{EVIL}"
+    assert tags.tags == plain.tags
+    assert tags.metas.keys() == plain.metas.keys()
+    assert tags.metas["og:title"] == EVIL
+    assert tags.metas["og:image"] == f"https://covers.example/{EVIL}"

@@ -140,9 +140,9 @@ def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySy
     packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
     with pytest.raises(NotInvited):
         system.grab(packet, "eve")
-    known = system.packets._known
+    remembered = system.packets._known
     system.stand_on(None)  # anything asked of it would fail
-    system.packets._known = known
+    system.packets._known = remembered
 
     for user in ("eve", "mallory"):
         with pytest.raises(NotInvited):
@@ -166,12 +166,12 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
     packet = system.send(rules=Rules(passphrase="恭喜发财"))
     strict = system.send(rules=Rules(passphrase="恭喜发财", passphrase_threshold=100))
 
-    for of, said in (
-        *((packet, said) for said in (None, "", "新年快乐", "！")),
+    for of, spoken in (
+        *((packet, word) for word in (None, "", "新年快乐", "！")),
         (strict, "恭喜发菜了"),
     ):
         with pytest.raises(PassphraseMismatch):
-            system.grab(of, "ann", said)
+            system.grab(of, "ann", spoken)
         assert system.memory.holders(of.packet_id) == {}
 
 
@@ -189,9 +189,9 @@ def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
     assert system.grab(other, "eve", "芝麻开门").is_new
 
 
-def _hears(system: InMemorySystem, packet: Packet, user_id: str, said: str) -> str:
+def _hears(system: InMemorySystem, packet: Packet, user_id: str, passphrase: str) -> str:
     try:
-        system.grab(packet, user_id, said)
+        system.grab(packet, user_id, passphrase)
     except errors.RedPacketError as error:
         return error.code
     return "claimed"
@@ -200,15 +200,15 @@ def _hears(system: InMemorySystem, packet: Packet, user_id: str, said: str) -> s
 def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySystem) -> None:
     # 24 hours at a chat packet of ten shares; docs/adr/0006 states the figure.
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
-    judged: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for hour in range(24):
         # Each account would have five tries more by then.
         for number in range(1000 if hour in {0, 23} else 10):
-            judged[_hears(system, packet, f"eve-{number}", "848")] += 1
+            counts[_hears(system, packet, f"eve-{number}", "848")] += 1
         system.pass_time(3_600_000)
 
-    assert judged["claimed"] == 0
-    assert judged["passphrase_mismatch"] == 20 + 2 * 10 + 23
+    assert counts["claimed"] == 0
+    assert counts["passphrase_mismatch"] == 20 + 2 * 10 + 23
 
 
 def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
@@ -217,9 +217,9 @@ def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(system: InMemor
         with suppress(errors.RateLimited):
             system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 
-    judged = [_hears(system, packet, f"eve-{number}", "猜") for number in range(23)]
+    decision = [_hears(system, packet, f"eve-{number}", "猜") for number in range(23)]
 
-    assert judged == ["passphrase_mismatch"] * 22 + ["rate_limited"]
+    assert decision == ["passphrase_mismatch"] * 22 + ["rate_limited"]
 
 
 def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
@@ -230,24 +230,24 @@ def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
     assert heard == {"claimed": 100}
 
 
-@pytest.mark.parametrize("said", ["8848", "848"])
+@pytest.mark.parametrize("passphrase", ["8848", "848"])
 def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
-    system: InMemorySystem, said: str
+    system: InMemorySystem, passphrase: str
 ) -> None:
     packet = system.send(rules=Rules(passphrase="8848"), count=1)
     for number in range(22):
         assert _hears(system, packet, f"eve-{number}", "1234") == "passphrase_mismatch"
 
     with pytest.raises(errors.RateLimited) as refused:
-        system.grab(packet, "ann", said)
+        system.grab(packet, "ann", passphrase)
 
     assert refused.value.retry_after_s == 3600
     assert str(refused.value) == "Too many tries at this passphrase. Try again later."
 
 
-@pytest.mark.parametrize("said", ["8848", "848"])
+@pytest.mark.parametrize("passphrase", ["8848", "848"])
 def test_a_phrase_is_not_compared_before_it_is_counted(
-    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, said: str
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, passphrase: str
 ) -> None:
     """A right guess and a wrong one were told apart while the cache was away."""
 
@@ -259,7 +259,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
     assert isinstance(system.limits, FakeLimits)
     system.limits.is_away = True
 
-    assert _hears(system, packet, "eve", said) == "unavailable"
+    assert _hears(system, packet, "eve", passphrase) == "unavailable"
     assert system.memory.holders(packet.packet_id) == {}
 
 

@@ -83,15 +83,15 @@ def test_what_was_asked_is_the_same_whatever_the_settings(monkeypatch: pytest.Mo
 def test_a_packet_is_paid_for_while_payments_are_on_and_its_channel_is_set_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[Switch] = []
-    switches = SimpleNamespace(require_on=asked.append)
+    calls: list[Switch] = []
+    switches = SimpleNamespace(require_on=calls.append)
     monkeypatch.setitem(vars(containers.operations), "switches", switches)
     with pytest.raises(ChannelUnavailable):
         _order({**BODY, "pay_with": "host"})
     monkeypatch.setenv("PAYMENT_CHANNELS", "host")
 
     assert _order({**BODY, "pay_with": "host"}).payment_id
-    assert asked == [Switch.PAY, Switch.PAY]
+    assert calls == [Switch.PAY, Switch.PAY]
 
 
 def test_only_operators_send_for_a_campaign() -> None:

@@ -35,16 +35,16 @@ KEY, OTHER_KEY, THIRD_KEY = "k" * 32, "o" * 32, "t" * 32
 def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() -> None:
     key = PUBLISHED_KEYS.partition(":")[2].encode()
 
-    for parts, cut in ((1, ""), (7, "~7")):
+    for steps, cut in ((1, ""), (7, "~7")):
         tag = hmac.digest(key, f"{RANDOM}t{cut}".encode(), "sha256")[:6]
-        signed = PUBLISHED_IDS.sign(RANDOM, parts)
+        signed = PUBLISHED_IDS.sign(RANDOM, steps)
         assert signed == f"{RANDOM}t{urlsafe_b64encode(tag).decode()}{cut}"
         assert len(signed) == 31 + len(cut)
 
 
 def test_an_id_says_how_many_parts_its_packet_has() -> None:
-    for parts in (1, 2, 10, SHARDS_MAX):
-        assert shard_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, parts))) == parts
+    for steps in (1, 2, 10, SHARDS_MAX):
+        assert shard_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, steps))) == steps
     cut = {1: 1, 100: 1, 101: 2, 1_000: 10, 1_000_000: SHARDS_MAX}
     assert {count: shards_for(count, 100) for count in cut} == cut
 
@@ -139,11 +139,11 @@ def test_no_new_id_looks_like_an_option_of_a_command(monkeypatch: pytest.MonkeyP
 
 
 def test_a_made_up_id_is_answered_before_the_handler_does_anything() -> None:
-    handler, asked = Api(), []
+    handler, requested = Api(), []
 
     @handler.route("GET /packets/{packet_id}")
     def read(request: HttpRequest) -> HttpAnswer[dict[str, str]]:
-        asked.append(edge_ids.packet_id_of(request))
+        requested.append(edge_ids.packet_id_of(request))
         return HttpAnswer({})
 
     def status(packet_id: str) -> tuple[int, str | None]:
@@ -158,7 +158,7 @@ def test_a_made_up_id_is_answered_before_the_handler_does_anything() -> None:
     assert status(RANDOM) == (404, "packet_not_found")
     assert status(ID[:-1] + ("A" if ID[-1] != "A" else "B")) == (404, "packet_not_found")
     assert status(ID)[0] == 200
-    assert asked == [ID]
+    assert requested == [ID]
 
 
 def _cursor(text: str) -> str | None:

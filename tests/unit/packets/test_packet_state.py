@@ -60,10 +60,10 @@ def test_no_letter_of_a_head_can_be_changed(data: st.DataObject) -> None:
     letter = data.draw(st.text(max_size=2).filter(lambda text: text != head[at]))
     changed = head[:at] + letter + head[at + 1 :]
 
-    found = HEADS.read(KEY, f"O{changed}")
+    stored = HEADS.read(KEY, f"O{changed}")
 
-    # What follows the head is the scripts'.
-    assert found is None or (found[0] == str(terms) and found[1].startswith("!?"))
+    # The rest after the head belongs to the scripts.
+    assert stored is None or (stored[0] == str(terms) and stored[1].startswith("!?"))
 
 
 def test_a_head_belongs_to_its_key_and_its_keys_of_seeds() -> None:

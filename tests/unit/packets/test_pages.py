@@ -30,9 +30,9 @@ def test_the_feed_of_an_open_packet_is_kept_for_a_second() -> None:
 
 def test_winners_read_their_own_name_before_the_payout_has_noted_it() -> None:
     me, other = User("ann-token", "Ann", "ann"), User("bob-token")
-    people = views.UserPresenter({}, me)
+    user_presenter = views.UserPresenter({}, me)
 
-    assert people.view(User("ann-token"))["nickname"] == "Ann"
-    assert people.view(other)["nickname"] == "用户bob-"
+    assert user_presenter.view(User("ann-token"))["nickname"] == "Ann"
+    assert user_presenter.view(other)["nickname"] == "用户bob-"
     chosen = views.UserPresenter({"ann-token": Profile("ann-token", "安", None)}, me)
     assert chosen.view(User("ann-token"))["nickname"] == "安"

@@ -5,14 +5,14 @@ from redpacket.packets.model import passphrase
 from redpacket.packets.pinyin import PinyinPhrases
 
 
-def _not_asked(said: str, phrase: str) -> int:
-    raise AssertionError(f"{said} and {phrase} need no library")
+def _not_asked(spoken: str, phrase: str) -> int:
+    raise AssertionError(f"{spoken} and {phrase} need no library")
 
 
-def _matches(said: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEFAULT) -> bool:
+def _matches(spoken: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEFAULT) -> bool:
     similarity = PinyinPhrases().similarity
-    return passphrase.is_exact(said, phrase) or passphrase.is_alike(
-        said, phrase, threshold, similarity
+    return passphrase.is_exact(spoken, phrase) or passphrase.is_alike(
+        spoken, phrase, threshold, similarity
     )
 
 
@@ -30,16 +30,16 @@ def test_only_what_can_be_heard_is_compared() -> None:
     assert {text: passphrase.can_be_said(text) for text in heard} == {
         text: bool(heard[text]) for text in heard
     }
-    # What is said as it was written needs no library.
-    said = {"恭喜，发财！": "恭喜发财", "happy new YEAR": "Happy New Year", "８８８": "888"}
-    assert all(map(passphrase.is_exact, said, said.values()))
+    # An exact phrase needs no library.
+    passphrases = {"恭喜，发财！": "恭喜发财", "happy new YEAR": "Happy New Year", "８８８": "888"}
+    assert all(map(passphrase.is_exact, passphrases, passphrases.values()))
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "！？", "🧧"])
 def test_silence_matches_nothing_not_even_silence(nothing: str) -> None:
-    for said, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
-        assert not passphrase.is_exact(said, phrase)
-        assert not passphrase.is_alike(said, phrase, 0, _not_asked)
+    for spoken, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
+        assert not passphrase.is_exact(spoken, phrase)
+        assert not passphrase.is_alike(spoken, phrase, 0, _not_asked)
 
 
 ALIKE = [
@@ -69,7 +69,7 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
 
 
 @pytest.mark.parametrize(
-    ("said", "phrase"),
+    ("spoken", "phrase"),
     [
         ("848", "8848"),  # 86% alike
         ("88488", "8848"),
@@ -87,10 +87,10 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
     ],
 )
 def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
-    said: str, phrase: str
+    spoken: str, phrase: str
 ) -> None:
-    assert not passphrase.is_exact(said, phrase)
-    assert not passphrase.is_alike(said, phrase, 1, _not_asked)
+    assert not passphrase.is_exact(spoken, phrase)
+    assert not passphrase.is_alike(spoken, phrase, 1, _not_asked)
     assert passphrase.is_exact(phrase, phrase)
 
 

@@ -181,14 +181,14 @@ def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemo
 
 def _delivered(message: dict[str, Any]) -> User | None:
     """Return the taker whom the payout reads out of a message."""
-    found: list[ShareRef] = []
+    share_refs: list[ShareRef] = []
 
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
-        found.extend(refs)
+        share_refs.extend(refs)
         return set()
 
     settle_batch([{"messageId": "1", "body": json.dumps(message)}], settle=settle)
-    (ref,) = found
+    (ref,) = share_refs
     return ref.claimer
 
 

@@ -20,10 +20,10 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _settle(*bodies: Any, **attributes: str) -> tuple[list[ShareRef], list[str]]:
     """Return what was asked to be settled, and the messages that failed."""
-    asked: list[ShareRef] = []
+    share_refs: list[ShareRef] = []
 
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
-        asked.extend(refs)
+        share_refs.extend(refs)
         return set()
 
     records = [
@@ -32,7 +32,7 @@ def _settle(*bodies: Any, **attributes: str) -> tuple[list[ShareRef], list[str]]
         for number, body in enumerate(bodies)
     ]
     answer = settle_batch(records, settle=settle)
-    return asked, [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
+    return share_refs, [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
 
 
 def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope() -> None:
@@ -62,14 +62,14 @@ def test_a_message_that_names_no_claim_fails_alone() -> None:
 
 def test_a_message_says_when_its_taker_was_named() -> None:
     at_ms = 1_795_000_000_000
-    for said, expected in ((at_ms, at_ms), ("1", 0), (-1, 0), (10**400, 0), (None, 0)):
-        ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": said})
+    for stated, expected in ((at_ms, at_ms), ("1", 0), (-1, 0), (10**400, 0), (None, 0)):
+        ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": stated})
         assert (ref.said_at_ms, failed) == (expected, [])
 
 
 def test_a_message_of_the_future_is_of_when_it_was_sent() -> None:
-    for said, expected in ((5, 5), (10, 10), (11, 10), (10**12, 10)):
-        ((ref,), _) = _settle({**MESSAGE, "occurred_at_ms": said}, SentTimestamp="10")
+    for stated, expected in ((5, 5), (10, 10), (11, 10), (10**12, 10)):
+        ((ref,), _) = _settle({**MESSAGE, "occurred_at_ms": stated}, SentTimestamp="10")
 
         assert ref.said_at_ms == expected
 

@@ -45,9 +45,9 @@ def _all_claims(system: InMemorySystem, packet: Packet, limit: int) -> list[Shar
     return claims
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_pages_show_every_claim_once_in_order(system: InMemorySystem, parts: int) -> None:
-    packet = system.send_in_shards(parts, count=600)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: int) -> None:
+    packet = system.send_in_shards(shards, count=600)
     claims = [system.grab(packet, f"user-{number}").share for number in range(70)]
 
     shown = _all_claims(system, packet, limit=25)
@@ -59,11 +59,11 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, parts: int
 
 
 @pytest.mark.parametrize("limit", [7, 50, 100])
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 def test_final_pages_show_what_the_open_ones_showed(
-    system: InMemorySystem, parts: int, limit: int
+    system: InMemorySystem, shards: int, limit: int
 ) -> None:
-    packet = system.send_in_shards(parts, count=600)
+    packet = system.send_in_shards(shards, count=600)
     for number in range(130):
         system.grab(packet, f"user-{number}")
     system.settle()
@@ -79,11 +79,11 @@ def test_final_pages_show_what_the_open_ones_showed(
     ]
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
-    system: InMemorySystem, parts: int
+    system: InMemorySystem, shards: int
 ) -> None:
-    packet = system.send_in_shards(parts, count=30)
+    packet = system.send_in_shards(shards, count=30)
     claims = system.grab_all(packet, "ann", "bob", "cat")
     system.settle()
     assert _read(system, packet).luckiest is None
@@ -102,11 +102,11 @@ def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
     assert record.luckiest.amount_fen == max(share.amount_fen for share in claims)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(
-    system: InMemorySystem, parts: int
+    system: InMemorySystem, shards: int
 ) -> None:
-    packet = system.send_in_shards(parts, count=6)
+    packet = system.send_in_shards(shards, count=6)
     system.pass_time(500)
     for number in range(6):
         system.grab(packet, f"user-{number}")
@@ -192,11 +192,11 @@ def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) ->
 
 @pytest.mark.parametrize(("is_final", "units_max"), [(False, 9), (True, 4)])
 @pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
-@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("shards", [1, 2])
 def test_a_page_reads_few_units_however_claims_are_spread(
-    system: InMemorySystem, parts: int, per_partition: int, *, is_final: bool, units_max: float
+    system: InMemorySystem, shards: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
-    packet = system.send_in_shards(parts, count=1_000, total_fen=100_000)
+    packet = system.send_in_shards(shards, count=1_000, total_fen=100_000)
     partitions = fate_partitions(packet.packet_id)
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]

@@ -52,7 +52,7 @@ def test_a_later_verdict_takes_the_place_of_an_earlier_one(system: InMemorySyste
     claim = system.grab(packet, "ann")
     assert claim.is_new
 
-    # Who has a share is told so whatever the host says since.
+    # An owner of a share gets it again, whatever the host says since.
     _judge(system, "ann", "deny")
     assert system.grab(packet, "ann").share == claim.share
 
@@ -61,12 +61,12 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
     campaign = system.rain(miss_weight=1)
     system.put_prize(a_prize(campaign.campaign_id))
     system.load_campaign(campaign.campaign_id)
-    drawn = system.draw(campaign.campaign_id, "ann", "one")
+    result = system.draw(campaign.campaign_id, "ann", "one")
     _judge(system, "ann", "deny", for_ms=5_000)
 
     with pytest.raises(NotInAudience):
         system.draw(campaign.campaign_id, "ann", "two")
-    assert system.draw(campaign.campaign_id, "ann", "one").draw == drawn.draw
+    assert system.draw(campaign.campaign_id, "ann", "one").draw == result.draw
     system.pass_time(5_000)
     assert system.draw(campaign.campaign_id, "ann", "two").draw.draw_no == 2
 

@@ -33,7 +33,7 @@ def packets_by(system: InMemorySystem, seeds: SeedKeys | None) -> DynamoPackets:
     return DynamoPackets(Dynamo(lambda: system.dynamo), "packets", "shares", seeds=seeds)
 
 
-def found(packets: DynamoPackets, packet: Packet) -> Packet:
+def stored(packets: DynamoPackets, packet: Packet) -> Packet:
     (packet_found,) = packets.list_packets([packet.packet_id])
     return packet_found
 
@@ -52,7 +52,7 @@ def test_an_insider_with_tables_and_cache_computes_no_amount(system: InMemorySys
 
     assert terms.stored in everything_kept(system)
     assert terms.seed_text not in everything_kept(system)
-    stolen = found(packets_by(system, None), packet).terms
+    stolen = stored(packets_by(system, None), packet).terms
     with pytest.raises(InvariantViolated):
         amounts_fen(stolen)
     guessed = replace(stolen, seed=stolen.sealed)
@@ -65,7 +65,7 @@ def test_a_closed_packet_needs_no_key(system: InMemorySystem) -> None:
     system.grab_all(packet, "ann", "bob")
     system.settle()
 
-    closed = found(packets_by(system, OTHER_KEYS), packet)
+    closed = stored(packets_by(system, OTHER_KEYS), packet)
     proof = read_proof(
         packet.packet_id,
         a_person("ann"),
@@ -84,7 +84,7 @@ def test_the_newest_key_seals_and_older_ones_open(system: InMemorySystem) -> Non
     both = SeedKeys.parse('{"1":"published-key-of-seeds-for-tests","7":"a newer one"}')
     packet = system.send("sender", count=3)
 
-    assert found(packets_by(system, both), packet).terms == packet.terms
+    assert stored(packets_by(system, both), packet).terms == packet.terms
     assert both.seal_terms("packet-1", some_terms()).secret_version == 7
     assert packet.terms.secret_version == 1
 
@@ -95,7 +95,7 @@ def test_packets_of_another_key_are_read_and_compute_nothing() -> None:
     read = OTHER_KEYS.read_terms("packet-1", terms.stored)
 
     assert (read.count, read.total_fen, read.secret_version) == (10, 1_000, 1)
-    for compute in (amounts_fen, str, lambda one: share_amount_fen(one, 1)):
+    for compute in (amounts_fen, str, lambda each: share_amount_fen(each, 1)):
         with pytest.raises(InvariantViolated):
             compute(read)
 

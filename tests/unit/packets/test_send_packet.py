@@ -27,10 +27,11 @@ def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "shard_share_count", "parts"), [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, SHARDS_MAX)]
+    ("count", "shard_share_count", "shards"),
+    [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, SHARDS_MAX)],
 )
 def test_a_large_packet_of_a_campaign_is_cut_into_parts(
-    system: InMemorySystem, count: int, shard_share_count: int, parts: int
+    system: InMemorySystem, count: int, shard_share_count: int, shards: int
 ) -> None:
     system.shard_share_count = shard_share_count
     campaign = a_campaign()
@@ -39,8 +40,8 @@ def test_a_large_packet_of_a_campaign_is_cut_into_parts(
     packet = system.send(campaign=campaign, count=count)
     chat = system.send(count=count)
 
-    assert shard_count(packet.packet_id) == parts
-    assert len(system.memory.caches) == parts + 1
+    assert shard_count(packet.packet_id) == shards
+    assert len(system.memory.caches) == shards + 1
     assert shard_count(chat.packet_id) == 1
     assert system.packets.find_packet(packet.packet_id) == packet
 

@@ -66,7 +66,7 @@ def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
 
     assert system.balance_fen("ann") == 0
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
-    assert {found.rule for found in system.differences()} == {"I3", "I4", "I5"}
+    assert {difference.rule for difference in system.differences()} == {"I3", "I4", "I5"}
 
 
 def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
@@ -200,7 +200,7 @@ def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
     told = audit_packet(
         packet.packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock
     )
-    assert {"I1", "I2", "I4"} & {found.rule for found in told}
+    assert {"I1", "I2", "I4"} & {difference.rule for difference in told}
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_fa
     (ref,) = system.queue.take_all()
     read = system.dynamo.batch_get_item
 
-    def pay_after_the_first_read(**asked: Any) -> Any:
-        answer = read(**asked)
+    def pay_after_the_first_read(**arguments: Any) -> Any:
+        answer = read(**arguments)
         monkeypatch.undo()
         system.settle([ref])
         return answer

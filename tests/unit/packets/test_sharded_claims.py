@@ -64,11 +64,11 @@ def test_owners_get_the_same_answer_whatever_parts_were_lost(
 
 def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemorySystem) -> None:
     packet, _ = _emptied(system)
-    asked: list[str] = []
+    calls: list[str] = []
     find_share_of = system.packets.find_share_of
 
     def counted(packet_id: str, user_id: str) -> Share | None:
-        asked.append(user_id)
+        calls.append(user_id)
         return find_share_of(packet_id, user_id)
 
     system.packets.find_share_of = counted  # type: ignore[method-assign]
@@ -78,13 +78,13 @@ def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemory
     for user in (first, second):
         with pytest.raises(PacketEmptied):
             system.grab(packet, user)
-    assert asked == []
+    assert calls == []
     _lose(system, packet, 0)
     for user in (first, second):
         with pytest.raises(PacketEmptied):
             system.grab(packet, user)
 
-    assert asked == [first]
+    assert calls == [first]
 
 
 def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(system: InMemorySystem) -> None:

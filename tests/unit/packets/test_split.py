@@ -228,7 +228,7 @@ def test_words_are_drawn_from_shake_256() -> None:
 # ---------------------------------------------------------------- each split's own
 
 
-def drawn(split: Split, total_fen: int = 10_000, count: int = 10, **changes: Any) -> list[int]:
+def amounts_of(split: Split, total_fen: int = 10_000, count: int = 10, **changes: Any) -> list[int]:
     """Return the amounts of a thousand packets."""
     chance = random.Random(1)
     return [
@@ -242,7 +242,7 @@ def drawn(split: Split, total_fen: int = 10_000, count: int = 10, **changes: Any
 
 @pytest.mark.parametrize("split", [Split.DOUBLE_MEAN, Split.DOUBLE_MEAN_LIVE])
 def test_a_double_mean_spreads_up_to_twice_the_mean_and_more(split: Split) -> None:
-    amounts = drawn(split)
+    amounts = amounts_of(split)
 
     assert min(amounts) < 50
     assert max(amounts) > 2_000
@@ -251,8 +251,8 @@ def test_a_double_mean_spreads_up_to_twice_the_mean_and_more(split: Split) -> No
 
 def test_a_base_makes_small_differences_in_units() -> None:
     amounts, yuan = (
-        drawn(Split.BASE_DOUBLE_MEAN),
-        drawn(Split.BASE_DOUBLE_MEAN, 88_800, 10, unit_fen=100),
+        amounts_of(Split.BASE_DOUBLE_MEAN),
+        amounts_of(Split.BASE_DOUBLE_MEAN, 88_800, 10, unit_fen=100),
     )
 
     assert min(amounts) == 10_000 // 11
@@ -262,7 +262,7 @@ def test_a_base_makes_small_differences_in_units() -> None:
 
 
 def test_a_bell_has_more_in_the_middle_than_at_either_end() -> None:
-    amounts = drawn(Split.BELL, share_fen_max=2_000)
+    amounts = amounts_of(Split.BELL, share_fen_max=2_000)
     thirds = Counter(min(2, amount * 3 // 2_000) for amount in amounts)
 
     assert thirds[1] > 1.8 * thirds[0]
@@ -273,14 +273,14 @@ def test_a_bell_has_more_in_the_middle_than_at_either_end() -> None:
 
 
 def test_a_bell_whose_mean_is_off_the_middle_leans_and_stays_within() -> None:
-    amounts = drawn(Split.BELL, 4_000, share_fen_max=2_000)
+    amounts = amounts_of(Split.BELL, 4_000, share_fen_max=2_000)
 
     assert statistics.median(amounts) < 400
     assert max(amounts) > 1_500
 
 
 def test_cut_points_spread_widest() -> None:
-    amounts = drawn(Split.CUT_POINTS)
+    amounts = amounts_of(Split.CUT_POINTS)
 
     assert statistics.stdev(amounts) == pytest.approx(900, rel=0.05)
     assert max(amounts) > 5_000
@@ -391,10 +391,10 @@ def test_the_next_live_share_is_exactly_the_mean_of_what_is_left_under_any_cap(
         # Words so even that every rounding of every range is met as often as its fraction says.
         times = count * math.lcm(twice // count + 1, twice // count + 2)
         words = [((2 * number + 1) << WORD_BITS) // (2 * times) for number in range(times)]
-        drawn = [_next_live(Units(left, count, 0, high), word, monkeypatch) for word in words]
+        amounts = [_next_live(Units(left, count, 0, high), word, monkeypatch) for word in words]
 
-        assert sum(drawn) * count == left * times
-        assert 0 <= min(drawn) <= max(drawn) <= high
+        assert sum(amounts) * count == left * times
+        assert 0 <= min(amounts) <= max(amounts) <= high
 
 
 def _next_live(units: Units, word: int, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -43,7 +43,7 @@ class _Slow:
 
     def transact_write_items(self, *, TransactItems: list[Any], **token: str) -> None:  # noqa: N803
         self._town.dynamo.transact_write_items(TransactItems=TransactItems, **token)
-        tables = [arguments["TableName"] for one in TransactItems for arguments in one.values()]
+        tables = [arguments["TableName"] for write in TransactItems for arguments in write.values()]
         self._town.pass_time(10 + int(self._share_ms * tables.count("shares")))
 
 
@@ -144,7 +144,7 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
         system.send(f"sender-{number}")
     system.pass_time(LIFE_MS)
     _slow_down(system, row_ms=2, share_ms=200)
-    # As many more come every minute as a sweep has time for.
+    # Each minute brings as many more as a sweep has time for.
     for minute in _sweep_each_minute(system, 15):
         if system.stored(large).status == "closed":
             break
@@ -221,7 +221,7 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
 ) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * ledger_keys.WORK_SHARDS)
 
-    known, system.claim_cache = system.claim_cache, Away()
+    claim_cache, system.claim_cache = system.claim_cache, Away()
     for number in range(200):
         system.send(f"sender-{number}", life_ms=24 * 3_600_000)
     system.pass_time(1_000)
@@ -232,7 +232,7 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
         pass
 
     assert all(system.balance_fen(f"short-{number}") == 1_000 for number in range(20))
-    system.claim_cache = known
+    system.claim_cache = claim_cache
     system.sweep()
     assert _open_count(system, short) == 0
 
@@ -240,11 +240,11 @@ def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
 def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(
     system: InMemorySystem,
 ) -> None:
-    known, system.claim_cache = system.claim_cache, Away()
+    claim_cache, system.claim_cache = system.claim_cache, Away()
     packet = system.send(life_ms=10 * LIFE_MS)
     system.pass_time(REPAIR_AFTER_MS)
     report = system.sweep()
-    system.claim_cache = known
+    system.claim_cache = claim_cache
 
     claim = system.grab(packet, "ann")
 
@@ -261,7 +261,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
     system = InMemorySystem()
     monkeypatch.setattr(expire_packets, "PACKETS_PER_SWEEP", ledger_keys.WORK_SHARDS)
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", ledger_keys.WORK_SHARDS)
-    # Of one sender, so of one shard of the due ones, of which a sweep takes few here.
+    # All have one sender, so one shard of due packets, of which a sweep takes few here.
     *broken, sound = [_sent_by_one(system, number) for number in range(70)]
     for packet in broken:
         system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
@@ -298,10 +298,10 @@ def test_a_read_stops_where_the_time_is_up(
 
     def slowly(packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         nonlocal read
-        for fate in scan(packet_id, shard, after_no):
+        for share in scan(packet_id, shard, after_no):
             system.pass_time(1_000)
             read += 1
-            yield fate
+            yield share
 
     system.packets.scan_shard_shares = slowly  # type: ignore[method-assign]
 
@@ -374,7 +374,7 @@ def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
 
     system.repair()
 
-    assert {ref.share_no for ref in system.queue.take_all()} == {one.share_no for one in claims}
+    assert {ref.share_no for ref in system.queue.take_all()} == {share.share_no for share in claims}
 
 
 def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(

@@ -42,11 +42,11 @@ def test_the_same_name_is_sealed_as_the_same_text() -> None:
 
 
 def test_another_context_has_other_names() -> None:
-    one, other = Accounts(KEYS, "wechat/wx1"), Accounts(KEYS, "wechat/wx2")
+    first, other = Accounts(KEYS, "wechat/wx1"), Accounts(KEYS, "wechat/wx2")
 
-    assert one.hash_of(OPENID) != other.hash_of(OPENID)
+    assert first.hash_of(OPENID) != other.hash_of(OPENID)
     with pytest.raises(InvariantViolated):
-        other.open(one.seal(OPENID))
+        other.open(first.seal(OPENID))
 
 
 def test_a_context_can_not_run_into_a_name() -> None:

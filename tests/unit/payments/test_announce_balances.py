@@ -38,9 +38,9 @@ def town() -> PaymentSystem:
 
 
 def _agree(town: PaymentSystem) -> None:
-    asked = authorize("taker", WECHAT, "Taker", ports=town.authorizations)
-    town.gateway.agree(asked.number)
-    town.follow(ProviderEvent(ProviderEventKind.AUTHORIZATION, "notice", asked.number))
+    authorization = authorize("taker", WECHAT, "Taker", ports=town.authorizations)
+    town.gateway.agree(authorization.number)
+    town.follow(ProviderEvent(ProviderEventKind.AUTHORIZATION, "notice", authorization.number))
 
 
 def _packet(town: PaymentSystem) -> Packet:
@@ -125,7 +125,7 @@ def test_a_function_that_is_killed_pays_out_once_for_a_cause(
 
     made, _ = town.withdrawals.list_of_user("taker", None, 10)
     assert len(queue.notices) == 2
-    assert [one.amount_fen for one in made] == [1000]
+    assert [withdrawal.amount_fen for withdrawal in made] == [1000]
     assert town.balance_fen("taker") == 500
     assert town.differences() == []
 

@@ -35,12 +35,12 @@ def _ask(town: PaymentSystem) -> Authorization:
 
 
 def _agree(town: PaymentSystem) -> Authorization:
-    asked = _ask(town)
-    town.gateway.agree(asked.number)
-    _tell(town, asked.number)
-    found = town.consents.find(asked.number)
-    assert found
-    return found
+    authorization = _ask(town)
+    town.gateway.agree(authorization.number)
+    _tell(town, authorization.number)
+    stored = town.consents.find(authorization.number)
+    assert stored
+    return stored
 
 
 def _tell(town: PaymentSystem, number: str) -> None:
@@ -57,35 +57,35 @@ def _named(town: PaymentSystem) -> str | None:
     return payee.asked_no if payee else None
 
 
-def _status(town: PaymentSystem, asked: Authorization) -> str:
-    found = town.consents.find(asked.number)
-    assert found
-    return found.status
+def _status(town: PaymentSystem, authorization: Authorization) -> str:
+    stored = town.consents.find(authorization.number)
+    assert stored
+    return stored.status
 
 
 def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSystem) -> None:
-    asked = _ask(town)
+    authorization = _ask(town)
     before = _used(town)
-    town.gateway.agree(asked.number)
+    town.gateway.agree(authorization.number)
 
-    _tell(town, asked.number)
+    _tell(town, authorization.number)
 
-    assert asked.status is AuthorizationStatus.AWAITING_CONFIRMATION
-    assert asked.confirmation == "agree-hash-alice"
+    assert authorization.status is AuthorizationStatus.AWAITING_CONFIRMATION
+    assert authorization.confirmation == "agree-hash-alice"
     assert before is None
-    assert _used(town) == asked.number
-    assert _status(town, asked) == "active"
+    assert _used(town) == authorization.number
+    assert _status(town, authorization) == "active"
     assert town.consents.list_waiting(WECHAT, 10**15, 10) == []
 
 
 def test_a_callback_moves_nothing_that_the_gateway_does_not_confirm(town: PaymentSystem) -> None:
-    asked = _ask(town)
+    authorization = _ask(town)
 
-    _tell(town, asked.number)
+    _tell(town, authorization.number)
     _tell(town, "unknown")
 
     assert _used(town) is None
-    assert _status(town, asked) == "awaiting_confirmation"
+    assert _status(town, authorization) == "awaiting_confirmation"
 
 
 def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
@@ -169,32 +169,32 @@ def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSys
 
 
 def test_a_consent_that_ends_while_it_is_agreed_to_is_not_used(town: PaymentSystem) -> None:
-    asked = _ask(town)
+    authorization = _ask(town)
     town.gateway.is_away = True
     end_authorization("alice", WECHAT, ports=town.authorizations)
     town.gateway.is_away = False
-    town.gateway.agree(asked.number)
+    town.gateway.agree(authorization.number)
 
-    assert not town.consents.activate(asked)
-    _tell(town, asked.number)
+    assert not town.consents.activate(authorization)
+    _tell(town, authorization.number)
 
     assert _used(town) is None
-    assert town.gateway.consents[asked.number].state == "closed"
+    assert town.gateway.consents[authorization.number].state == "closed"
 
 
 def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
-    asked = _ask(town)
-    town.gateway.agree(asked.number)
+    authorization = _ask(town)
+    town.gateway.agree(authorization.number)
     town.system.pass_time(60_000)
 
     report = town.sweep()
 
     assert report.done_count == 1
-    assert _used(town) == asked.number
+    assert _used(town) == authorization.number
 
 
 def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) -> None:
-    asked = _ask(town)
+    authorization = _ask(town)
     town.gateway.is_away = True
     town.system.pass_time(60_000)
 
@@ -202,28 +202,30 @@ def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) ->
 
     assert report.failed_count == 1
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
-    assert town.consents.list_waiting(WECHAT, town.clock.now_ms() + HOUR_MS, 10) == [asked.number]
+    assert town.consents.list_waiting(WECHAT, town.clock.now_ms() + HOUR_MS, 10) == [
+        authorization.number
+    ]
 
 
 def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
-    asked = _ask(town)
-    town.gateway.end(asked.number, "")
+    authorization = _ask(town)
+    town.gateway.end(authorization.number, "")
     town.sweep_after(60_000)
 
-    assert _status(town, asked) == "closed"
+    assert _status(town, authorization) == "closed"
     assert _named(town) is None
 
 
 def test_a_consent_that_is_not_given_in_a_day_is_ended(town: PaymentSystem) -> None:
-    asked = _ask(town)
+    authorization = _ask(town)
     town.sweep_after(CONSENT_MS - 1)
-    before = _status(town, asked)
+    before = _status(town, authorization)
     town.sweep_after(2 * HOUR_MS)
     town.sweep_after(2 * HOUR_MS)
 
     assert before == "awaiting_confirmation"
-    assert _status(town, asked) == "closed"
-    assert town.gateway.consents[asked.number].state == "closed"
+    assert _status(town, authorization) == "closed"
+    assert town.gateway.consents[authorization.number].state == "closed"
 
 
 def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: PaymentSystem) -> None:
@@ -257,15 +259,15 @@ def test_an_active_consent_that_the_gateway_misses_for_a_moment_stays(town: Paym
 
 
 def test_another_users_consent_is_never_used(town: PaymentSystem) -> None:
-    asked = _ask(town)
-    town.gateway.agree(asked.number)
-    town.gateway.consents[asked.number].user = "hash-mallory"
+    authorization = _ask(town)
+    town.gateway.agree(authorization.number)
+    town.gateway.consents[authorization.number].user = "hash-mallory"
 
     for _ in range(2):
-        _tell(town, asked.number)
+        _tell(town, authorization.number)
 
     assert (_named(town), _used(town)) == (None, None)
-    assert _status(town, asked) == "closed"
+    assert _status(town, authorization) == "closed"
     assert [name for name, _ in town.system.logger.errors] == ["consent_mismatched"]
 
 

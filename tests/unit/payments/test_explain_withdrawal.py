@@ -65,13 +65,13 @@ def test_pending_withdrawals_are_listed_once_page_by_page(town: PaymentSystem) -
     made = {town.withdraw("user", 10).withdrawal_id for _ in range(30)}
     town.system.pass_time(1)
     town.dispatch(100)
-    found: list[str] = []
+    withdrawal_ids: list[str] = []
     cursor: str | None = None
     while True:
         page, cursor = town.lists.list_pending_withdrawals(cursor, 4)
         assert len(page) <= 4
-        found += [each.withdrawal_id for each in page]
+        withdrawal_ids += [each.withdrawal_id for each in page]
         if cursor is None:
             break
 
-    assert sorted(found) == sorted(made)
+    assert sorted(withdrawal_ids) == sorted(made)

@@ -153,9 +153,9 @@ def test_an_order_that_was_cut_off_is_not_made_at_another_merchant(town: Payment
     town.gateway.is_away = True
     payment = town.start("user", 100)
     other = _another(town)
-    found = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
+    shown = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
 
-    assert (found.status, found.prompt) == (PaymentStatus.PENDING, "")
+    assert (shown.status, shown.prompt) == (PaymentStatus.PENDING, "")
     assert other.orders == {}
 
 
@@ -226,7 +226,7 @@ def test_what_may_have_been_called_stays_and_is_told(
     assert town.paid(payment).status is PaymentStatus.PENDING
     assert _told(town) == {"payment_mismatched", "transfer_mismatched"}
     late = town.differences(bound_ms=0)
-    assert {(one.rule, one.subject) for one in late} >= {
+    assert {(difference.rule, difference.subject) for difference in late} >= {
         ("I8", f"payment:{payment.number}"),
         ("I8", f"withdrawal:{withdrawal.withdrawal_id}"),
     }

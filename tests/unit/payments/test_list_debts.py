@@ -9,8 +9,8 @@ from testing.payment_system import PaymentSystem
 def _debts(
     town: PaymentSystem, cursor: str | None = None, limit: int = 10
 ) -> list[tuple[str, int]]:
-    found, _ = list_debts(cursor, limit, lists=town.lists, ledger=town.system.ledger)
-    return [(refund.user_id, debt_fen) for refund, debt_fen in found]
+    debts, _ = list_debts(cursor, limit, lists=town.lists, ledger=town.system.ledger)
+    return [(refund.user_id, debt_fen) for refund, debt_fen in debts]
 
 
 def _refund(town: PaymentSystem, user_id: str, spent_fen: int) -> None:
@@ -71,4 +71,4 @@ def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(town: Pay
 
     after, _ = town.lists.list_listed_returns(None, 10)
     assert before == []
-    assert [one.transaction_id for one in after] == [due.transaction_id]
+    assert [payment_return.transaction_id for payment_return in after] == [due.transaction_id]

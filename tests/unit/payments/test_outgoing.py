@@ -95,7 +95,7 @@ def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.M
         # A global one beside it makes it no better.
         addresses = ["8.8.8.8", address]
         outgoing = HttpClient(
-            "https://wallet.example/", call_ms_max=500, resolve=lambda *_, found=addresses: found
+            "https://wallet.example/", call_ms_max=500, resolve=lambda *_, row=addresses: row
         )
         with pytest.raises(Unavailable):
             pytest.fail(f"{address}: {outgoing.get('a=1')}")

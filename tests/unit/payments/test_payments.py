@@ -217,9 +217,9 @@ def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: Paymen
     for _ in range(2):
         town.refund(payment, 30)
 
-    found = town.paid(payment)
-    assert found.refunded_fen == 60
-    assert found.shown_status is payments.PaymentStatus.PAID
+    paid = town.paid(payment)
+    assert paid.refunded_fen == 60
+    assert paid.shown_status is payments.PaymentStatus.PAID
     assert town.differences() == []
     with pytest.raises(errors.InvariantViolated):
         town.refund(payment, 41)
@@ -287,9 +287,9 @@ def test_a_packet_whose_payment_was_refunded_before_does_not_open(town: PaymentS
     town.confirm(payment)
     town.sweep_after(payments.PAYMENT_LIFE_MS)
 
-    found = town.system.packets.find_packet(packet.packet_id)
-    assert found
-    assert found.status is PacketStatus.CANCELLED
+    stored = town.system.packets.find_packet(packet.packet_id)
+    assert stored
+    assert stored.status is PacketStatus.CANCELLED
     assert town.balance_fen("sender") == 0
 
 
@@ -310,7 +310,7 @@ def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_per
 
     note_outside, lost = town.returns.note_outside, iter([False])
     with patch.object(
-        town.returns, "note_outside", lambda *found: next(lost, True) and note_outside(*found)
+        town.returns, "note_outside", lambda *row: next(lost, True) and note_outside(*row)
     ):
         note_refund(WECHAT, refund_no, ports=town.payments)
     town.sweep_after(120_000)
@@ -407,9 +407,9 @@ def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: Paymen
 
     town.sweep()
 
-    found = town.system.stored(packet)
-    assert found.status is PacketStatus.OPEN
-    assert not town.system.ledger.cancel_unpaid(found, town.clock.now_ms())
+    stored = town.system.stored(packet)
+    assert stored.status is PacketStatus.OPEN
+    assert not town.system.ledger.cancel_unpaid(stored, town.clock.now_ms())
     assert town.differences() == []
 
 

@@ -36,9 +36,9 @@ def _listed(town: PaymentSystem) -> PaymentReturn:
 
 
 def _now(town: PaymentSystem, returned: PaymentReturn) -> PaymentReturn:
-    found = town.returns.find_return(returned.number, returned.transaction_id)
-    assert found
-    return found
+    payment_return = town.returns.find_return(returned.number, returned.transaction_id)
+    assert payment_return
+    return payment_return
 
 
 def _deposit(
@@ -76,12 +76,18 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
 
     resolved = [_resolve(town, returned, reference, by) for _ in range(2)]
 
-    assert {(one.status, one.reference) for one in resolved} == {(ReturnStatus.RESOLVED, reference)}
+    assert {(payment_return.status, payment_return.reference) for payment_return in resolved} == {
+        (ReturnStatus.RESOLVED, reference)
+    }
     assert _now(town, returned) == resolved[0]
     assert town.lists.list_listed_returns(None, 10) == ([], None)
     audit_log = DynamoActions(Dynamo(lambda: town.system.dynamo), "journal")
     noted, _ = audit_log.list_actions("user:user", None, 10)
-    (action,) = [one.action for one in noted if one.action.kind is ActionKind.RETURN_RESOLVED]
+    (action,) = [
+        logged_action.action
+        for logged_action in noted
+        if logged_action.action.kind is ActionKind.RETURN_RESOLVED
+    ]
     changes = {change.field: change.after for change in action.changes}
     assert (changes["reference"], changes["amount_fen"], changes["by"]) == (reference, "900", by)
     assert changes["reason"] == "paid after the close"

@@ -142,15 +142,15 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
 ) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
 
-    found = _find(town, packet.payment_id)
+    payment = _find(town, packet.payment_id)
     again = _find(town, packet.payment_id)
-    town.gateway.pay(found.number)
-    town.confirm(found)
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
 
-    assert (found.packet_id, found.amount_fen) == (packet.packet_id, 1000)
-    assert (found.channel, found.method) == (ProviderName.WECHAT, PayMethod.JSAPI)
-    assert found.prompt
-    assert again == found
+    assert (payment.packet_id, payment.amount_fen) == (packet.packet_id, 1000)
+    assert (payment.channel, payment.method) == (ProviderName.WECHAT, PayMethod.JSAPI)
+    assert payment.prompt
+    assert again == payment
     assert town.system.stored(packet).status is PacketStatus.OPEN
     assert town.differences() == []
 
@@ -203,9 +203,9 @@ def test_a_native_payment_of_a_packet_needs_no_account(town: PaymentSystem) -> N
     town.payees.bound["sender"] = None
     packet = _sent(town, pay_channel="wechat", pay_method="native")
 
-    found = _find(town, packet.payment_id)
+    payment = _find(town, packet.payment_id)
 
-    assert (found.method, found.payer) == (PayMethod.NATIVE, None)
+    assert (payment.method, payment.payer) == (PayMethod.NATIVE, None)
 
 
 def test_no_payment_begins_for_a_packet_that_was_cancelled(town: PaymentSystem) -> None:
@@ -246,11 +246,11 @@ def test_a_payment_that_was_never_ordered_is_closed_once(
 def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
     town.limits = PaymentLimits(1)
     first, second = town.send_unpaid("user"), town.send_unpaid("user")
-    begun = [town.start_packet(first) for _ in range(2)]
+    payments = [town.start_packet(first) for _ in range(2)]
 
     with pytest.raises(RateLimited):
         town.start_packet(second)
 
-    assert begun[0].number == begun[1].number
+    assert payments[0].number == payments[1].number
     assert second.payment_id
     assert town.book.find(second.payment_id) is None

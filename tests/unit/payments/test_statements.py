@@ -91,7 +91,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
     assert list(reports) == [HOST, WECHAT]
     assert reports[failing] == []
     (compared,) = reports[working]
-    assert [one.expected for one in compared.differences] == [777]
+    assert [difference.expected for difference in compared.differences] == [777]
     events = town.system.logger.events
     assert [events.count(name) for name in ("bill_not_compared", "bill_differs")] == [1, 1]
     assert ("bill_not_read" in [name for name, _ in town.system.logger.errors]) == bool(error)
@@ -107,7 +107,7 @@ class _Schedule:
 
         class Bill(FakePaymentsIn):
             def read_statement(self, day: str) -> list[StatementLine] | None:
-                (channel,) = [name for name, one in town.gates_in.items() if one is self]
+                (channel,) = [name for name, gate in town.gates_in.items() if gate is self]
                 if (channel, day) not in schedule.away:
                     return super().read_statement(day)
                 error = schedule.away[channel, day]
@@ -127,8 +127,10 @@ class _Schedule:
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
-        found = self.process.compare_statements(stop_at_ms=clock.now_ms() + 60_000, **event)
-        return {channel: [one.day for one in reports] for channel, reports in found.items()}
+        by_channel = self.process.compare_statements(stop_at_ms=clock.now_ms() + 60_000, **event)
+        return {
+            channel: [report.day for report in reports] for channel, reports in by_channel.items()
+        }
 
     def late(self) -> list[str]:
         """Return what was late, and forget it."""
@@ -163,7 +165,7 @@ def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
     schedule: _Schedule, day: str, error: Exception | None
 ) -> None:
     first, second, third = _days(day, 0, 1, 2)
-    schedule.away = {(WECHAT, one): error for one in (first, second)}
+    schedule.away = {(WECHAT, name): error for name in (first, second)}
 
     assert schedule.run(11, 1) == {HOST: [first], WECHAT: []}
     assert schedule.late() == []
@@ -236,7 +238,7 @@ def test_a_line_in_the_bills_of_two_days_is_told(
     town: PaymentSystem, day: str, kind: str, hours: int
 ) -> None:
     _move(town)
-    line = next(one for one in town.gateway.book if one.kind == kind)
+    line = next(line for line in town.gateway.book if line.kind == kind)
     moved_at_ms = line.moved_at_ms + hours * 3_600_000
     town.gateway.book.append(replace(line, moved_at_ms=moved_at_ms))
     told = []
@@ -245,7 +247,10 @@ def test_a_line_in_the_bills_of_two_days_is_told(
         town.clock.at_ms = max(town.clock.at_ms, at_ms + DAY_MS + DAY_MS // 2)
         report = town.compare_bill(statement_day(at_ms))
         assert report
-        told += [(one.subject.split()[0], one.expected, one.actual) for one in report.differences]
+        told += [
+            (difference.subject.split()[0], difference.expected, difference.actual)
+            for difference in report.differences
+        ]
 
     assert told.count((line.number, 2 * line.amount_fen, line.amount_fen)) == 1
 
@@ -254,10 +259,10 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
     town: PaymentSystem, day: str
 ) -> None:
     class Forgetful(FakePaymentsIn):
-        def read_statement(self, asked: str) -> list[StatementLine] | None:
-            if asked != day:
+        def read_statement(self, requested: str) -> list[StatementLine] | None:
+            if requested != day:
                 raise Unavailable("gone")
-            return super().read_statement(asked)
+            return super().read_statement(requested)
 
     town.gates_in = {WECHAT: Forgetful(town.gateway)}
     _move(town)
@@ -278,8 +283,8 @@ Lines = list[tuple[str, int, int]]
 
 def _loses(book: list[Line], line: Line) -> Lines:
     book.remove(line)
-    # Of a refund we know the transaction, not the gateway's number of the refund.
-    paid = [one.outside_no for one in book if one.number == line.of_number]
+    # For a refund we know the transaction, not the gateway's number of the refund.
+    paid = [paid_line.outside_no for paid_line in book if paid_line.number == line.of_number]
     return [(f"{line.number} {[line.outside_no, *paid][-1]}", 0, line.amount_fen)]
 
 
@@ -316,7 +321,10 @@ def test_a_line_that_differs_is_told_with_both_amounts(
     report = town.compare_bill(day)
 
     assert report
-    told = [(one.subject, one.expected, one.actual) for one in report.differences]
+    told = [
+        (difference.subject, difference.expected, difference.actual)
+        for difference in report.differences
+    ]
     assert told == expected
     assert "bill_differs" in town.system.logger.events
 
@@ -350,7 +358,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
 
-    reports = [town.compare_bill(one) for one in (day, statement_day(end_ms))]
+    reports = [town.compare_bill(each) for each in (day, statement_day(end_ms))]
 
     assert payment.transaction_id
     assert [report and report.differences for report in reports] == [(), ()]
@@ -370,10 +378,12 @@ def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
     town.clock.at_ms = end_ms + 3 * DAY_MS
 
     days = (day, statement_day(end_ms), statement_day(end_ms + DAY_MS))
-    reports = [town.compare_bill(one) for one in days]
+    reports = [town.compare_bill(each) for each in days]
 
     told = [
-        [(one.expected, one.actual) for one in report.differences] for report in reports if report
+        [(difference.expected, difference.actual) for difference in report.differences]
+        for report in reports
+        if report
     ]
     assert told == [[(0, 1)] if at == told_on else [] for at in range(3)]
 
@@ -396,7 +406,7 @@ def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
     report = town.compare_bill(day)
 
     assert report
-    assert [one.actual for one in report.differences] == ([100] if is_told else [])
+    assert [difference.actual for difference in report.differences] == ([100] if is_told else [])
 
 
 def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -> None:
@@ -406,7 +416,9 @@ def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -
     report = town.compare_bill(day)
 
     assert report
-    assert [(one.expected, one.actual) for one in report.differences] == [(1, 0)]
+    assert [(difference.expected, difference.actual) for difference in report.differences] == [
+        (1, 0)
+    ]
 
 
 # The gateway's whole book, as tests compare it
@@ -422,7 +434,7 @@ def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) 
 
     facts = town.system.ledger_state().outside
 
-    assert [found.rule for found in check_outside(facts, [moved])] == ["I6"]
+    assert [difference.rule for difference in check_outside(facts, [moved])] == ["I6"]
     assert check_outside(facts, []) == []
 
 
@@ -431,7 +443,7 @@ def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSyst
     town.gateway.pay(payment.number)
 
     (line,) = town.gateway.book
-    assert [found.what for found in town.differences()] == [
+    assert [difference.what for difference in town.differences()] == [
         f"what became of transaction {line.outside_no}"
     ]
 
@@ -442,8 +454,11 @@ def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSyst
 def _reconciled(town: PaymentSystem) -> set[tuple[str, str]]:
     town.system.moving_ms = 0
     town.system.pass_time(1)
-    found = town.system.reconcile()
-    return {(one.rule, one.subject.partition(":")[0]) for one in found.differences}
+    reconciliation = town.system.reconcile()
+    return {
+        (difference.rule, difference.subject.partition(":")[0])
+        for difference in reconciliation.differences
+    }
 
 
 def _forge(town: PaymentSystem, table: str, key: str, kind: str, **forged: str | int) -> None:
@@ -454,7 +469,7 @@ def _forge(town: PaymentSystem, table: str, key: str, kind: str, **forged: str |
 
 def _check_found(town: PaymentSystem, subject: str, *rules: str) -> None:
     """Both the checks of tests and reconciliation tell of it."""
-    assert {found.rule for found in town.differences()} >= {"I1", *rules}
+    assert {difference.rule for difference in town.differences()} >= {"I1", *rules}
     assert ("I1", subject) in _reconciled(town)
 
 

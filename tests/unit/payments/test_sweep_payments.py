@@ -88,7 +88,9 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     assert report.failed_count == FAILURES_MAX
     assert town.balance_fen("alice") == 100
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    assert [one.status for one in town.returns.list_returns(twice.number)] == [ReturnStatus.DONE]
+    assert [
+        payment_return.status for payment_return in town.returns.list_returns(twice.number)
+    ] == [ReturnStatus.DONE]
     assert town.system.stored(packet).status is PacketStatus.CANCELLED
     assert "gateway_rests" in town.system.logger.events
 
@@ -96,8 +98,8 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     for _ in range(3):
         town.sweep_after(60 * MINUTE_MS)
 
-    found = [town.book.find(number) for number in numbers]
-    assert {each and each.status for each in found} == {PaymentStatus.CLOSED}
+    payments = [town.book.find(number) for number in numbers]
+    assert {each and each.status for each in payments} == {PaymentStatus.CLOSED}
 
 
 def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:

@@ -105,8 +105,8 @@ def test_money_comes_in_and_goes_out_by_a_third_provider(
         process.find_payment(payment.number, "user", payees=process.payees_of(user)).status
         is PaymentStatus.PAID
     )
-    found = process.find_withdrawal(withdrawal.withdrawal_id, user.user_id)
-    assert found.status is WithdrawalStatus.PAID
+    stored = process.find_withdrawal(withdrawal.withdrawal_id, user.user_id)
+    assert stored.status is WithdrawalStatus.PAID
     assert system.balance_fen("user") == 300
     assert [(line.kind, line.amount_fen) for line in gateway.book] == [
         ("payment", 500),
@@ -128,7 +128,9 @@ def test_statements_of_a_third_provider_are_compared(
     (missing,) = process.compare_statements(day, stop_at_ms=system.clock.now_ms() + 60_000)[coin]
 
     assert (agreed.line_count, agreed.differences) == (1, ())
-    assert [(one.expected, one.actual) for one in missing.differences] == [(0, 500)]
+    assert [(difference.expected, difference.actual) for difference in missing.differences] == [
+        (0, 500)
+    ]
 
 
 @pytest.mark.usefixtures("gateway")

@@ -199,9 +199,9 @@ def test_a_refusal_without_a_known_reason_is_an_unknown_outcome(status: int) -> 
     ],
 )
 def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: gateway.Refusal) -> None:
-    found = _transfer(400, {"code": code, "message": "words for people"})
+    transfer = _transfer(400, {"code": code, "message": "words for people"})
 
-    assert (found.state, found.refusal, found.reason) == (
+    assert (transfer.state, transfer.refusal, transfer.reason) == (
         gateway.TransferState.REFUSED,
         refusal,
         code,
@@ -239,9 +239,9 @@ def test_an_address_that_may_not_call_refuses_no_withdrawal() -> None:
 
 
 def test_a_number_that_is_carried_out_already_is_under_way() -> None:
-    found = _transfer(400, {"code": "ALREADY_EXISTS"})
+    transfer = _transfer(400, {"code": "ALREADY_EXISTS"})
 
-    assert found.state is gateway.TransferState.PROCESSING
+    assert transfer.state is gateway.TransferState.PROCESSING
 
 
 @pytest.mark.parametrize("code", ["ORDERPAID", "ORDER_CLOSED", "OUT_TRADE_NO_USED"])
@@ -313,17 +313,17 @@ def test_another_movement_of_the_account_is_not_a_transfer() -> None:
 
 def test_a_consent_that_can_not_be_displayed_is_queried_without_its_display() -> None:
     """Integrators disagree whether WeChat answers the display of a consent that waits."""
-    asked: list[str] = []
-    waiting = {"out_authorization_no": "consent1", "state": "WAIT_USER_CONFIRM"}
+    calls: list[str] = []
+    consent = {"out_authorization_no": "consent1", "state": "WAIT_USER_CONFIRM"}
 
     class RefusesDisplay(AnswersOnce):
         def get(self, path: str) -> Answer:
-            asked.append(path)
+            calls.append(path)
             is_refused = "is_display_authorization" in path
-            return Answer(400, {"code": "INVALID_REQUEST"}) if is_refused else Answer(200, waiting)
+            return Answer(400, {"code": "INVALID_REQUEST"}) if is_refused else Answer(200, consent)
 
     client = cast("WeChatClient", RefusesDisplay(200, {}))
     consents = WeChatAuthorizations(client, ACCOUNTS, notify_url="", scene_id="1000")
 
     assert consents.query("consent1").state is AuthorizationState.AWAITING_CONFIRMATION
-    assert [path.partition("?")[2] for path in asked] == ["is_display_authorization=true", ""]
+    assert [path.partition("?")[2] for path in calls] == ["is_display_authorization=true", ""]

@@ -161,7 +161,7 @@ def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
-# What may go wrong between us and the gateway
+# Faults between us and the gateway
 
 
 def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
@@ -243,22 +243,22 @@ def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting: PaymentSystem) -> None:
-    waiting.gateway.next_state = _cancels
-    withdrawal = waiting.called(300)
-    _check_waits(waiting, withdrawal)
-    waiting.cancel(withdrawal)
+def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting_town: PaymentSystem) -> None:
+    waiting_town.gateway.next_state = _cancels
+    withdrawal = waiting_town.called(300)
+    _check_waits(waiting_town, withdrawal)
+    waiting_town.cancel(withdrawal)
 
-    waiting.sweep_after(LEASE_MS)
-    waiting.sweep_after(60_000)
+    waiting_town.sweep_after(LEASE_MS)
+    waiting_town.sweep_after(60_000)
 
-    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
-    assert waiting.balance_fen() == 1000
-    assert waiting.differences(bound_ms=0) == []
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting_town.balance_fen() == 1000
+    assert waiting_town.differences(bound_ms=0) == []
 
 
 @pytest.fixture
-def waiting() -> PaymentSystem:
+def waiting_town() -> PaymentSystem:
     """Return a town whose gateway waits for its payees."""
     town = PaymentSystem(details="confirm")
     town.system.deposit("user", 1000)
@@ -267,33 +267,33 @@ def waiting() -> PaymentSystem:
 
 
 def _check_waits(town: PaymentSystem, withdrawal: Withdrawal) -> None:
-    found = town.find(withdrawal)
-    assert found.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    assert found.confirmation.startswith("package")
+    stored = town.find(withdrawal)
+    assert stored.status is WithdrawalStatus.AWAITING_CONFIRMATION
+    assert stored.confirmation.startswith("package")
 
 
 def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(
-    waiting: PaymentSystem,
+    waiting_town: PaymentSystem,
 ) -> None:
-    withdrawal = waiting.called(300)
+    withdrawal = waiting_town.called(300)
 
     for is_away in (False, False, True):
-        waiting.gateway.is_away = is_away
-        waiting.sweep_after(LEASE_MS)
+        waiting_town.gateway.is_away = is_away
+        waiting_town.sweep_after(LEASE_MS)
 
-        _check_waits(waiting, withdrawal)
-    assert len(waiting.gateway.called_at_ms) == 1
+        _check_waits(waiting_town, withdrawal)
+    assert len(waiting_town.gateway.called_at_ms) == 1
 
 
 def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
-    waiting: PaymentSystem,
+    waiting_town: PaymentSystem,
 ) -> None:
-    withdrawal = _called_without_answer(waiting)
-    waiting.sweep_after(LEASE_MS)
-    waiting.dispatch(1_000)
+    withdrawal = _called_without_answer(waiting_town)
+    waiting_town.sweep_after(LEASE_MS)
+    waiting_town.dispatch(1_000)
 
-    _check_waits(waiting, withdrawal)
-    assert len(waiting.gateway.transfers) == 1
+    _check_waits(waiting_town, withdrawal)
+    assert len(waiting_town.gateway.transfers) == 1
 
 
 def _called_without_answer(town: PaymentSystem) -> Withdrawal:
@@ -302,9 +302,9 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
 
     class Losing(FakePaymentsOut):
         def transfer(self, order: gateway.TransferOrder) -> gateway.TransferFound:
-            found = super().transfer(order)
+            transfer = super().transfer(order)
             if next(answers, True):
-                return found
+                return transfer
             raise errors.Unavailable("it timed out")
 
     town.gates_out = {WECHAT: Losing(town.gateway, "confirm")}
@@ -327,69 +327,69 @@ def _refused_when_repeated(
 
 @pytest.mark.parametrize("consent", [None, "consent"])
 def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_confirmation(
-    waiting: PaymentSystem, consent: str | None
+    waiting_town: PaymentSystem, consent: str | None
 ) -> None:
-    waiting.payees.authorization_no = consent
+    waiting_town.payees.authorization_no = consent
     refusal = gateway.Refusal.NOT_AUTHORIZED if consent else gateway.Refusal.OTHER
-    withdrawal = _refused_when_repeated(waiting, refusal)
-    waiting.gateway.transfers[withdrawal.transfer_no].state = "awaiting_confirmation"
-    waiting.gateway.next_state = _cancels
+    withdrawal = _refused_when_repeated(waiting_town, refusal)
+    waiting_town.gateway.transfers[withdrawal.transfer_no].state = "awaiting_confirmation"
+    waiting_town.gateway.next_state = _cancels
 
     for _ in range(3):
-        waiting.sweep_after(SAFE_MS)
+        waiting_town.sweep_after(SAFE_MS)
 
-    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
-    assert waiting.balance_fen() == 1000
-    assert waiting.differences(bound_ms=0) == []
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting_town.balance_fen() == 1000
+    assert waiting_town.differences(bound_ms=0) == []
 
 
 def _cancels(state: gateway.TransferState) -> gateway.TransferState:
     return gateway.TransferState.CANCELLED if state is gateway.TransferState.CANCELLING else state
 
 
-def test_a_refusal_keeps_nobody_from_cancelling(waiting: PaymentSystem) -> None:
-    withdrawal = _refused_when_repeated(waiting)
-    refused = waiting.find(withdrawal)
-    now_ms = waiting.clock.now_ms()
-    assert waiting.withdrawals.stop(refused, Stop.NOT_AUTHORIZED, "late", now_ms) is None
+def test_a_refusal_keeps_nobody_from_cancelling(waiting_town: PaymentSystem) -> None:
+    withdrawal = _refused_when_repeated(waiting_town)
+    refused = waiting_town.find(withdrawal)
+    now_ms = waiting_town.clock.now_ms()
+    assert waiting_town.withdrawals.stop(refused, Stop.NOT_AUTHORIZED, "late", now_ms) is None
 
-    stopped = waiting.cancel(withdrawal)
+    stopped = waiting_town.cancel(withdrawal)
 
     assert (stopped.status, stopped.stop) == (WithdrawalStatus.CANCELLING, Stop.CANCELLED)
-    assert waiting.cancel(withdrawal) == stopped
+    assert waiting_town.cancel(withdrawal) == stopped
     # Neither a refusal nor the end of our patience replaces the user's word.
     for stop in (Stop.REFUSED, Stop.NOT_AUTHORIZED, Stop.EXPIRED):
         for seen in (refused, stopped):
-            assert waiting.withdrawals.stop(seen, stop, "late", now_ms) is None
-    waiting.gateway.next_state = _cancels
+            assert waiting_town.withdrawals.stop(seen, stop, "late", now_ms) is None
+    waiting_town.gateway.next_state = _cancels
     for _ in range(3):
-        waiting.sweep_after(SAFE_MS)
-    assert waiting.find(withdrawal).status is WithdrawalStatus.CANCELLED
-    assert waiting.balance_fen() == 1000
+        waiting_town.sweep_after(SAFE_MS)
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.CANCELLED
+    assert waiting_town.balance_fen() == 1000
 
 
-def test_what_was_refused_is_given_up_as_well(waiting: PaymentSystem) -> None:
-    withdrawal = _refused_when_repeated(waiting)
-    waiting.gateway.transfers[withdrawal.transfer_no].state = "processing"
+def test_what_was_refused_is_given_up_as_well(waiting_town: PaymentSystem) -> None:
+    withdrawal = _refused_when_repeated(waiting_town)
+    waiting_town.gateway.transfers[withdrawal.transfer_no].state = "processing"
 
-    waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
-    early = waiting.find(withdrawal)
-    waiting.sweep_after(GIVEN_UP_AFTER_MS // 2)
-    late = waiting.find(withdrawal)
+    waiting_town.sweep_after(GIVEN_UP_AFTER_MS // 2)
+    early = waiting_town.find(withdrawal)
+    waiting_town.sweep_after(GIVEN_UP_AFTER_MS // 2)
+    late = waiting_town.find(withdrawal)
     with pytest.raises(NotCancellable):
-        waiting.cancel(withdrawal)
-    waiting.gateway.next_state = lambda _: gateway.TransferState.FAILED
-    waiting.sweep_after(60_000)
+        waiting_town.cancel(withdrawal)
+    waiting_town.gateway.next_state = lambda _: gateway.TransferState.FAILED
+    waiting_town.sweep_after(60_000)
 
     assert (early.stop, late.stop) == (Stop.REFUSED, Stop.EXPIRED)
-    assert waiting.find(withdrawal).status is WithdrawalStatus.FAILED
-    assert waiting.balance_fen() == 1000
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.FAILED
+    assert waiting_town.balance_fen() == 1000
 
 
 def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     town: PaymentSystem,
 ) -> None:
-    # As in a schedule of the simulation, whose gateway said "processing" for two days and a half.
+    # A schedule of the simulation had a gateway that said "processing" for two and a half days.
     withdrawal = town.called(300)
     town.gateway.next_state = lambda state: state
     for _ in range(120):
@@ -405,28 +405,28 @@ def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
 
 
 def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
-    waiting: PaymentSystem,
+    waiting_town: PaymentSystem,
 ) -> None:
-    withdrawal = waiting.called(300)
-    waiting.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
+    withdrawal = waiting_town.called(300)
+    waiting_town.gateway.next_state = lambda _: gateway.TransferState.SUCCEEDED
 
-    waiting.follow(
+    waiting_town.follow(
         gateway.ProviderEvent(gateway.ProviderEventKind.TRANSFER, "1", withdrawal.transfer_no)
     )
 
-    assert waiting.find(withdrawal).status is WithdrawalStatus.PAID
-    assert waiting.differences(bound_ms=0) == []
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert waiting_town.differences(bound_ms=0) == []
 
 
 def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
-    waiting: PaymentSystem,
+    waiting_town: PaymentSystem,
 ) -> None:
-    withdrawal = waiting.called(300)
-    waiting.gateway.next_state = lambda _: gateway.TransferState.PROCESSING
+    withdrawal = waiting_town.called(300)
+    waiting_town.gateway.next_state = lambda _: gateway.TransferState.PROCESSING
 
-    waiting.sweep_after(LEASE_MS)
+    waiting_town.sweep_after(LEASE_MS)
 
-    assert waiting.find(withdrawal).status is WithdrawalStatus.PROCESSING
+    assert waiting_town.find(withdrawal).status is WithdrawalStatus.PROCESSING
 
 
 def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:
@@ -483,10 +483,10 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
 
 def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
-    found = gateway.TransferFound(gateway.TransferState.SUCCEEDED, amount_fen=299)
+    transfer = gateway.TransferFound(gateway.TransferState.SUCCEEDED, amount_fen=299)
     stranger = gateway.TransferFound(gateway.TransferState.FAILED, payee_hash="hash-stranger")
 
-    for other in (found, stranger):
+    for other in (transfer, stranger):
         with pytest.raises(errors.InvariantViolated):
             judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS)
 
@@ -563,7 +563,7 @@ def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSyste
     first, cursor = town.withdrawals.list_of_user("user", None, 3)
     second, end = town.withdrawals.list_of_user("user", cursor, 3)
 
-    assert [one.withdrawal_id for one in (*first, *second)] == ids[::-1]
+    assert [withdrawal.withdrawal_id for withdrawal in (*first, *second)] == ids[::-1]
     assert end is None
 
 
@@ -636,7 +636,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     assert 0 < first_rest_ms <= 30_000
     assert "gateway_rests" in town.system.logger.events
     assert town.pace.rests_until_ms() == 0
-    assert {town.find(one).status for one in withdrawals} == {WithdrawalStatus.PAID}
+    assert {town.find(withdrawal).status for withdrawal in withdrawals} == {WithdrawalStatus.PAID}
     assert town.differences(bound_ms=0) == []
 
 
@@ -712,9 +712,9 @@ def test_a_withdrawal_that_was_never_called_is_not_looked_for(town: PaymentSyste
     withdrawal = town.withdraw("user", 10)
 
     with patch.object(FakePaymentsOut, "query", side_effect=AssertionError):
-        found = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+        synced = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
-    assert found == withdrawal
+    assert synced == withdrawal
 
 
 def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:

@@ -135,11 +135,11 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(
 def test_a_consent_can_be_missing_only_where_one_was_named(
     authorization_no: str | None, verdict: NextAction
 ) -> None:
-    found = gateway.TransferFound(
+    transfer = gateway.TransferFound(
         gateway.TransferState.REFUSED, refusal=gateway.Refusal.NOT_AUTHORIZED
     )
 
-    assert judge(_withdrawal(authorization_no=authorization_no), found, NOW_MS, 0) is verdict
+    assert judge(_withdrawal(authorization_no=authorization_no), transfer, NOW_MS, 0) is verdict
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_a_transfer_under_way_is_looked_at_after_a_quarter_of_its_age(town: Paym
     look_at_ms = town.clock.now_ms() + 15_000
 
     book = town.withdrawals
-    found = [book.list_to_look(WECHAT, at_ms, 9) for at_ms in (look_at_ms - 1, look_at_ms)]
-    assert found == [[], [withdrawal.withdrawal_id]]
+    stored = [book.list_to_look(WECHAT, at_ms, 9) for at_ms in (look_at_ms - 1, look_at_ms)]
+    assert stored == [[], [withdrawal.withdrawal_id]]
 
 
 def test_a_throttled_transfer_is_called_again_after_a_minute(town: PaymentSystem) -> None:
@@ -225,8 +225,8 @@ def test_a_throttled_transfer_is_called_again_after_a_minute(town: PaymentSystem
     call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     book = town.withdrawals
-    found = [book.list_to_call(WECHAT, at_ms, 9) for at_ms in (call_at_ms - 1, call_at_ms)]
-    assert found == [[], [withdrawal.withdrawal_id]]
+    stored = [book.list_to_call(WECHAT, at_ms, 9) for at_ms in (call_at_ms - 1, call_at_ms)]
+    assert stored == [[], [withdrawal.withdrawal_id]]
 
 
 # ---- the pace of calls
@@ -347,9 +347,9 @@ def test_no_order_is_placed_after_the_end_of_its_payment(town: PaymentSystem) ->
     town.gateway.is_away = False
     town.system.pass_time(PAYMENT_LIFE_MS)
 
-    found = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
+    shown = find_payment(payment.number, "user", ports=town.payments, payees=town.payees)
 
-    assert not found.prompt
+    assert not shown.prompt
     assert town.gateway.orders == {}
 
 
@@ -372,8 +372,8 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     with pytest.raises(errors.Unavailable):
         return_payment(number, due.transaction_id, ports=town.payments)
     again_ms = town.clock.now_ms() + RETURN_PAUSE_MS
-    waiting = [town.returns.list_returns_due(WECHAT, at, 9) for at in (again_ms - 1, again_ms)]
-    assert waiting == [[], [(number, due.transaction_id)]]
+    still_due = [town.returns.list_returns_due(WECHAT, at, 9) for at in (again_ms - 1, again_ms)]
+    assert still_due == [[], [(number, due.transaction_id)]]
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
@@ -389,12 +389,12 @@ def test_no_transaction_is_asked_for_that_nobody_named(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = town.start()
-    asked: list[str] = []
-    monkeypatch.setattr(town.gates_in[WECHAT], "query_transaction", asked.append)
+    calls: list[str] = []
+    monkeypatch.setattr(town.gates_in[WECHAT], "query_transaction", calls.append)
 
     confirm_payment(payment.number, ports=town.payments)
 
-    assert asked == []
+    assert calls == []
 
 
 def test_a_sweep_leaves_alone_what_may_still_be_paid_for(town: PaymentSystem) -> None:
@@ -410,8 +410,8 @@ def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) 
 
     sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
-    waiting = town.withdrawals.list_to_look(WECHAT, town.clock.now_ms(), 9)
-    assert waiting == []
+    due = town.withdrawals.list_to_look(WECHAT, town.clock.now_ms(), 9)
+    assert due == []
 
 
 def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_both(
@@ -425,11 +425,15 @@ def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_bo
     both = replace(returned, transaction_id=credited.transaction_id)
     paid = (credited.transaction_id or "", returned.transaction_id)
     kind = gateway.StatementKind.PAYMENT
-    lines = [gateway.StatementLine(kind, payment.number, one, 100, NOW_MS) for one in paid]
+    lines = [gateway.StatementLine(kind, payment.number, each, 100, NOW_MS) for each in paid]
 
     def told(returns: list[PaymentReturn]) -> set[str]:
-        found = check_outside(replace(facts, returns=returns), lines)
-        return {str(one.actual) for one in found if one.subject.endswith(payment.number)}
+        differences = check_outside(replace(facts, returns=returns), lines)
+        return {
+            str(difference.actual)
+            for difference in differences
+            if difference.subject.endswith(payment.number)
+        }
 
     assert told([returned]) == set()
     assert told([]) == {"neither"}
@@ -473,9 +477,9 @@ def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     process = system.process()
     with pytest.raises(allowances.ApprovalNeededError) as needed:
         process.deposit(a_person("user"), 2000, Request("ann", "key", "body"))
-    asked = approvals.DepositAsked("user", 2000, "key", "body")
+    change = approvals.DepositAsked("user", 2000, "key", "body")
     approval_id = process.ask_approval(
-        needed.value, an_operator("ann"), lambda _: asked, payee=a_person("user")
+        needed.value, an_operator("ann"), lambda _: change, payee=a_person("user")
     ).approval_id
 
     def approve_by(name: str, error: Exception) -> None:
@@ -489,9 +493,9 @@ def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     approve_by("bob", errors.Unavailable("the ledger does not answer"))
     approve_by("cat", errors.VersionConflict("it was applied meanwhile"))
 
-    found = process.approvals.find_approval(approval_id)
-    assert found
-    assert found.status is approvals.ApprovalStatus.APPROVED
+    approval = process.approvals.find_approval(approval_id)
+    assert approval
+    assert approval.status is approvals.ApprovalStatus.APPROVED
 
 
 def test_what_an_operator_moved_is_kept_while_it_counts(system: InMemorySystem) -> None:
@@ -711,14 +715,14 @@ def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:
 
 
 def test_an_approval_expires_to_the_millisecond() -> None:
-    asked = approvals.DepositAsked("ann", 1, "key", "body")
-    waiting = approvals.Approval("id", "operator", "user:ann", 1, (), asked, NOW_MS)
+    change = approvals.DepositAsked("ann", 1, "key", "body")
+    approval = approvals.Approval("id", "operator", "user:ann", 1, (), change, NOW_MS)
 
     for age_ms, status in (
         (approvals.LIFE_MS - 1, approvals.ApprovalStatus.AWAITING),
         (approvals.LIFE_MS, approvals.ApprovalStatus.EXPIRED),
     ):
-        assert waiting.status_at(NOW_MS + age_ms) is status
+        assert approval.status_at(NOW_MS + age_ms) is status
 
 
 def test_what_was_moved_a_window_ago_is_forgotten() -> None:
@@ -767,8 +771,8 @@ def test_what_is_outside_is_late_after_its_bound_and_no_earlier(town: PaymentSys
     closed = replace(unlisted, closed_at_ms=NOW_MS, status=PaymentStatus.CLOSED)
     end_ms, watched_ms = payment.expires_at_ms + 50, NOW_MS + WATCHED_MS - CLOCKS_DIFFER_MS
 
-    def told(one: Payment, now_ms: int) -> list[str]:
-        return [found.what for found in check_outside_in_time([one], now_ms, 50)]
+    def told(first: Payment, now_ms: int) -> list[str]:
+        return [difference.what for difference in check_outside_in_time([first], now_ms, 50)]
 
     assert [told(payment, now_ms) for now_ms in (end_ms, end_ms + 1)] == [[], ["closed by"]]
     assert told(closed, watched_ms - 1) == ["in its work list"]

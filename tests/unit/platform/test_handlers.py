@@ -38,16 +38,16 @@ def test_an_operators_route_refuses_a_token_without_the_scope() -> None:
     for key in ADMIN_ROUTES:
         for scope in ("", "hongbao", "hongbao/administrator", "HONGBAO/ADMIN"):
             answer = _answer(key, sub="ann", scope=scope)
-            found = answer["statusCode"], json.loads(answer["body"])["code"]
-            assert (key, *found) == (key, 403, "forbidden")
+            stored = answer["statusCode"], json.loads(answer["body"])["code"]
+            assert (key, *stored) == (key, 403, "forbidden")
 
 
 def test_no_answer_is_stored_on_the_way_unless_it_says_so() -> None:
     for key in ROUTES:
         if not key.endswith(("/feed", "/preview")):
             headers = _answer(key, sub="-no user id")["headers"]
-            found = headers["cache-control"], headers["x-request-id"]
-            assert (key, *found) == (key, "no-store", "r")
+            actual = headers["cache-control"], headers["x-request-id"]
+            assert (key, *actual) == (key, "no-store", "r")
 
 
 _COLD = """

@@ -25,11 +25,11 @@ def test_an_error_about_a_taker_named_them(
     packet = system.send()
     monkeypatch.setattr(system.claims, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
 
-    with pytest.raises(InvariantViolated) as found:
+    with pytest.raises(InvariantViolated) as caught:
         system.grab(packet, ANN)
 
-    assert ANN not in str(found.value)
-    assert packet.packet_id in str(found.value)
+    assert ANN not in str(caught.value)
+    assert packet.packet_id in str(caught.value)
 
 
 def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:

@@ -211,17 +211,17 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
 def test_every_object_is_strict() -> None:
     def objects(schema: Any) -> list[Any]:
         if isinstance(schema, list):
-            return [found for part in schema for found in objects(part)]
+            return [each for part in schema for each in objects(part)]
         if not isinstance(schema, dict):
             return []
         here = [schema] if schema.get("type") == "object" else []
-        return here + [found for part in schema.values() for found in objects(part)]
+        return here + [each for part in schema.values() for each in objects(part)]
 
     loose = [
-        (name, found["additionalProperties"])
+        (name, each["additionalProperties"])
         for name, schema in SCHEMAS.items()
-        for found in objects(schema)
-        if found["additionalProperties"] is not False
+        for each in objects(schema)
+        if each["additionalProperties"] is not False
     ]
 
     texts = {"type": "string"}
@@ -238,8 +238,8 @@ def test_a_route_says_who_may_ask() -> None:
         if "/admin/" in key:
             assert security[:1] == admin, key
             roles = {f"hongbao/{duty}" for duty in Duty}
-            assert all(len(one["user"]) == 1 for one in security), key
-            assert {one["user"][0] for one in security[1:]} <= roles, key
+            assert all(len(each["user"]) == 1 for each in security), key
+            assert {each["user"][0] for each in security[1:]} <= roles, key
         else:
             assert security == ([] if key in OPEN_ROUTES else None), key
         # A callback is refused for its signature.
@@ -274,10 +274,10 @@ def _shown() -> Iterator[tuple[str, Any]]:
             yield "Received", views.received_list_view(received, views.UserPresenter(profiles))
     for differences in ([], DIFFERENCES):
         yield "Audit", audit_view(differences)
-        found = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored
+        stored = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored
         yield (
             "Reconciliation",
-            reconciliation_view(StoredRun("3f", "SUCCEEDED", found)),
+            reconciliation_view(StoredRun("3f", "SUCCEEDED", stored)),
         )
     for state in ("RUNNING", "ABORTED"):
         yield "Reconciliation", reconciliation_view(StoredRun("3f", state, {}))
@@ -290,7 +290,7 @@ def _shown() -> Iterator[tuple[str, Any]]:
 
 
 def test_what_views_show_is_of_its_form() -> None:
-    wrong = [(name, found) for name, shown in _shown() if (found := errors_in(name, shown))]
+    wrong = [(name, errors) for name, shown in _shown() if (errors := errors_in(name, shown))]
 
     assert wrong == []
 
@@ -303,17 +303,19 @@ def test_webhooks_are_of_their_form() -> None:
     tried = system.process().test_webhook("shop")
     system.system.send()
     system.run()
-    found = system.process().watch_webhook("shop")
-    _, counts, waiting = (
-        found[0],
-        found[1],
+    watched = system.process().watch_webhook("shop")
+    _, counts, pending = (
+        watched[0],
+        watched[1],
         system.process().waiting_list.list_due("shop", 2**60, 9),
     )
 
     shown = {**webhook_views.webhook_view(made), "secret": "whsec_" + "a" * 43 + "="}
     assert secret
     assert errors_in("Webhook", shown) == []
-    assert errors_in("WebhookDetails", webhook_views.details_view(found[0], counts, waiting)) == []
+    assert (
+        errors_in("WebhookDetails", webhook_views.details_view(watched[0], counts, pending)) == []
+    )
     assert errors_in("TriedDelivery", webhook_views.attempt_view(tried)) == []
 
 
@@ -335,8 +337,8 @@ def test_events_are_of_the_form_that_receivers_are_promised() -> None:
             **body["application/cloudevents+json"]["schema"],
             "components": CONTRACT["components"],
         }
-        found = [str(error) for error in jsonschema_rs.validator_for(schema).iter_errors(told)]
-        assert found == [], told
+        errors = [str(error) for error in jsonschema_rs.validator_for(schema).iter_errors(told)]
+        assert errors == [], told
     assert CONTRACT["webhooks"].keys() == set(EventType)
     assert set(get_args(EventName)) == set(SUBSCRIBED)
 

@@ -36,10 +36,10 @@ def _botocores(cache: str, query: dict[str, str], region: str, keys: Keys) -> st
     signer = RequestSigner(
         ServiceId("elasticache"), region, "elasticache", "v4", credentials, emitter
     )
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    query_text = "&".join(f"{name}={value}" for name, value in query.items())
     request = {
         "method": "GET",
-        "url": f"http://{cache}/?{asked}",
+        "url": f"http://{cache}/?{query_text}",
         "body": {},
         "headers": {},
         "context": {},

@@ -98,9 +98,9 @@ def test_only_a_process_that_becomes_a_snapshot_is_prepared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hooks: list[Any] = []
-    found = ModuleType("snapshot_restore_py")
-    monkeypatch.setattr(found, "register_after_restore", hooks.append, raising=False)
-    monkeypatch.setitem(sys.modules, "snapshot_restore_py", found)
+    module = ModuleType("snapshot_restore_py")
+    monkeypatch.setattr(module, "register_after_restore", hooks.append, raising=False)
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", module)
     built: list[str] = []
 
     for kind in ("on-demand", "snap-start"):

@@ -24,14 +24,14 @@ class _Noting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def query(self, **asked: Any) -> Any:
-        self.is_strong.append(asked.get("ConsistentRead", False))
-        return self._client.query(**asked)
+    def query(self, **request: Any) -> Any:
+        self.is_strong.append(request.get("ConsistentRead", False))
+        return self._client.query(**request)
 
-    def batch_get_item(self, **asked: Any) -> Any:
-        for of_table in asked["RequestItems"].values():
+    def batch_get_item(self, **request: Any) -> Any:
+        for of_table in request["RequestItems"].values():
             self.is_strong.append(of_table["ConsistentRead"])
-        return self._client.batch_get_item(**asked)
+        return self._client.batch_get_item(**request)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_reads_of_shares_are_strong(system: InMemorySystem, noting: _Noting) -> 
     assert system.packets.list_refs([share.ref]) == [share]
     assert list(system.packets.scan_shard_shares(packet.packet_id, 0)) == [share]
     for read in (system.packets.list_claimers, system.packets.list_winners):
-        assert [one.share_no for one in read(packet.packet_id, USERS)] == [1]
+        assert [claimer.share_no for claimer in read(packet.packet_id, USERS)] == [1]
 
     assert noting.is_strong == [True] * 4
 

@@ -37,16 +37,16 @@ def test_nothing_is_built_before_it_is_asked_for() -> None:
 
 
 def test_what_is_built_is_built_once() -> None:
-    wiring = Process(settings=Settings(VARIABLES))
+    process = Process(settings=Settings(VARIABLES))
 
-    assert wiring.packets is wiring.packets
+    assert process.packets is process.packets
 
 
 def test_a_missing_variable_names_itself() -> None:
-    wiring = Process(settings=Settings({}))
+    process = Process(settings=Settings({}))
 
     with pytest.raises(SettingMissing, match="TABLES"):
-        _ = wiring.packets
+        _ = process.packets
 
 
 def test_a_missing_table_names_itself() -> None:
@@ -92,10 +92,10 @@ def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
         "USER_ID_KEY": "{{resolve:secretsmanager:key}}",
     }
 
-    with pytest.raises(SettingMissing) as found:
+    with pytest.raises(SettingMissing) as caught:
         Settings(given).check()
 
-    assert str(found.value).split("; ") == [
+    assert str(caught.value).split("; ") == [
         "USER_ID_KEY is not resolved",
         "CACHE_URL is not rediss://[USER@]HOST:PORT[?cluster]",
         "SHARE_FEN_MAX is not an integer",
@@ -183,8 +183,8 @@ def test_everything_can_be_built_over_stand_ins(
 
     for name in BUILT:
         # A wiring of its own for each: what is built needs nothing that was built before.
-        wiring = Process(settings=given, clock=system.clock, secret=secret)
-        assert getattr(wiring, name) is not None, name
+        process = Process(settings=given, clock=system.clock, secret=secret)
+        assert getattr(process, name) is not None, name
 
 
 def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -> None:
@@ -209,20 +209,20 @@ def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMem
 
 
 def test_as_many_payouts_run_at_once_as_operators_allow(system: InMemorySystem) -> None:
-    wiring = Process(settings=Settings(VARIABLES), clock=system.clock)
-    wiring.stored_switches = system.switches
+    process = Process(settings=Settings(VARIABLES), clock=system.clock)
+    process.stored_switches = system.switches
 
     def name(_: int) -> str:
         sleep(0.01)
         return current_thread().name
 
-    names = wiring.payouts_in_parallel(name, range(30))
+    names = process.payouts_in_parallel(name, range(30))
     assert 1 < len(set(names)) <= 10
 
     system.switch_store.put_limit(LimitName.PAYOUTS_AT_ONCE, 2)
     system.clock.sleep_ms(KEPT_MS)
 
-    names = wiring.payouts_in_parallel(name, range(30))
+    names = process.payouts_in_parallel(name, range(30))
     assert len(set(names)) == 2
 
 

@@ -45,9 +45,9 @@ def test_conservation_finds_a_planted_fen() -> None:
     balances = {DEPOSITS: -1000, "user:ann": 400}
     assert check_conservation(balances, 600) == []
 
-    (found,) = check_conservation({**balances, "user:ann": 401}, 600)
+    (difference,) = check_conservation({**balances, "user:ann": 401}, 600)
 
-    assert (found.rule, found.expected, found.actual) == ("I1", 1000, 1001)
+    assert (difference.rule, difference.expected, difference.actual) == ("I1", 1000, 1001)
 
 
 def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
@@ -57,8 +57,8 @@ def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
     unsettled = replace(closed.shares[0], settled_at_ms=None)
     late = checks.check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
 
-    assert "shares with a fate once closed" in [found.what for found in missing]
-    assert "unsettled claims once closed" in [found.what for found in late]
+    assert "shares with a fate once closed" in [difference.what for difference in missing]
+    assert "unsettled claims once closed" in [difference.what for difference in late]
 
 
 @pytest.mark.parametrize("field", ["refunded_fen", "claimed_fen"])
@@ -68,9 +68,11 @@ def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
     changes: Any = {field: 1}
     end = replace(closed.packet.end, **changes)
 
-    (found,) = checks.check_packet_total(replace(closed, packet=replace(closed.packet, end=end)))
+    (difference,) = checks.check_packet_total(
+        replace(closed, packet=replace(closed.packet, end=end))
+    )
 
-    assert "on the packet row" in found.what
+    assert "on the packet row" in difference.what
 
 
 def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
@@ -80,18 +82,22 @@ def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
     exclusive = replace(PACKET, rules=Rules(recipients=frozenset({"ann"})))
     uninvited = replace(FACTS, packet=exclusive)
 
-    assert [found.rule for found in packets.check_fates(twice)] == ["I3"]
-    assert [found.rule for found in packets.check_fates(wrong)] == ["I3"]
-    assert [(found.rule, found.expected) for found in packets.check_fates(beyond)] == [("I3", 0)]
-    assert [found.what for found in packets.check_fates(uninvited)] == ["taker of share 2"]
+    assert [difference.rule for difference in packets.check_fates(twice)] == ["I3"]
+    assert [difference.rule for difference in packets.check_fates(wrong)] == ["I3"]
+    assert [
+        (difference.rule, difference.expected) for difference in packets.check_fates(beyond)
+    ] == [("I3", 0)]
+    assert [difference.what for difference in packets.check_fates(uninvited)] == [
+        "taker of share 2"
+    ]
 
 
 def test_a_second_share_of_a_user_is_found() -> None:
-    (found,) = packets.check_once_per_user(
+    (difference,) = packets.check_once_per_user(
         replace(FACTS, shares=[*SHARES, a_claim(PACKET, 3, "ann")])
     )
 
-    assert (found.rule, found.expected, found.actual) == ("I4", 1, 2)
+    assert (difference.rule, difference.expected, difference.actual) == ("I4", 1, 2)
 
 
 def test_a_share_that_nobody_took_has_no_taker() -> None:
@@ -103,7 +109,7 @@ def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
     assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], claimers) == []
     nobodys = replace(SHARES[0], claimer=None)
 
-    found = [
+    difference_lists = [
         packets.check_takers(SHARES, [anns]),
         packets.check_takers(SHARES[:1], claimers),
         packets.check_takers(SHARES, [replace(anns, share_no=3), bobs]),
@@ -111,8 +117,8 @@ def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
         packets.check_takers([nobodys], []),
     ]
 
-    assert [[one.rule for one in each] for each in found] == [["I4"]] * 5
-    (missing,), (stray,) = found[:2]
+    assert [[difference.rule for difference in each] for each in difference_lists] == [["I4"]] * 5
+    (missing,), (stray,) = difference_lists[:2]
     assert (missing.subject, missing.actual) == (PACKET.packet_id, "None")
     assert (stray.subject, stray.expected) == (PACKET.packet_id, "None")
 
@@ -122,7 +128,7 @@ def test_a_user_who_was_told_something_else_is_found() -> None:
 
     assert checks.check_told(FACTS, [truth]) == []
     for lie in (Told(PACKET.packet_id, "ann", 1, 0), Told(PACKET.packet_id, "dan", 3, 5)):
-        assert [found.rule for found in checks.check_told(FACTS, [truth, lie])] == ["I5"]
+        assert [difference.rule for difference in checks.check_told(FACTS, [truth, lie])] == ["I5"]
 
 
 def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
@@ -131,8 +137,8 @@ def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
     below = check_bounds({"user:ann": -1, DEPOSITS: -5}, [])
     odd = check_bounds({}, [nothing])
 
-    assert [(found.subject, found.expected) for found in below] == [("user:ann", 0)]
-    assert [found.subject for found in odd] == ["t"]
+    assert [(difference.subject, difference.expected) for difference in below] == [("user:ann", 0)]
+    assert [difference.subject for difference in odd] == ["t"]
     least, most = (replace(nothing, amount_fen=fen) for fen in (-1, FEN_MAX))
     assert check_bounds({"user:ann": 0}, [least, most]) == []
     assert len(check_bounds({}, [replace(most, amount_fen=FEN_MAX + 1)])) == 1
@@ -143,7 +149,7 @@ def test_what_is_late_is_found() -> None:
     late = checks.check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
 
     assert in_time == []
-    assert [found.what for found in late] == ["share 2 settled by", "closed by"]
+    assert [difference.what for difference in late] == ["share 2 settled by", "closed by"]
 
 
 def test_what_ends_at_its_bound_is_not_late() -> None:
@@ -174,14 +180,14 @@ def test_an_entry_that_is_posted_twice_is_found() -> None:
     deposit = Transfer("deposit:1", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1000, NOW_MS)
     debit, credit = entries(deposit)
 
-    (found,) = check_posted("packet", [debit, credit], [debit, credit, credit])
+    (difference,) = check_posted("packet", [debit, credit], [debit, credit, credit])
 
-    assert (found.rule, found.expected, found.actual) == ("I1", 1, 2)
+    assert (difference.rule, difference.expected, difference.actual) == ("I1", 1, 2)
 
 
 def test_a_packet_that_paid_out_and_refunded_too_much_is_told_with_their_sum() -> None:
     paid, refunded = SHARES[0], replace(a_refund(PACKET, 3), amount_fen=1000)
 
-    (found,) = checks.check_packet_total(PacketFacts(PACKET, [paid, refunded]))
+    (difference,) = checks.check_packet_total(PacketFacts(PACKET, [paid, refunded]))
 
-    assert (found.rule, found.actual) == ("I2", paid.amount_fen + 1000)
+    assert (difference.rule, difference.actual) == ("I2", paid.amount_fen + 1000)

@@ -52,9 +52,9 @@ FACTS = LotteryFacts(
 
 
 def _found(facts: LotteryFacts) -> list[Difference]:
-    found = check_lottery(facts)
-    assert {difference.rule for difference in found} <= {"I9"}
-    return found
+    differences = check_lottery(facts)
+    assert {difference.rule for difference in differences} <= {"I9"}
+    return differences
 
 
 def _with_win(**changes: Any) -> LotteryFacts:
@@ -73,10 +73,10 @@ def test_a_lottery_in_order_has_no_differences() -> None:
 
 def test_a_unit_outside_the_stock_is_found() -> None:
     for unit_no in (0, 4):
-        (found,) = _found(_with_win(unit_no=unit_no))
-        assert found.what == "unit within"
-    (found,) = _found(_with_win(day_no=3))
-    assert (found.expected, found.actual) == (2, 3)
+        (difference,) = _found(_with_win(unit_no=unit_no))
+        assert difference.what == "unit within"
+    (difference,) = _found(_with_win(day_no=3))
+    assert (difference.expected, difference.actual) == (2, 3)
     # Above stock that was lowered since is no difference.
     assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
 
@@ -86,9 +86,11 @@ def test_a_unit_that_was_won_twice_is_found() -> None:
     players = [*FACTS.players[:2], PlayerDay("cat", DAY, 1, 1, 0, 1, 1)]
     units = [*FACTS.units, Unit("cup", 2, "draw-9", DAY)]
 
-    (found,) = _found(replace(FACTS, draws=[*FACTS.draws, twice], units=units, players=players))
+    (difference,) = _found(
+        replace(FACTS, draws=[*FACTS.draws, twice], units=units, players=players)
+    )
 
-    assert "unit 2" in found.what
+    assert "unit 2" in difference.what
 
 
 def test_a_unit_without_its_win_and_a_win_without_its_unit_are_found() -> None:
@@ -103,16 +105,18 @@ def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
     units = [*FACTS.units, Unit("cup", 1, "draw-9"), Unit("cup", 2, "draw-9", DAY)]
     players = [PlayerDay("ann", DAY, 2, 2, 1, 9, 9), *FACTS.players[1:]]
 
-    (found,) = _found(replace(FACTS, draws=[*FACTS.draws, again], units=units, players=players))
+    (difference,) = _found(
+        replace(FACTS, draws=[*FACTS.draws, again], units=units, players=players)
+    )
 
-    assert (found.what, found.actual) == ("wins of ann", 2)
+    assert (difference.what, difference.actual) == ("wins of ann", 2)
 
 
 def test_cash_that_is_not_its_winners_is_found() -> None:
     share = FACTS.shares[0]
     another = replace(share, share_no=2, packet_id="packet-1")
     changed = replace(share, claimer=User("cat")), replace(share, amount_fen=89), another
-    for shares in ([], *([one] for one in changed), [share, another]):
+    for shares in ([], *([share] for share in changed), [share, another]):
         assert _found(replace(FACTS, shares=shares))
 
 
@@ -130,8 +134,8 @@ def test_counts_and_numbers_that_are_not_those_of_the_draws_are_found() -> None:
 
 
 def test_an_outcome_that_its_point_does_not_mean_is_found() -> None:
-    (found,) = check_outcomes([replace(WON_CUP, point=2**51)])
-    assert (found.expected, found.actual) == ("None", "cup")
+    (difference,) = check_outcomes([replace(WON_CUP, point=2**51)])
+    assert (difference.expected, difference.actual) == ("None", "cup")
     assert len(check_outcomes([replace(MISSED, point=0)])) == 1
 
 

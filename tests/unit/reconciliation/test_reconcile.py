@@ -36,7 +36,7 @@ def town() -> InMemorySystem:
         for user in ("ann", "bob"):
             system.grab(packet, user)
     system.settle()
-    # What was posted a moment ago is left to the next night.
+    # An entry of a moment ago is left to the next night.
     system.pass_time(MOVING_MS + 1)
     return system
 
@@ -55,16 +55,16 @@ def _audit(system: InMemorySystem, packet_id: str) -> list[Difference]:
     return audit_packet(packet_id, packets=system.packets, ledger=system.ledger, clock=system.clock)
 
 
-def _rules(found: list[Difference]) -> Rules:
-    return {(difference.rule, difference.subject) for difference in found}
+def _rules(differences: list[Difference]) -> Rules:
+    return {(difference.rule, difference.subject) for difference in differences}
 
 
 def _told(system: InMemorySystem) -> Rules:
     return _rules(system.reconcile().differences)
 
 
-def _examined(found: Reconciliation) -> dict[str, int]:
-    return {one.name: one.examined for one in found.checks}
+def _examined(reconciliation: Reconciliation) -> dict[str, int]:
+    return {check.name: check.examined for check in reconciliation.checks}
 
 
 def _plant(system: InMemorySystem) -> None:
@@ -116,10 +116,10 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
 
 
 def test_a_town_in_order_has_no_differences(town: InMemorySystem) -> None:
-    found = town.reconcile()
+    reconciliation = town.reconcile()
 
-    assert found.differences == []
-    examined = _examined(found)
+    assert reconciliation.differences == []
+    examined = _examined(reconciliation)
     # A send and two claims of each packet.
     assert (examined["check_tally"], examined["check_postings"]) == (2, 2 * (1 + 2))
     # Nobody draws here, and nobody pays.
@@ -136,7 +136,7 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
         {"amount_fen": "7777"},
         {*((f"I{rule}", P) for rule in (1, 2, 3, 4)), ALL},
     ),
-    # Of a settlement that moved no money neither the entry nor the receipt is of that time.
+    # A settlement without a movement has neither an entry nor a receipt of that time.
     (
         "shares",
         lambda p: packet_keys.share(p, 1),
@@ -167,11 +167,11 @@ def test_a_row_that_was_changed_or_lost_is_found(
     else:
         del town.dynamo.tables[table][_key(key(packet_id))]
 
-    found = town.reconcile()
+    reconciliation = town.reconcile()
 
     wanted = {(rule, subject.replace(P, packet_id)) for rule, subject in expected}
-    assert _rules(found.differences) == wanted
-    assert town.logger.events == ["difference_found"] * len(found.differences) + [
+    assert _rules(reconciliation.differences) == wanted
+    assert town.logger.events == ["difference_found"] * len(reconciliation.differences) + [
         "reconcile_complete"
     ]
     # An audit of the packet says so too, except of balances.
@@ -179,7 +179,7 @@ def test_a_row_that_was_changed_or_lost_is_found(
     assert of_packet <= _rules(_audit(town, packet_id)) | {("I2", packet_id)}
     if expected == {("I4", P)}:
         user = "ann" if change is None else "bob"
-        assert all(user in one.what for one in found.differences)
+        assert all(user in difference.what for difference in reconciliation.differences)
 
 
 def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_id: str) -> None:
@@ -206,7 +206,7 @@ def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
 
     result = town.reconcile()
 
-    assert [(one.subject, one.what) for one in result.differences] == [
+    assert [(difference.subject, difference.what) for difference in result.differences] == [
         (packet_id, "fates that can be read")
     ]
 
@@ -225,10 +225,14 @@ def test_a_row_that_can_not_be_read_is_told_and_hides_no_other(
 
     result = town.reconcile()
 
-    unread = [one.subject for one in result.differences if one.what == "row that can be read"]
+    unread = [
+        difference.subject
+        for difference in result.differences
+        if difference.what == "row that can be read"
+    ]
     assert unread == [" ".join(key.values())]
     assert _rules(result.differences) >= {("I3", *unread), *PLANTED}
-    assert second not in {one.subject for one in result.differences}
+    assert second not in {difference.subject for difference in result.differences}
 
 
 def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, packet_id: str) -> None:
@@ -241,7 +245,7 @@ def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, pack
 def test_terms_that_are_not_those_that_the_sender_was_promised_are_found(
     town: InMemorySystem, packet_id: str
 ) -> None:
-    # Of the other nothing was claimed yet: only the sender's entry has the commitment.
+    # Nothing of the other was claimed yet: only the sender's entry has the commitment.
     for packet in (town.ledger_state().packets[0].packet, town.send(life_ms=LIFE_MS)):
         terms = replace(packet.terms, seed=b"a seed of a thief")
         town.row("packets", packet_keys.packet(packet.packet_id))["terms"] = {"S": str(terms)}
@@ -281,10 +285,12 @@ def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemo
     key = _key(packet_keys.claimer(second, "bob"))
     shares["user#eve", key[1]] = {**shares.pop(key), **eve}
 
-    found = town.reconcile().differences
+    differences = town.reconcile().differences
 
-    assert _rules(found) == {("I4", first), ("I4", nowhere), ("I4", second)}
-    assert any("eve" in one.what for one in found if one.subject == second)
+    assert _rules(differences) == {("I4", first), ("I4", nowhere), ("I4", second)}
+    assert any(
+        "eve" in difference.what for difference in differences if difference.subject == second
+    )
 
 
 def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
@@ -300,11 +306,11 @@ def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
     thiefs = {name: {"N": str(number)} for name, number in sums.items()}
     accounts["user:eve", "balance"] = {**thiefs, "pk": {"S": "user:eve"}, "sk": {"S": "balance"}}
 
-    found = _told(town)
+    actual = _told(town)
 
     packet_id = entry["counterparty"]["S"].removeprefix("packet:")
-    assert ("I1", packet_id) in found
-    assert ALL not in found
+    assert ("I1", packet_id) in actual
+    assert ALL not in actual
 
 
 # ---- what is away, or moves
@@ -314,11 +320,11 @@ def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) 
     _plant(town)
     dead_letters: Any = Away(error=PermissionError)
 
-    found = town.compare(dead_letters)
-    found.report(town.logger)
+    reconciliation = town.compare(dead_letters)
+    reconciliation.report(town.logger)
 
-    assert _rules(found.differences) == PLANTED
-    assert _examined(found)["audit_dead_letters"] == 0
+    assert _rules(reconciliation.differences) == PLANTED
+    assert _examined(reconciliation)["audit_dead_letters"] == 0
     assert town.logger.events == ["difference_found", "reconcile_incomplete"]
 
 
@@ -333,22 +339,25 @@ def _plant_fens(system: InMemorySystem, names: Sequence[str]) -> None:
 
 def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> None:
     """Check that the named differences are a sample, which differs with each run."""
-    once, again = ([f"{one}{number:03}" for number in range(220)] for one in ("new", "old"))
+    once, again = ([f"{name}{number:03}" for number in range(220)] for name in ("new", "old"))
     _plant_fens(town, [*once, "zed"])
     first = town.compare(FakeDeadLetters(0))
     for name in once:
         del town.dynamo.tables["accounts"][_key(keys.account(f"user:{name}"))]
     _plant_fens(town, again)
 
-    found = town.compare(FakeDeadLetters(0), first)
+    reconciliation = town.compare(FakeDeadLetters(0), first)
 
-    counts = {one.name: one.differences for one in first.checks}
+    counts = {check.name: check.differences for check in first.checks}
     assert counts["check_entries"] == 221
     assert (len(first.differences), first.is_truncated) == (200, True)
-    assert (_rules(found.differences), found.is_truncated) == ({("I1", "user:zed")}, False)
-    assert {one.name: one.differences for one in found.checks if one.differences} == {
-        "check_entries": 1
-    }
+    assert (_rules(reconciliation.differences), reconciliation.is_truncated) == (
+        {("I1", "user:zed")},
+        False,
+    )
+    assert {
+        check.name: check.differences for check in reconciliation.checks if check.differences
+    } == {"check_entries": 1}
 
 
 def test_a_balance_that_moves_before_each_look_is_judged(town: InMemorySystem) -> None:
@@ -361,10 +370,10 @@ def test_a_balance_that_moves_before_each_look_is_judged(town: InMemorySystem) -
     # A transaction that is partly visible in one look is whole in the other.
     assert moving(-1, moving(1)).differences == []
 
-    (found,) = moving(0, moving(1)).differences
+    (difference,) = moving(0, moving(1)).differences
 
     what = "balance less entries of an account that moves: 1"
-    assert (found.rule, found.subject, found.what) == ("I1", "user:ann", what)
+    assert (difference.rule, difference.subject, difference.what) == ("I1", "user:ann", what)
 
 
 def test_a_count_that_differs_by_other_numbers_is_not_confirmed(town: InMemorySystem) -> None:

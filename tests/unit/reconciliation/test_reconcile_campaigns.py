@@ -77,8 +77,8 @@ def fair() -> Fair:
     return Fair()
 
 
-def _subjects(found: list[Difference]) -> set[tuple[str, str]]:
-    return {(one.rule, one.subject) for one in found}
+def _subjects(differences: list[Difference]) -> set[tuple[str, str]]:
+    return {(difference.rule, difference.subject) for difference in differences}
 
 
 def test_a_campaign_in_order_has_no_differences(
@@ -99,9 +99,9 @@ def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
     key = keys.claim_count("fair", "eve")
     fair.put("quotas", {**key, "claim_count": 1, "first_at_ms": first_at_ms})
 
-    (found,) = fair.differences()
+    (difference,) = fair.differences()
 
-    assert (found.subject, found.expected, found.actual) == ("fair eve", 0, 1)
+    assert (difference.subject, difference.expected, difference.actual) == ("fair eve", 0, 1)
 
 
 def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
@@ -122,11 +122,11 @@ def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> 
     assert system.campaigns.edit(edited, before)
     ((packet_id, _),) = fair.cash.packets
 
-    (found,) = fair.differences()
+    (difference,) = fair.differences()
 
-    assert (found.rule, found.subject) == ("I9", packet_id)
-    assert found.expected == edited.ends_at_ms
-    assert found.actual == fair.campaign.ends_at_ms
+    assert (difference.rule, difference.subject) == ("I9", packet_id)
+    assert difference.expected == edited.ends_at_ms
+    assert difference.actual == fair.campaign.ends_at_ms
 
 
 def test_an_end_that_is_being_moved_is_not_a_difference(fair: Fair) -> None:
@@ -152,10 +152,10 @@ def test_stock_without_its_money_is_found(fair: Fair) -> None:
         replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
     )
 
-    (found,) = fair.differences()
+    (difference,) = fair.differences()
 
-    assert (found.rule, found.subject) == ("I9", "fair cash")
-    assert (found.expected, found.actual) == (21, 20)
+    assert (difference.rule, difference.subject) == ("I9", "fair cash")
+    assert (difference.expected, difference.actual) == (21, 20)
     assert packet_id
 
 
@@ -165,15 +165,19 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
     draw = replace(fair.draws(prize)[0], user_id="eve", draw_id="f" * 32)
     fair.put("draws", draw_row(draw))
 
-    found = fair.differences()
+    differences = fair.differences()
 
     if kind == "cup":
-        assert any("rows of unit" in one.what for one in found if one.subject == "fair cup")
+        assert any(
+            "rows of unit" in difference.what
+            for difference in differences
+            if difference.subject == "fair cup"
+        )
         # The draw was not counted either.
-        assert ("I9", f"fair eve {draw.day}") in _subjects(found)
+        assert ("I9", f"fair eve {draw.day}") in _subjects(differences)
     else:
-        assert ("I9", prize.packets[0][0]) in _subjects(found)
-        assert any("who won share" in one.what for one in found)
+        assert ("I9", prize.packets[0][0]) in _subjects(differences)
+        assert any("who won share" in difference.what for difference in differences)
 
 
 def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
@@ -188,11 +192,15 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
     fair.put("shares", share_row(claim))
     fair.put("shares", prize_claimer_row(claim, "eve"))
 
-    found = fair.differences()
+    differences = fair.differences()
 
-    assert any("claims of eve" in one.what for one in found if one.subject == "fair cash")
+    assert any(
+        "claims of eve" in difference.what
+        for difference in differences
+        if difference.subject == "fair cash"
+    )
     # It is not queued, so it is late as well.
-    assert _subjects(found) == {("I9", "fair cash"), ("I8", packet_id)}
+    assert _subjects(differences) == {("I9", "fair cash"), ("I8", packet_id)}
 
 
 @pytest.mark.parametrize(
@@ -210,9 +218,13 @@ def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> 
     system.pass_time(MOVING_MS + 1)
     assert system.reconcile().differences == []
     row = system.dynamo.tables["accounts"][account, "balance"]
-    kept = next(one for one in row if one.startswith(name))
+    kept = next(cell for cell in row if cell.startswith(name))
     row[kept] = {"N": str(int(row[kept]["N"]) + 1)}
 
-    (found,) = system.reconcile().differences
+    (difference,) = system.reconcile().differences
 
-    assert (found.rule, found.subject, found.what) == ("I1", account, f"{kept} vs entries")
+    assert (difference.rule, difference.subject, difference.what) == (
+        "I1",
+        account,
+        f"{kept} vs entries",
+    )

@@ -27,7 +27,7 @@ def _told(town: PaymentSystem, after_ms: int = MOVING_MS + 1) -> Told:
     """Return the rules and subjects that a whole nightly run reports."""
     town.system.pass_time(after_ms)
     result = town.system.reconcile()
-    return {(found.rule, found.subject) for found in result.differences}
+    return {(difference.rule, difference.subject) for difference in result.differences}
 
 
 def _row(town: PaymentSystem, key: dict[str, str]) -> Item:

@@ -58,19 +58,19 @@ def test_a_good_run_takes_the_place_of_earlier_ones() -> None:
 
 
 def test_winners_are_all_wins(world: World) -> None:
-    drawn = [
+    draws = [
         (draw.prize.prize_id, str(draw.unit_no), user, draw.draw_id)
         for user in ("user-0", "user-1")
         for draw in world.system.draws.list_draws("fair", user)
         if draw.prize
     ]
 
-    found = _shown(world, "winners")
+    rows = _shown(world, "winners")
 
-    assert [(w["prize_id"], w["unit_no"], w["user_id"], w["draw_id"]) for w in found] == sorted(
-        drawn
+    assert [(w["prize_id"], w["unit_no"], w["user_id"], w["draw_id"]) for w in rows] == sorted(
+        draws
     )
-    assert {one["amount_fen"] for one in found if one["prize_id"] == "cash"} == {"100"}
+    assert {row["amount_fen"] for row in rows if row["prize_id"] == "cash"} == {"100"}
 
 
 def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: World) -> None:
@@ -79,15 +79,15 @@ def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: 
         campaign_id = facts.packet.rules.campaign_id or ""
         expected[campaign_id, "sent_fen"] += facts.packet.funded_fen
         for share in facts.shares:
-            fate = "claimed" if share.status is ShareStatus.CLAIMED else "refunded"
-            expected[campaign_id, f"{fate}_fen"] += share.amount_fen
+            status = "claimed" if share.status is ShareStatus.CLAIMED else "refunded"
+            expected[campaign_id, f"{status}_fen"] += share.amount_fen
 
-    found = _shown(world, "spend")
+    rows = _shown(world, "spend")
 
-    assert {one["day"] for one in found} == {"2026-11-18"}
+    assert {row["day"] for row in rows} == {"2026-11-18"}
     amounts = ("sent_fen", "claimed_fen", "refunded_fen")
     assert {
-        (str(one["campaign_id"]), name): int(one[name] or 0) for one in found for name in amounts
+        (str(row["campaign_id"]), name): int(row[name] or 0) for row in rows for name in amounts
     } == {
         (campaign, name): expected[campaign, name] for campaign in ("", "fair") for name in amounts
     }
@@ -95,9 +95,9 @@ def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: 
 
 def test_refunds_tell_the_rate(world: World) -> None:
     """One of the two packets that are closed was claimed as a whole, and one not at all."""
-    (found,) = _shown(world, "refunds")
+    (rows,) = _shown(world, "refunds")
 
-    assert found == {
+    assert rows == {
         "day": "2026-11-18",
         "campaign_id": "",
         "packet_count": "2",
@@ -108,12 +108,12 @@ def test_refunds_tell_the_rate(world: World) -> None:
 
 
 def test_what_waits_is_told_with_its_age(world: World) -> None:
-    found = {one["kind"]: one for one in _shown(world, "waiting")}
+    by_kind = {row["kind"]: row for row in _shown(world, "waiting")}
 
-    assert set(found) == {"claim to settle", "packet to pay for", "withdrawal"}
-    assert {one["row_count"] for one in found.values()} == {"1"}
-    assert found["withdrawal"]["amount_fen"] == "50"
-    assert {one["oldest_age_s"] for one in found.values()} == {str(MOVING_MS // 1000)}
+    assert set(by_kind) == {"claim to settle", "packet to pay for", "withdrawal"}
+    assert {row["row_count"] for row in by_kind.values()} == {"1"}
+    assert by_kind["withdrawal"]["amount_fen"] == "50"
+    assert {row["oldest_age_s"] for row in by_kind.values()} == {str(MOVING_MS // 1000)}
 
 
 def test_balances_at_rest_are_dormant_after_half_a_year(world: World) -> None:
@@ -121,9 +121,9 @@ def test_balances_at_rest_are_dormant_after_half_a_year(world: World) -> None:
     world.system.pass_time(DORMANT_MS)
     world.system.deposit("bob", 1)
 
-    found = _shown(world, "dormant")
+    rows = _shown(world, "dormant")
 
     balances = world.system.ledger_state().balances_fen
     resting = {name: fen for name, fen in balances.items() if fen > 0 and name != "user:bob"}
-    assert {str(one["account"]): int(one["balance_fen"] or 0) for one in found} == resting
-    assert [one["last_entry_day"] for one in found] == ["2026-11-18"] * len(found)
+    assert {str(row["account"]): int(row["balance_fen"] or 0) for row in rows} == resting
+    assert [row["last_entry_day"] for row in rows] == ["2026-11-18"] * len(rows)

@@ -46,7 +46,7 @@ def test_the_night_reports_what_each_check_is_for(check: str) -> None:
     assert missed(check, is_incremental=True) is None
 
 
-@pytest.mark.parametrize("check", [one for one in PLANTED if one in set(CHECKS) - BY_THE_ROW])
+@pytest.mark.parametrize("check", [name for name in PLANTED if name in set(CHECKS) - BY_THE_ROW])
 def test_the_checks_in_python_find_the_same(world: World, check: str) -> None:
     PLANTED[check](world)
 
@@ -56,12 +56,12 @@ def test_the_checks_in_python_find_the_same(world: World, check: str) -> None:
 def test_every_check_looks_at_something(world: World) -> None:
     world.system.pass_time(MOVING_MS + 1)
 
-    found = world.system.reconcile()
+    reconciliation = world.system.reconcile()
 
-    blind = {one.name for one in found.checks if not one.examined}
+    blind = {check.name for check in reconciliation.checks if not check.examined}
     # No run was before this one.
     assert blind == {"audit_history"}
-    assert found.differences == []
+    assert reconciliation.differences == []
 
 
 def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> None:
@@ -71,10 +71,10 @@ def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> No
     world.add("accounts", {**entry, "sk": "balance"}, "balance_fen", 1)
     world.system.pass_time(MOVING_MS + 1)
 
-    found = {one.name for one in world.system.reconcile().checks if one.differences}
+    differences = {check.name for check in world.system.reconcile().checks if check.differences}
 
-    assert "check_conservation" in found
-    assert "check_entries" in found  # the transfer's two sides differ
+    assert "check_conservation" in differences
+    assert "check_entries" in differences  # the transfer's two sides differ
 
 
 def test_a_forged_number_of_any_size_stops_no_query(world: World) -> None:
@@ -94,9 +94,9 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
         key = world.first("accounts", pk, "entry#")
         world.row("accounts", key)["at_ms"] = {"N": "1700000000000"}
 
-    found = world.system.reconcile().differences
+    differences = world.system.reconcile().differences
 
-    assert "history" in {one.rule for one in found}
+    assert "history" in {difference.rule for difference in differences}
 
 
 def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
@@ -108,10 +108,11 @@ def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world:
 
     move_entry(world.system, "user:ann", "user:bob")
 
-    found = world.system.reconcile().differences
-    assert {one.rule for one in found} == {"history"}
+    differences = world.system.reconcile().differences
+    assert {difference.rule for difference in differences} == {"history"}
     assert {
-        one.subject for one in compare_history(before, world.system.ledger_state().entries)
+        difference.subject
+        for difference in compare_history(before, world.system.ledger_state().entries)
     } == {"user:ann"}
 
 

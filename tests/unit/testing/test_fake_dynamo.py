@@ -109,13 +109,13 @@ def test_plain_reads_show_what_was_there_before(client: FakeDynamo) -> None:
 
     got = client.get_item(TableName=TABLE, Key=_wire(HELD), ConsistentRead=True)
     several = client.batch_get_item(RequestItems={TABLE: {"Keys": [_wire(HELD)]}})
-    found = client.query(
+    page = client.query(
         TableName=TABLE, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=by_key
     )
 
     assert got["Item"] == before
     assert several["Responses"][TABLE] == [before]
-    assert found["Items"] == [before]
+    assert page["Items"] == [before]
     assert before in client.scan(TableName=TABLE)["Items"]
 
 

@@ -19,8 +19,8 @@ class _Profiles:
     def put(self, profile: Profile) -> None:
         raise AssertionError(profile)
 
-    def list_unnoted(self, people: Sequence[User]) -> list[User]:
-        raise AssertionError(people)
+    def list_unnoted(self, users: Sequence[User]) -> list[User]:
+        raise AssertionError(users)
 
     def note(self, person: User, said_at_ms: int) -> None:
         raise AssertionError(person, said_at_ms)

@@ -32,7 +32,7 @@ def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
         edit_profile("ann", nickname, avatar_url, **ports)
     except InvalidRequest as error:
         assert profiles.kept == {}
-        return [found["field"] for found in error.errors]
+        return [problem["field"] for problem in error.errors]
     assert profiles.kept["ann"] == Profile("ann", nickname, avatar_url)
     return []
 
@@ -58,7 +58,7 @@ def test_every_default_ignorable_character_is_refused() -> None:
     ignorable = regex.findall(r"\p{Default_Ignorable_Code_Point}", "".join(every))
 
     assert len(ignorable) > 4000
-    assert [ascii(found) for found in ignorable if is_visible(f"a{found}")] == []
+    assert [ascii(each) for each in ignorable if is_visible(f"a{each}")] == []
 
 
 def test_emoji_and_every_script_are_visible() -> None:

@@ -109,6 +109,6 @@ def test_an_operator_finds_the_id_of_a_user_by_the_commands_of_the_runbook() -> 
     script = "\n".join([f"KEY={PUBLISHED_KEY}", *lines, 'printf %s "$USER_ID"'])
 
     run = ["bash", "-euc", script]
-    found = subprocess.run(run, capture_output=True, text=True, check=True)
+    completed = subprocess.run(run, capture_output=True, text=True, check=True)
 
-    assert found.stdout == PUBLISHED_USER_IDS.id_of("100042")
+    assert completed.stdout == PUBLISHED_USER_IDS.id_of("100042")

@@ -31,7 +31,7 @@ export type AnswerOf<Path extends string, Verb extends Method = "GET"> = OrUnkno
 
 export interface Ask {
   body?: unknown;
-  /** What the answer should be; JSON by default. */
+  /** Form of the answer; JSON by default. */
   accept?: string;
   /** Reads the answer; as JSON by default. */
   read?: (answer: Response) => Promise<unknown>;

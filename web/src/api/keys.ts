@@ -3,7 +3,7 @@
 export interface Pending<Body> {
   key: string;
   body: Body;
-  /** Whose it is: another user of the same tab must not send it. */
+  /** Owner of the key: another user of the same tab must not send it. */
   user: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a request can come to besides its answer; callers switch on `code`. */
+/** Failures of a request; callers switch on `code`. */
 
 import type { components } from "./schema.ts";
 
@@ -19,7 +19,7 @@ export type Code = ApiCode | "offline" | "origin_refused" | "unauthorized" | "un
 export class Problem extends Error {
   readonly code: Code;
   readonly status: number;
-  /** When to ask again; undefined where asking again is pointless. */
+  /** Seconds until the next attempt; undefined if another attempt is pointless. */
   readonly retryAfterS: number | undefined;
 
   constructor(code: Code, status = 0, retryAfterS?: number) {

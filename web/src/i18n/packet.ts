@@ -126,7 +126,7 @@ export function p(word: PacketWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }
 
-/** How long something took, as people say it. */
+/** A duration in everyday words. */
 export function duration(ms: number): string {
   const s = Math.max(1, Math.round(ms / 1000));
   if (s < 60) return p("seconds", { s });
@@ -198,7 +198,7 @@ export function addProblems(zh: Record<OtherCode, string>, en: Record<OtherCode,
   Object.assign(others, { zh, en });
 }
 
-/** What a problem means for the reader; an unknown code is told as one. */
+/** Meaning of a problem for the reader; an unknown code has its own text. */
 export function problemText(code: string): string {
   const [words, more] = language() === "en" ? [enProblems, others.en] : [zhProblems, others.zh];
   return { ...more, ...words }[code] ?? words.unknown;

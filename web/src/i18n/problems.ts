@@ -1,4 +1,4 @@
-/** What the problems mean that a packet never meets; the page and the console load them. */
+/** Meanings of the problems that a packet never meets; the page and the console load them. */
 
 import { addProblems, type OtherCode } from "./packet.ts";
 

@@ -1,4 +1,4 @@
-/** What waits for another operator: each is decided under its exact change and version. */
+/** Changes that wait for another operator: each is decided under its exact change and version. */
 
 import { html, nothing } from "lit";
 

@@ -1,10 +1,10 @@
-/** Who may decide an approval: not who asked, not who is paid, and nothing that is over. */
+/** Rules of deciding an approval: neither the requester nor the payee, and nothing that is over. */
 
 import type { Approval } from "./lists.ts";
 
 export type Decision = "decide" | "finish" | "own" | "payee" | "over";
 
-/** What the operator *me* can do about *row*. */
+/** Decisions that the operator *me* can make about *row*. */
 export function decisionOf(row: Approval, me: string | undefined): Decision {
   // Approving was cut off before it was applied: any approval of another operator goes on.
   const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;

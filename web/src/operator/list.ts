@@ -24,7 +24,7 @@ export interface Filter {
   options?: readonly { value: string; label: OpWord }[];
 }
 
-/** What a list is of; `any` holds the rows of all of them. */
+/** Row type of a list; `any` holds the rows of all of them. */
 export interface ListOf<Row> {
   path: string;
   title: OpWord;
@@ -32,7 +32,7 @@ export interface ListOf<Row> {
   file: string;
   /** The API has no CSV of it. */
   isWithoutCsv?: boolean;
-  /** Who may read it. */
+  /** Scope that its readers need. */
   duty: Duty;
   columns: readonly Column<Row>[];
   filters?: readonly Filter[];

@@ -1,4 +1,4 @@
-/** What each list shows. */
+/** Contents of each list. */
 
 import { html, nothing } from "lit";
 

@@ -1,4 +1,4 @@
-/** What goes on in a campaign now: how many are taken, how fast, and what needs a look. */
+/** A running campaign: the number of taken shares, their rate, and warnings. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { address, Rows } from "./pages.ts";
@@ -31,7 +31,7 @@ export class Meter {
   }
 }
 
-/** What was taken and what is left, at one time. */
+/** Taken and remaining shares at one time. */
 export interface Sample {
   atMs: number;
   taken: number;
@@ -141,7 +141,7 @@ export type Warning =
 const BUDGET_LOW_PERCENT = 10;
 const OF_CAMPAIGNS: readonly Schemas["Switch"]["name"][] = ["grab", "draw", "payout", "refund", "send"];
 
-/** What an operator should look at; alarms of the deployment are told by its alarm topic. */
+/** Warnings for an operator; the deployment's alarm topic reports its alarms. */
 export function warnings(campaign: Campaign, switches: readonly Schemas["Switch"][]): Warning[] {
   const found: Warning[] = [];
   if (stateOf(campaign) === "paused") found.push({ kind: "paused" });

@@ -10,7 +10,7 @@ export interface Page<Row> {
 /** A page may be short, or empty, and go on: so many are read at most before the reader is asked. */
 const READS_MAX = 10;
 export const CSV_LIMIT = 100;
-/** What a browser saves at most; the command writes the rest. */
+/** Most rows that a browser saves; the command writes the rest. */
 export const CSV_PAGES_MAX = 1000;
 
 /** A list's address with those of *query* that say something. */

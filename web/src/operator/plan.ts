@@ -123,7 +123,7 @@ export function missPercent(prizes: readonly PrizeForm[]): number {
   return Number((100 - shares.reduce((sum, one) => sum + one, 0)).toFixed(3));
 }
 
-/** What is wrong with the form, by the field's name. */
+/** Faults of the form, by the field's name. */
 export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord> {
   const found: Record<string, OpWord> = {};
   const check = (name: string, isRight: boolean, word: OpWord) => {
@@ -306,7 +306,7 @@ function offsetMs(ms: number, timeZone: string): number {
   return local - Math.floor(ms / 1000) * 1000;
 }
 
-/** Where a campaign stands, as users see it. */
+/** Status of a campaign, as users see it. */
 export type State = "draft" | "upcoming" | "running" | "paused" | "ended";
 
 export function stateOf(

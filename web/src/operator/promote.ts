@@ -1,4 +1,4 @@
-/** What brings people to a campaign: its link, its code and a poster, to copy and to save. */
+/** Promotion of a campaign: its link, its code and a poster, to copy and to save. */
 
 import { html, nothing } from "lit";
 

@@ -1,4 +1,4 @@
-/** What an operator may do, by the scopes of their token; the API decides, this only hides. */
+/** Permissions of an operator, by the scopes of their token; the API decides, this only hides. */
 
 import { ROLES as BY_ROUTE } from "../api/limits.ts";
 import { Problem } from "../api/problems.ts";

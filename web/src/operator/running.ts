@@ -1,4 +1,4 @@
-/** What an operator does to a campaign that exists: publish, pause, resume, end, and send a rain. */
+/** Actions on an existing campaign: publish, pause, resume, end, and send a rain. */
 
 import { html } from "lit";
 

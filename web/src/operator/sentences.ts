@@ -1,4 +1,4 @@
-/** What operators did or ask for, as sentences, and what it changed in words. */
+/** Sentences about operators' actions and requests, and about their changes. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -12,7 +12,7 @@ type Action = Schemas["ListedAction"];
 type Approval = Schemas["ListedApproval"];
 type Change = Schemas["ActionChange"];
 
-/** Who did what to what; in English it is the API's own. */
+/** Sentence about an action; in English it is the API's own. */
 export function sentenceOf(row: Action | Approval): string {
   if (language() === "en") return row.summary;
   const key = "action" in row ? row.action : (`asks_${row.kind}` as const);

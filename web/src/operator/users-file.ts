@@ -1,6 +1,6 @@
 /** A file of users: the first column, with the lines that name none. */
 
-/** As redpacket.platform.user_id has it. */
+/** The rule of redpacket.platform.user_id. */
 const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}$/;
 
 export interface UserFile {

@@ -1,4 +1,4 @@
-/** What the console's views share: who works here, and what the API said last. */
+/** Base of the console's views: the operator, and the API's last answer. */
 
 import { html, nothing, render, type TemplateResult } from "lit";
 
@@ -38,7 +38,7 @@ const REPEATS = 6;
 
 export class ConsoleView extends View {
   static override properties = { ...View.properties, told: { state: true }, isBusy: { state: true } };
-  /** What was done, for the line that readers are told. */
+  /** The finished action, for the line that screen readers announce. */
   declare told: TemplateResult | string;
   declare isBusy: boolean;
 
@@ -64,7 +64,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** What readers are told, above the view. */
+  /** Announcement for screen readers, above the view. */
   protected news(): TemplateResult {
     return html`
       <p class=${this.told ? "told" : "unseen"} role="status">${this.told}</p>

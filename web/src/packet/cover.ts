@@ -185,7 +185,7 @@ function secondsUntil(atMs: number): number {
   return Math.max(0, Math.round((atMs - Date.now()) / 1000));
 }
 
-/** What a screen reader hears when the state changes. */
+/** Announcement for screen readers when the state changes. */
 export function announcement(flow: PacketFlow): string {
   const { state, problem, claim } = flow;
   if (state === "opened" && claim) return p("live_open", { amount: yuan(claim.amount_fen) });

@@ -4,7 +4,7 @@ import type { Client } from "../api/client.ts";
 import { Poll } from "../poll.ts";
 import type { Feed, Packet } from "./states.ts";
 
-/** As long as a cache at the edge keeps the feed of an open packet. */
+/** Time for which a cache at the edge keeps the feed of an open packet. */
 const FAST_MS = 1000;
 const SLOW_MS = 8000;
 

@@ -14,7 +14,7 @@ import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
 
-/** What `claimed` and `refused` carry; `signin` asks the page to sign its viewer in. */
+/** Details of `claimed` and `refused`; `signin` asks the page to sign its viewer in. */
 export interface PacketEvents {
   claimed: CustomEvent<{ packet_id: string; amount_fen: number; share_no: number; is_repeat: boolean }>;
   refused: CustomEvent<{ packet_id: string; code: string }>;
@@ -39,7 +39,7 @@ export class RedPacket extends LitElement {
   };
 
   declare packetId: string;
-  /** Where the API is: `/api` on the page's own origin by default. */
+  /** Address of the API: `/api` on the page's own origin by default. */
   declare api: string;
   declare language: string | undefined;
   /** The origin whose messages may hand over a token. */
@@ -208,7 +208,7 @@ export class RedPacket extends LitElement {
   };
 }
 
-/** Whose token it is: a host that renews the token of the same user interrupts nothing. */
+/** User of the token: a host that renews the token of the same user interrupts nothing. */
 function holder(token: unknown): string | undefined {
   return typeof token === "string" ? (claimsOf(token).sub ?? token) : undefined;
 }

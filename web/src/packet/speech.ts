@@ -14,7 +14,7 @@ interface Recognition {
 type Maker = new () => Recognition;
 
 export interface Listening {
-  /** What was said; undefined where nothing was understood or it isn't allowed. */
+  /** The recognized words; undefined if nothing was understood or it isn't allowed. */
   heard: Promise<string | undefined>;
   /** Ends what is said; it is still recognized. */
   stop: () => void;

@@ -1,4 +1,4 @@
-/** What a packet can look like to one viewer, and which of it follows from an answer. */
+/** States of a packet for one viewer, and the state that follows from an answer. */
 
 import type { Schemas } from "../api/client.ts";
 import { STATES_AFTER } from "../api/limits.ts";
@@ -9,7 +9,7 @@ export type Emoji = Schemas["ThanksBody"]["emoji"];
 export type Feed = Schemas["Feed"];
 export type Packet = Schemas["Record"];
 
-/** What is known of the cover, from the feed or from the viewer's own record. */
+/** Facts about the cover, from the feed or from the viewer's own record. */
 export interface Cover {
   nickname: string;
   avatar_url: string | null;
@@ -72,7 +72,7 @@ export function coverOfFeed(feed: Feed): Cover {
   };
 }
 
-/** Where a viewer stands who opens the page, as of *nowMs*. */
+/** State for a viewer who opens the page at *nowMs*. */
 export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.mine) return "opened";
   if (packet.status === "emptied") return "gone";
@@ -82,7 +82,7 @@ export function stateOf(packet: Packet, nowMs: number): State {
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
 
-/** Where a viewer without a token stands. */
+/** State for a viewer without a token. */
 export function stateOfFeed(feed: Feed): State {
   if (feed.status === "open") return "signed_out";
   return feed.remaining_count > 0 ? "expired" : "gone";
@@ -90,7 +90,7 @@ export function stateOfFeed(feed: Feed): State {
 
 const PAGE_STATES: Partial<Record<Code, State>> = { ...STATES_AFTER, unauthorized: "signed_out" };
 
-/** Where a refusal leads; undefined stays where the viewer was. */
+/** State after a refusal; undefined keeps the viewer's state. */
 export function stateAfter(code: Code): State | undefined {
   return PAGE_STATES[code];
 }

@@ -1,4 +1,4 @@
-/** What decides a lottery's draws: the day's seed, the user, the draw's number and its odds. */
+/** Inputs of a lottery's draws: the day's seed, the user, the draw's number and its odds. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
@@ -25,12 +25,12 @@ export function isChainTrue({ chain_hash, genesis_s, period_s }: Beacon): boolea
   return chain_hash !== QUICKNET || (genesis_s === 1692803367 && period_s === 3);
 }
 
-/** What a round of the beacon contributes: the SHA-256 of its signature, both in hex. */
+/** Contribution of a beacon round: the SHA-256 of its signature, both in hex. */
 export function randomnessOf(signature: string): string {
   return hex(sha256(bytesOf(signature)));
 }
 
-/** What the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
+/** Commitment that the campaign has shown since its creation; *seed* in hex, *day* like 20270129. */
 export function chainCommitment(seed: string, campaignId: string, day: string, beacon?: Beacon | null): string {
   const [year, month, date] = [day.slice(0, 4), day.slice(4, 6), day.slice(6)].map(Number);
   const days = (Date.UTC(year!, month! - 1, date) - CHAIN_FIRST_DAY) / DAY_MS + 1;
@@ -43,7 +43,7 @@ export function chainCommitment(seed: string, campaignId: string, day: string, b
   return hashText(`rpc2,${campaignId},${hex(head)},${terms}`);
 }
 
-/** What the point is a hash of; nothing in it is chosen by a user. */
+/** Input of the point's hash; no user chooses anything in it. */
 export function pointText(
   seed: string,
   campaignId: string,

@@ -1,4 +1,4 @@
-/** Where won goods go: a form for the winner until the handover, and what they said. */
+/** Delivery address of won goods: a form for the winner until the handover, and their answer. */
 
 import { html, nothing } from "lit";
 
@@ -29,7 +29,7 @@ class Address extends View {
   declare told: Told | undefined;
   declare isEditing: boolean;
 
-  /** When it is connected, an element that was loaded late has no properties yet. */
+  /** Loads on the first update: an element that was loaded late has no properties when it is connected. */
   override firstUpdated(): void {
     this.#load();
   }

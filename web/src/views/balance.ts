@@ -1,4 +1,4 @@
-/** The balance of whoever is signed in: the last known one is shown until the API has answered. */
+/** Balance of the signed-in user: the last known one is shown until the API answers. */
 
 import { html } from "lit";
 

@@ -34,7 +34,7 @@ export class CampaignView extends View {
   };
   declare campaignId: string;
   declare campaign: Schemas["Campaign"] | undefined;
-  /** What the user has of the rain. */
+  /** The user's shares of the rain. */
   declare catches: Catches;
   declare game: Game | undefined;
   readonly #opened = new Set<Game>();

@@ -1,4 +1,4 @@
-/** What somebody typed into the send form, and the request that it means. */
+/** Typed values of the send form, and the request that they mean. */
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";

@@ -219,7 +219,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** What was won, over all else, until the user takes it. */
+  /** The won prize, over everything else, until the user takes it. */
   #prize() {
     const prize = this.drawn?.prize;
     if (!prize || !this.isShown) return nothing;

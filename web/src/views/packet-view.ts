@@ -12,7 +12,7 @@ import { isInWeChat } from "../user-agent.ts";
 import { note } from "./commitments.ts";
 import { View, wantsSignIn } from "./view.ts";
 
-/** As in style.css. */
+/** The same value as in style.css. */
 const WIDE = "(min-width: 900px)";
 
 export class PacketView extends View {

@@ -51,7 +51,7 @@ export class Rain extends View {
     isAsking: { state: true },
   };
   declare campaign: Schemas["Campaign"];
-  /** What the user has of this rain. */
+  /** The user's shares of this rain. */
   declare catches: Catches;
   declare phase: Phase;
   /** Seconds until the round begins, or until it ends. */

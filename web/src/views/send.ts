@@ -29,7 +29,7 @@ const PICTURES: Record<string, number[]> = {
 const REPEATS = 12;
 /** Until the deployment says another. */
 const SHARE_FEN_MAX = 20_000;
-/** What was typed, for the way back from a payment. */
+/** Typed values, for the way back from a payment. */
 const SLOT = "draft";
 
 export class Send extends View {
@@ -46,7 +46,7 @@ export class Send extends View {
   declare hasTried: boolean;
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
-  /** What the fields began with; what is typed since then stays in them. */
+  /** First values of the fields; later input stays in them. */
   readonly #kept = keptDraft();
 
   constructor() {

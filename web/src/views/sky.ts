@@ -6,7 +6,7 @@ interface Drop {
   speed: number;
   tilt: number;
   size: number;
-  /** When it was hit: it turns to gold and vanishes. */
+  /** Time of the hit: it turns to gold and vanishes. */
   hitAtMs: number;
 }
 

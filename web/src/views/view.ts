@@ -1,4 +1,4 @@
-/** What all views share: light DOM, so that one stylesheet dresses them; words of the language of now. */
+/** Base of all views: light DOM, so that one stylesheet dresses them, and words of the current language. */
 
 import { html, LitElement, type TemplateResult } from "lit";
 
@@ -52,7 +52,7 @@ export function wantsSignIn(view: View): boolean {
   return true;
 }
 
-/** What was typed into the field *name* of a form, or of the form whose event this is. */
+/** Typed value of the field *name* of a form, or of the form whose event this is. */
 export function typed(form: EventTarget | null, name: string): string {
   const value = new FormData(form as HTMLFormElement).get(name);
   return typeof value === "string" ? value.trim() : "";

@@ -61,7 +61,7 @@ export class Wallet extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    // What a reload has cut off is asked for again, before this page begins anything of its own:
+    // A request that a reload cut off is sent again before this page begins another one:
     // the same key has no second effect.
     for (const deed of ["payment", "withdrawal"] as const) {
       const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
@@ -127,7 +127,7 @@ export class Wallet extends View {
     const isOff = this.isBusy || Date.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
-      // What was wrong with the last amount says nothing of this one.
+      // An error of the last amount says nothing about this one.
       this.problem = undefined;
       const amountFen = parseYuan(typed(event.target, "amount"));
       if (isOff || !checked(event.target, "amount", this.#wrong(deed, amountFen))) return;
@@ -176,7 +176,7 @@ export class Wallet extends View {
     });
   }
 
-  /** What is wrong with an amount, before it is asked for. */
+  /** Error of an amount, before it is sent. */
   #wrong(deed: Deed, amountFen: number | undefined): string {
     if (!amountFen) return t("amount_invalid");
     const limits = session.config?.limits;
@@ -262,7 +262,7 @@ export class Wallet extends View {
   }
 }
 
-/** What WeChat's own browser offers to its pages. */
+/** Interface of WeChat's own browser for its pages. */
 function bridge(): Bridge | undefined {
   return (globalThis as { WeixinJSBridge?: Bridge }).WeixinJSBridge;
 }

@@ -5,7 +5,7 @@ import { html, nothing, svg } from "lit";
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
-/** What a sector shows. */
+/** Contents of a sector. */
 export interface Sector {
   title: string;
   /** The chance of it, as text. */
@@ -14,7 +14,7 @@ export interface Sector {
 }
 
 const TURNS = 5;
-/** As long as the transition in style.css. */
+/** Duration of the transition in style.css. */
 const SPIN_MS = 4200;
 const COLOURS = ["#c8182f", "#f3d08a"];
 const INKS = ["#fdeccb", "#6b1a10"];

@@ -35,7 +35,7 @@ function largestOf(items: Item[]): Item | undefined {
   return items.reduce<Item | undefined>((best, item) => (best && best.amount_fen >= item.amount_fen ? best : item), undefined);
 }
 
-/** What the card tells, line by line: a label and its value. */
+/** Lines of the card: a label and its value. */
 export function linesOf({ received, sent, largest }: Year): [string, string][] {
   const lines: [string, string][] = [
     [t("year_received", { n: received.count }), `¥${yuanGrouped(received.total_fen)}`],

@@ -281,7 +281,7 @@ class OneDraw(TypedDict):
 
 
 class GoodsAddress(TypedDict):
-    """Where the caller's goods go; null until they say it, and after an erasure."""
+    """Delivery address of the caller's goods; null until they give it, and after an erasure."""
 
     status: Annotated[
         Literal["won", "handed_over", "forfeited"], about("What became of the goods.")

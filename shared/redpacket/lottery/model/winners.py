@@ -25,7 +25,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a user's goods go; personal data that an erasure removes."""
+    """Delivery address of a user's goods; personal data that an erasure removes."""
 
     name: str
     phone: str

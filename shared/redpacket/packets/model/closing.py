@@ -48,7 +48,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
 def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
     """Return a packet's final sums from those of all its shards."""
     shards = list(ends)
-    # As in `luckiest`: the largest amount, then the earliest time, then the lowest number.
+    # Like `luckiest`: the largest amount, then the earliest time, then the lowest number.
     best = min(
         (shard for shard in shards if shard.luckiest_no),
         key=lambda shard: (-shard.luckiest_fen, shard.luckiest_at_ms, shard.luckiest_no),

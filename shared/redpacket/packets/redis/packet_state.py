@@ -63,8 +63,8 @@ def write_head(terms: Terms, count: int, opens_ms: int, marks: str) -> str:
     """Encode the constants without a MAC: opening time, share count, terms and *marks*.
 
     The terms are a letter (uppercase if the seed is sealed), seed, total, maximum, minimum, unit
-    and own count, which differs for a shard. Of the last three, the defaults 1 fen, 1 fen and
-    *count* are omitted.
+    and own count, which differs for a shard. The last three are omitted if they have their
+    defaults: 1 fen, 1 fen and *count*.
     """
     numbers = [_base36(terms.total_fen), _base36(terms.share_fen_max)]
     usual = ((terms.share_fen_min, 1), (terms.unit_fen, 1), (terms.count, count))

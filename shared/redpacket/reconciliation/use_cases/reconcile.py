@@ -120,7 +120,7 @@ def reconcile(
     result.take("audit_history", int(bool(before)), found_changes)
     result.log, examined, broken = audits.log(before.get("log", {}))
     result.take("audit_log", examined, broken)
-    # What SQL found first: an audit names the share, or what its terms promised.
+    # SQL comes first: an audit names only the share, or the amount in its terms.
     suspects: list[tuple[str | None, ...]] = [
         (difference.subject,) for difference in result.differences if difference.rule in _OF_PACKETS
     ]
