@@ -514,7 +514,7 @@ class InMemorySystem:
         run_id = f"{number % 256:02x}"
         run = Run(run_id, now_ms, self.moving_ms, has_receipts, planned["base"])
         engine = self._exported(run, f"look_{number}")
-        found = reconcile(
+        result = reconcile(
             run,
             engine.counts(run),
             engine=engine,
@@ -523,8 +523,8 @@ class InMemorySystem:
             stop_at_ms=now_ms + 600_000,
             first=first.stored if first else None,
         )
-        found.export = planned
-        return found
+        result.export = planned
+        return result
 
     def _exported(self, run: Run, database: str) -> Duck:
         """Return the engine over an export of all tables, or of what changed since its base."""

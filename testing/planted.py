@@ -114,7 +114,7 @@ class World:
     def night_in_order(self) -> set[str]:
         """Run a night on which others can build; return the checks that find something."""
         self.system.pass_time(MOVING_MS + 1)
-        return {one.name for one in self.system.reconcile().checks if one.differences}
+        return {check.name for check in self.system.reconcile().checks if check.differences}
 
     def told_by_tests(self) -> set[str]:
         """Return the checks of whole ledgers that find something."""

@@ -315,8 +315,8 @@ class Handlers:
         self.operate("GET /admin/reconcile/{run_id}", run_id="00")
         run = Run("00", time.time_ns() // 1_000_000 + MOVING_MS)
         about = {"run_id": run.run_id, "database": "look", "first": None}
-        asked = {"asked_at_ms": run.exported_at_ms, "window_min_ms": 900_000, "is_full": False}
-        about["export"] = self.call("reconcile", {**about, **asked})
+        window = {"asked_at_ms": run.exported_at_ms, "window_min_ms": 900_000, "is_full": False}
+        about["export"] = self.call("reconcile", {**about, **window})
         places = [{"table": table, "place": f"s3://{table}/"} for table in tables()]
         planned = self.call("reconcile", {**about, "places": places, "reports": "reports"})
         _, *batches = planned["batches"]

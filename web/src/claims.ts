@@ -7,9 +7,9 @@ export function claimsOf(token: string): Claims {
   try {
     const [, payload = ""] = token.split(".");
     const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(text, (one) => one.charCodeAt(0));
-    const said = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
-    return Object.fromEntries(Object.entries(said).filter(([, value]) => typeof value === "string"));
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const claims = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+    return Object.fromEntries(Object.entries(claims).filter(([, value]) => typeof value === "string"));
   } catch {
     return {};
   }

@@ -5,9 +5,9 @@ import { FEN_MAX } from "./api/limits.ts";
 /** Reads yuan as people type them ("88.8", "８８．８０", "1,000"); undefined for anything else. */
 export function parseYuan(text: string): number | undefined {
   const plain = text.normalize("NFKC").replace(/[\s,¥￥元]/g, "").replace("。", ".");
-  const found = /^(\d{1,10})(?:\.(\d{0,2}))?$/.exec(plain);
-  if (!found) return undefined;
-  const fen = Number(found[1]! + (found[2] ?? "").padEnd(2, "0"));
+  const match = /^(\d{1,10})(?:\.(\d{0,2}))?$/.exec(plain);
+  if (!match) return undefined;
+  const fen = Number(match[1]! + (match[2] ?? "").padEnd(2, "0"));
   return fen <= FEN_MAX ? fen : undefined;
 }
 

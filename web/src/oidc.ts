@@ -74,10 +74,10 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const noted = sessionStorage.getItem(SLOT);
   if (location.pathname !== BACK || !noted) return undefined;
   const { state, verifier, path } = JSON.parse(noted) as Journey;
-  const said = new URLSearchParams(location.search);
-  const code = said.get("code");
+  const query = new URLSearchParams(location.search);
+  const code = query.get("code");
   // Another state is an answer to somebody else's question.
-  const isOurs = said.get("state") === state;
+  const isOurs = query.get("state") === state;
   let tokens;
   if (isOurs && code) {
     tokens = await exchange(auth, {
@@ -90,7 +90,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   // Not before the provider has answered: a reload after a lost answer asks again.
   sessionStorage.removeItem(SLOT);
   if (tokens) return { path, tokens };
-  return { path, reason: isOurs && said.get("error") === "access_denied" ? "denied" : "failed" };
+  return { path, reason: isOurs && query.get("error") === "access_denied" ? "denied" : "failed" };
 }
 
 export function refresh(auth: OidcAuth, refreshToken: string): Promise<Tokens | undefined> {

@@ -44,7 +44,7 @@ document.addEventListener("click", (event) => {
   if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) {
     return;
   }
-  const link = event.composedPath().find((one) => one instanceof HTMLAnchorElement);
+  const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
   if (link?.origin !== location.origin || link.target || link.download) return;
   event.preventDefault();
   navigate(link.pathname + link.search + link.hash);

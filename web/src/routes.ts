@@ -19,8 +19,8 @@ const PATHS: [RegExp, Route["view"]][] = [
 
 export function routeOf(path: string): Route {
   for (const [pattern, view] of PATHS) {
-    const found = pattern.exec(path);
-    if (found) return { view, id: found[1] ?? "" };
+    const match = pattern.exec(path);
+    if (match) return { view, id: match[1] ?? "" };
   }
   return { view: "lost", id: "" };
 }

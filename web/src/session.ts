@@ -95,7 +95,7 @@ export class Session {
     this.#devUser = user;
     sessionStorage.setItem(SLOT, JSON.stringify(user));
     await this.#renewDev();
-    this.#tell();
+    this.#notify();
   }
 
   signOut(): void {
@@ -106,7 +106,7 @@ export class Session {
   #end(notice?: Session["notice"]): void {
     this.#token = this.#tokens = this.#devUser = this.person = undefined;
     this.notice = notice;
-    this.#tell();
+    this.#notify();
   }
 
   onChange(listener: () => void): () => void {
@@ -114,7 +114,7 @@ export class Session {
     return () => this.#listeners.delete(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 

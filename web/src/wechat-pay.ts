@@ -15,10 +15,10 @@ export async function payInWeChat(prompt: Schemas["WeChatPrompt"]): Promise<void
 
 /** WeChat adds its bridge to a page soon after it has loaded. */
 function bridgeOf(): Promise<Bridge> {
-  const found = () => (globalThis as { WeixinJSBridge?: Bridge }).WeixinJSBridge;
-  const bridge = found();
+  const findBridge = () => (globalThis as { WeixinJSBridge?: Bridge }).WeixinJSBridge;
+  const bridge = findBridge();
   if (bridge) return Promise.resolve(bridge);
   return new Promise((done) => {
-    document.addEventListener("WeixinJSBridgeReady", () => done(found()!), { once: true });
+    document.addEventListener("WeixinJSBridgeReady", () => done(findBridge()!), { once: true });
   });
 }

@@ -31,15 +31,15 @@ export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string
 
 /** Binds the account that this page load comes back with; false where it comes from elsewhere. */
 export async function bindWeChat(): Promise<boolean> {
-  const said = new URLSearchParams(location.search);
-  const code = said.get("code");
+  const query = new URLSearchParams(location.search);
+  const code = query.get("code");
   if (!code || !session.config?.wechat) return false;
   // A code is good once: a reload must not send it again.
   navigate(BACK, true);
   // Without this tab's own state, the code may be somebody else's, who would get this user's money.
   const state = sessionStorage.getItem(SLOT);
   sessionStorage.removeItem(SLOT);
-  if (!state || said.get("state") !== state) return false;
+  if (!state || query.get("state") !== state) return false;
   await session.client.ask("POST", "/me/wechat", { body: { code } });
   return true;
 }

@@ -28,10 +28,10 @@ def _before(**changes: Any) -> dict[str, Any]:
     """Return the result of a good run, with changes of its export or of itself."""
     layout = plan_export(LAST_MS, {}, window_min_ms=0)["layout"]
     exported = {"exported_at_ms": LAST_MS, "full_at_ms": LAST_MS - DAY_MS, "layout": layout}
-    found: dict[str, Any] = {"database": "last", "differences": [], "export": exported}
+    result: dict[str, Any] = {"database": "last", "differences": [], "export": exported}
     for name, value in changes.items():
-        (found if name in found else exported)[name] = value
-    return found
+        (result if name in result else exported)[name] = value
+    return result
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def _differing(folder: Path, seed: int) -> set[str]:
         _export_writes(folder / str(number) / TABLE, random, before, writes)
     export(folder / str(whole) / TABLE, _at(list(chain(*nights))).values())
     duck: Duck | None = None
-    found: list[set[str]] = []
+    differing: list[set[str]] = []
     for number, base in ((0, ""), (1, "look_0"), (2, "look_1"), (whole, "")):
         run, place = Run("00", NOW_MS, base=base), folder / str(number)
         for name in set(tables()) - {TABLE}:
@@ -135,9 +135,9 @@ def _differing(folder: Path, seed: int) -> set[str]:
         for name, query in vars(warehouse)["merged"](run).items():
             duck.rows(f"CREATE TABLE {name} AS {query}")
         rows = duck.rows(f"SELECT CAST(item AS varchar) FROM {TABLE}_raw")  # noqa: S608
-        found.append({str(one) for (one,) in rows})
-        assert len(found[-1]) == len(rows), "a row twice"
-    return found[-1] ^ found[-2]
+        differing.append({str(key) for (key,) in rows})
+        assert len(differing[-1]) == len(rows), "a row twice"
+    return differing[-1] ^ differing[-2]
 
 
 @pytest.mark.parametrize("seed", range(12))

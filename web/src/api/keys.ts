@@ -31,8 +31,8 @@ export class PendingWrites {
 
   /** Notes *body* before it is sent; a repeat of the same body keeps its key. */
   begin<Body>(name: string, user: string, body: Body): Pending<Body> {
-    const known = this.find<Body>(name, user);
-    if (known && JSON.stringify(known.body) === JSON.stringify(body)) return known;
+    const existing = this.find<Body>(name, user);
+    if (existing && JSON.stringify(existing.body) === JSON.stringify(body)) return existing;
     const pending = { key: newKey(), body, user };
     try {
       this.#store.setItem(slot(name), JSON.stringify(pending));

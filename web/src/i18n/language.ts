@@ -36,13 +36,13 @@ export function setLanguage(wanted: Language): void {
   } catch {
     // Storage is forbidden: the choice lives as long as the page.
   }
-  for (const tell of listeners) tell();
+  for (const listener of listeners) listener();
 }
 
 function remembered(): Language | undefined {
   try {
-    const found = localStorage.getItem(SLOT);
-    return found === "zh-CN" || found === "en" ? found : undefined;
+    const stored = localStorage.getItem(SLOT);
+    return stored === "zh-CN" || stored === "en" ? stored : undefined;
   } catch {
     return undefined;
   }
@@ -55,19 +55,19 @@ export function fill(text: string, params: Params = {}): string {
 
 /** Renders its host again when the language changes. */
 export class Speaks implements ReactiveController {
-  readonly #tell: () => void;
+  readonly #notify: () => void;
 
   constructor(host: ReactiveControllerHost) {
-    this.#tell = () => host.requestUpdate();
+    this.#notify = () => host.requestUpdate();
     host.addController(this);
   }
 
   hostConnected(): void {
-    listeners.add(this.#tell);
+    listeners.add(this.#notify);
   }
 
   hostDisconnected(): void {
-    listeners.delete(this.#tell);
+    listeners.delete(this.#notify);
   }
 }
 

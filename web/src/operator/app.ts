@@ -113,13 +113,13 @@ export class OperatorApp extends View {
     const roles = mine.roles.map((role) => o(`role_${role}`)).join(", ");
     return html`
       <nav aria-label=${o("places")}>
-        ${PLACES.filter((one) => !hidden.includes(one)).map(
-          (one) =>
-            html`<a href=${one.path} aria-current=${one.place === open ? "page" : nothing}>${o(one.place)}</a>`,
+        ${PLACES.filter((entry) => !hidden.includes(entry)).map(
+          (entry) =>
+            html`<a href=${entry.path} aria-current=${entry.place === open ? "page" : nothing}>${o(entry.place)}</a>`,
         )}
         <p class="roles">
           ${o("your_role", { roles })}
-          ${hidden.length ? o("hidden", { names: hidden.map((one) => o(one.place)).join(", ") }) : nothing}
+          ${hidden.length ? o("hidden", { names: hidden.map((entry) => o(entry.place)).join(", ") }) : nothing}
         </p>
       </nav>
     `;
@@ -128,8 +128,8 @@ export class OperatorApp extends View {
   #view(): TemplateResult {
     if (!duties().roles.length) return this.#message(o("no_role"));
     const { place, id } = routeOf(location.pathname);
-    const known = PLACES.find((one) => one.place === place);
-    if (known && !duties().may(known.duty)) return this.#message(o("not_your_role"));
+    const current = PLACES.find((entry) => entry.place === place);
+    if (current && !duties().may(current.duty)) return this.#message(o("not_your_role"));
     const heading = (name: string) => html`<h1 tabindex="-1">${name}</h1>`;
     switch (place) {
       case "campaigns":

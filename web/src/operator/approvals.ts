@@ -64,7 +64,7 @@ export class OperatorApprovals extends ConsoleView {
       const list = this.querySelector<OperatorList>("op-list");
       try {
         const decided = await write<Approval>("POST", path);
-        list?.rows.replace((one: Approval) => one.approval_id === row.approval_id, decided);
+        list?.rows.replace((approval: Approval) => approval.approval_id === row.approval_id, decided);
         list?.requestUpdate();
         if (decided.refusal) return o("refused_by", { code: decided.refusal });
       } catch (error) {

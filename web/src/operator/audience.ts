@@ -60,9 +60,9 @@ export class OperatorAudience extends ConsoleView {
 
   #submit(event: SubmitEvent): void {
     event.preventDefault();
-    const said = new FormData(event.target as HTMLFormElement);
-    const file = said.get("users");
-    const use = said.get("use");
+    const form = new FormData(event.target as HTMLFormElement);
+    const file = form.get("users");
+    const use = form.get("use");
     if (!(file instanceof File)) return;
     void this.act("edit_audience", async () => {
       const { users, bad } = readUsers(await file.text());

@@ -30,7 +30,7 @@ export class OperatorCampaign extends CampaignView {
     const trouble = this.trouble ? problemView(this.trouble, () => this.poll.start()) : nothing;
     if (!campaign || !seen) return this.trouble ? trouble : loadingView();
     const id = campaign.campaign_id;
-    const found = warnings(campaign, this.switches);
+    const shown = warnings(campaign, this.switches);
     const card = (title: string, body: unknown) => html`<section class="card"><h2>${title}</h2>${body}</section>`;
     return html`
       <h1 tabindex="-1">${campaign.title}</h1>
@@ -49,8 +49,8 @@ export class OperatorCampaign extends CampaignView {
       </p>
       ${this.#deeds(campaign)} ${this.news()} ${trouble}
       <div class="warnings" role="status">
-        ${found.length
-          ? found.map((one) => html`<p class="bad">${warningText(one)}</p>`)
+        ${shown.length
+          ? shown.map((warning) => html`<p class="bad">${warningText(warning)}</p>`)
           : html`<p>${o("no_warnings")}</p>`}
       </div>
       ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
@@ -109,7 +109,7 @@ export class OperatorCampaign extends CampaignView {
   }
 
   #prizes(campaign: Campaign) {
-    const all = campaign.prizes.filter((one) => one.status === "on").reduce((sum, one) => sum + one.weight, campaign.miss_weight);
+    const all = campaign.prizes.filter((prize) => prize.status === "on").reduce((sum, prize) => sum + prize.weight, campaign.miss_weight);
     return html`<section class="card">
       <h2>${o("prizes")}</h2>
       <ul class="items">
@@ -203,14 +203,14 @@ export class OperatorCampaign extends CampaignView {
   }
 }
 
-function warningText(one: Warning): string {
-  switch (one.kind) {
+function warningText(warning: Warning): string {
+  switch (warning.kind) {
     case "switch_off":
-      return `${o("warn_switch_off", { name: wordOf(`switch_${one.name}`) })} ${one.reason}`;
+      return `${o("warn_switch_off", { name: wordOf(`switch_${warning.name}`) })} ${warning.reason}`;
     case "budget_low":
-      return o("warn_budget_low", { n: one.percent });
+      return o("warn_budget_low", { n: warning.percent });
     case "sold_out":
-      return o("warn_sold_out", { name: one.prize });
+      return o("warn_sold_out", { name: warning.prize });
     case "paused":
       return o("warn_paused");
   }

@@ -25,7 +25,7 @@ const CURVES: readonly Curve[] = [
   {
     label: "budget_left",
     color: "--in",
-    of: (samples) => samples.slice(1).map((one) => one.budgetLeftFen / 100),
+    of: (samples) => samples.slice(1).map((sample) => sample.budgetLeftFen / 100),
     show: (value) => money(Math.round(value * 100)),
   },
 ];
@@ -68,7 +68,7 @@ export class OperatorCharts extends View {
   override updated(): void {
     if (this.#language !== language()) this.#drop();
     this.#language = language();
-    const times = this.samples.slice(1).map((one) => one.atMs / 1000);
+    const times = this.samples.slice(1).map((sample) => sample.atMs / 1000);
     this.querySelectorAll<HTMLElement>("figure > div").forEach((place, at) => {
       const curve = CURVES[at]!;
       const data: uPlot.AlignedData = [times, curve.of(this.samples)];

@@ -170,7 +170,7 @@ export class OperatorEditor extends ConsoleView {
 
   #prize(prize: PrizeForm, at: number) {
     const name = (field: keyof PrizeForm) => `prizes.${at}.${field}`;
-    const known = this.#before?.prizes.some((one) => one.prize_id === prize.id);
+    const isSaved = this.#before?.prizes.some((saved) => saved.prize_id === prize.id);
     const number = { type: "number" };
     const box = (field: "once" | "is_on", word: OpWord) =>
       html`<label class="field switch"><span>${o(word)}</span><input
@@ -185,12 +185,12 @@ export class OperatorEditor extends ConsoleView {
       <div class="pair">
         <label class="field tall">
           <span>${o("kind")}</span>
-          <select name=${name("kind")} ?disabled=${known === true || !duties().may("plan")}>
+          <select name=${name("kind")} ?disabled=${isSaved === true || !duties().may("plan")}>
             ${KINDS.map((kind) => html`<option value=${kind} ?selected=${kind === prize.kind}>${o(`kind_${kind}`)}</option>`)}
           </select>
         </label>
         ${prize.kind === "packet"
-          ? this.#field(name("amount"), "unit_amount", prize.amount, { ...number, fixed: !!known })
+          ? this.#field(name("amount"), "unit_amount", prize.amount, { ...number, fixed: !!isSaved })
           : nothing}
         ${this.#field(name("percent"), "chance", prize.percent, number)}
         ${prize.kind === "code" ? nothing : this.#field(name("total"), "stock", prize.total, number)}
@@ -198,12 +198,12 @@ export class OperatorEditor extends ConsoleView {
       </div>
       ${prize.kind === "code" ? html`<p class="hint">${o("codes_hint")}</p>` : nothing}
       ${this.#field(name("image_url"), "picture", prize.image_url, { hint: "picture_hint" })} ${box("once", "once_per_user")}
-      ${known
+      ${isSaved
         ? box("is_on", "in_draws")
         : html`<button
             type="button"
             class="quiet"
-            @click=${() => this.#change({ prizes: this.form!.prizes.filter((one) => one.id !== prize.id) })}
+            @click=${() => this.#change({ prizes: this.form!.prizes.filter((other) => other.id !== prize.id) })}
           >
             ${o("remove_prize")}
           </button>`}
@@ -226,7 +226,7 @@ export class OperatorEditor extends ConsoleView {
         ${budget ? html`<p class="sum">¥${yuanGrouped(budget)}</p>` : nothing}
         <ul>
           ${form.prizes
-            .filter((one) => one.is_on)
+            .filter((prize) => prize.is_on)
             .map(
               (prize) => html`<li>
                 ${prize.image_url.startsWith("https://")
@@ -246,10 +246,10 @@ export class OperatorEditor extends ConsoleView {
   readonly #type = (event: Event) => {
     const { name, value, type, checked } = event.target as HTMLInputElement;
     const [list, at, field] = name.split(".");
-    const said = type === "checkbox" ? checked : value;
-    if (list !== "prizes") this.#change({ [name]: said });
+    const entered = type === "checkbox" ? checked : value;
+    if (list !== "prizes") this.#change({ [name]: entered });
     else {
-      const prizes = this.form!.prizes.map((one, n) => (n === Number(at) ? { ...one, [field!]: said } : one));
+      const prizes = this.form!.prizes.map((prize, n) => (n === Number(at) ? { ...prize, [field!]: entered } : prize));
       this.#change({ prizes });
     }
     if (this.wrong[name]) this.wrong = { ...this.wrong, [name]: undefined as never };
@@ -288,12 +288,12 @@ export class OperatorEditor extends ConsoleView {
         return "";
       }
       const steps = stepsTo(this.#before, form, status, duties().may("set_budget"));
-      const waiting = await this.#run(steps);
-      if (waiting) {
+      const pendingStep = await this.#run(steps);
+      if (pendingStep) {
         // The rest is saved after the approval: the form stays as it is until then.
         localStorage.removeItem(slot(""));
         localStorage.setItem(slot(form.id), JSON.stringify(form));
-        return html`${awaitingView()} ${waiting === "rest" ? o("save_again") : nothing}`;
+        return html`${awaitingView()} ${pendingStep === "rest" ? o("save_again") : nothing}`;
       }
       for (const id of [form.id, ""]) localStorage.removeItem(slot(id));
       navigate(`/operator/campaigns/${form.id}`);
@@ -314,7 +314,7 @@ export class OperatorEditor extends ConsoleView {
   /** Writes the steps in order, up to one that waits for another operator; says whether more come after it. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
-    const versions = new Map(this.#before?.prizes.map((one) => [one.prize_id, one.version]));
+    const versions = new Map(this.#before?.prizes.map((prize) => [prize.prize_id, prize.version]));
     for (const [at, { method, path, body, prize }] of steps.entries()) {
       const seen = prize === undefined ? version : versions.get(prize);
       const sent = { ...body, ...(seen !== undefined && { version: seen }) };
@@ -322,7 +322,7 @@ export class OperatorEditor extends ConsoleView {
       try {
         answer = await write<{ version: number } | Awaiting>(method, path, sent);
       } catch (error) {
-        const name = prize && this.form!.prizes.find((one) => one.id === prize)?.title;
+        const name = prize && this.form!.prizes.find((candidate) => candidate.id === prize)?.title;
         if (error instanceof Problem && name) this.told = o("prize_failed", { name, why: problemText(error.code) });
         throw error;
       }

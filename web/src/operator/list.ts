@@ -63,9 +63,9 @@ export class OperatorList extends ConsoleView {
 
   /** The filters that the address says, so that a link or a reload shows the same rows. */
   get #filters(): Record<string, string> {
-    const said = new URLSearchParams(location.search);
+    const query = new URLSearchParams(location.search);
     const names = this.list.filters?.map(({ name }) => name) ?? [];
-    return Object.fromEntries(names.flatMap((name) => (said.get(name) ? [[name, said.get(name)!]] : [])));
+    return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
   }
 
   reload(): void {
@@ -120,7 +120,7 @@ export class OperatorList extends ConsoleView {
   }
 
   #filtersView(filters: readonly Filter[]) {
-    const said = this.#filters;
+    const values = this.#filters;
     const change = (event: Event) => {
       event.preventDefault();
       const form = (event.target as HTMLElement).closest("form")!;
@@ -133,15 +133,15 @@ export class OperatorList extends ConsoleView {
     return html`
       <form class="filters" role="search" aria-label=${o("filters")} @submit=${change}>
         ${filters.map(({ name, label, options }) => {
-          const value = said[name] ?? "";
+          const value = values[name] ?? "";
           return html`<label>
             <span>${o(label)}</span>
             ${options
               ? html`<select name=${name} @change=${change}>
                   <option value="" ?selected=${!value}>${o("all")}</option>
                   ${options.map(
-                    (one) =>
-                      html`<option value=${one.value} ?selected=${one.value === value}>${o(one.label)}</option>`,
+                    (option) =>
+                      html`<option value=${option.value} ?selected=${option.value === value}>${o(option.label)}</option>`,
                   )}
                 </select>`
               : html`<input name=${name} .value=${value} autocomplete="off" spellcheck="false" />`}

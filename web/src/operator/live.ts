@@ -17,9 +17,9 @@ export class Meter {
   #seen: { atMs: number; taken: number }[] = [];
 
   note(atMs: number, taken: number): void {
-    const isOld = (one: { atMs: number }) => one.atMs < atMs - WINDOW_MS;
+    const isOld = (sample: { atMs: number }) => sample.atMs < atMs - WINDOW_MS;
     // One older look stays, so that slow looks still have a distance.
-    const firstNew = this.#seen.findIndex((one) => !isOld(one));
+    const firstNew = this.#seen.findIndex((sample) => !isOld(sample));
     this.#seen = [...this.#seen.slice(firstNew < 0 ? -1 : Math.max(0, firstNew - 1)), { atMs, taken }];
   }
 
@@ -50,9 +50,9 @@ export function withSample(samples: readonly Sample[], sample: Sample): Sample[]
 
 /** Taken in a second, before each sample but the first. */
 export function speeds(samples: readonly Sample[]): number[] {
-  return samples.slice(1).map((one, at) => {
+  return samples.slice(1).map((sample, at) => {
     const before = samples[at]!;
-    return Math.max(0, (1000 * (one.taken - before.taken)) / Math.max(1, one.atMs - before.atMs));
+    return Math.max(0, (1000 * (sample.taken - before.taken)) / Math.max(1, sample.atMs - before.atMs));
   });
 }
 
@@ -100,27 +100,27 @@ export class Tail<Row> {
 }
 
 /** Counts units of prizes, and shares of the packets that no prize pays from. */
-export async function look(client: Client, campaign: Campaign, known: Packet[], claims = 1): Promise<Look> {
-  const open = known.filter((one) => one.prize_id === null && !OVER.includes(one.status));
+export async function look(client: Client, campaign: Campaign, packets: Packet[], claims = 1): Promise<Look> {
+  const open = packets.filter((packet) => packet.prize_id === null && !OVER.includes(packet.status));
   const followed = open.slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map(({ packet_id: id }) =>
       client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: claims })),
     ),
   );
-  const ended = known.filter((one) => one.prize_id === null && one.status === "closed");
-  const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
+  const ended = packets.filter((packet) => packet.prize_id === null && packet.status === "closed");
+  const sum = (numbers: number[]) => numbers.reduce((all, value) => all + value, 0);
   return {
     taken:
-      sum(campaign.prizes.map((one) => one.issued)) +
-      sum(feeds.map((one) => one.claimed_count)) +
-      sum(ended.map((one) => one.claimed_count ?? 0)),
+      sum(campaign.prizes.map((prize) => prize.issued)) +
+      sum(feeds.map((feed) => feed.claimed_count)) +
+      sum(ended.map((packet) => packet.claimed_count ?? 0)),
     left:
-      sum(campaign.prizes.map((one) => one.total - one.issued)) + sum(feeds.map((one) => one.remaining_count)),
-    packets: known.length,
+      sum(campaign.prizes.map((prize) => prize.total - prize.issued)) + sum(feeds.map((feed) => feed.remaining_count)),
+    packets: packets.length,
     unfollowed: open.length - followed.length,
     claims: feeds.flatMap((feed) =>
-      feed.claims.map((one) => ({ atMs: one.claimed_at_ms, name: one.nickname, fen: one.amount_fen })),
+      feed.claims.map((claim) => ({ atMs: claim.claimed_at_ms, name: claim.nickname, fen: claim.amount_fen })),
     ),
   };
 }
@@ -143,17 +143,17 @@ const OF_CAMPAIGNS: readonly Schemas["Switch"]["name"][] = ["grab", "draw", "pay
 
 /** Warnings for an operator; the deployment's alarm topic reports its alarms. */
 export function warnings(campaign: Campaign, switches: readonly Schemas["Switch"][]): Warning[] {
-  const found: Warning[] = [];
-  if (stateOf(campaign) === "paused") found.push({ kind: "paused" });
+  const raised: Warning[] = [];
+  if (stateOf(campaign) === "paused") raised.push({ kind: "paused" });
   for (const { name, on, reason } of switches) {
-    if (!on && OF_CAMPAIGNS.includes(name)) found.push({ kind: "switch_off", name, reason });
+    if (!on && OF_CAMPAIGNS.includes(name)) raised.push({ kind: "switch_off", name, reason });
   }
   if (campaign.budget_fen > 0) {
     const percent = Math.floor((100 * campaign.budget_left_fen) / campaign.budget_fen);
-    if (percent < BUDGET_LOW_PERCENT) found.push({ kind: "budget_low", percent });
+    if (percent < BUDGET_LOW_PERCENT) raised.push({ kind: "budget_low", percent });
   }
   for (const prize of campaign.prizes) {
-    if (prize.is_sold_out) found.push({ kind: "sold_out", prize: prize.title });
+    if (prize.is_sold_out) raised.push({ kind: "sold_out", prize: prize.title });
   }
-  return found;
+  return raised;
 }

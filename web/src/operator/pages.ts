@@ -15,8 +15,8 @@ export const CSV_PAGES_MAX = 1000;
 
 /** A list's address with those of *query* that say something. */
 export function address(path: string, query: Record<string, string | number | null | undefined>): string {
-  const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  const text = new URLSearchParams(said.map(([name, value]) => [name, String(value)])).toString();
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return text ? `${path}?${text}` : path;
 }
 
@@ -74,18 +74,18 @@ export async function wholeCsv(
   onPage: (pages: number) => void = () => undefined,
   signal?: AbortSignal,
 ): Promise<string> {
-  const parts: string[] = [];
+  const lines: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    if (parts.length === CSV_PAGES_MAX) throw new TooLongError();
+    if (lines.length === CSV_PAGES_MAX) throw new TooLongError();
     const page = await client.get<CsvPage>(
       address(path, { ...filters, limit: CSV_LIMIT, cursor }),
       { accept: "text/csv", read: readPage, ...(signal && { signal }) },
     );
-    parts.push(parts.length ? withoutHead(page.text) : page.text);
+    lines.push(lines.length ? withoutHead(page.text) : page.text);
     cursor = page.next;
-    onPage(parts.length);
+    onPage(lines.length);
   }
-  return parts.join("");
+  return lines.join("");
 }
 
 async function readPage(answer: Response): Promise<CsvPage> {

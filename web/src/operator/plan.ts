@@ -108,8 +108,8 @@ export function planOf(campaign: Campaign): PlanForm {
 
 /** A prize's chance in a draw, while all prizes that are on have stock. */
 export function percentOf(campaign: Campaign, prize: Prize): string {
-  const on = campaign.prizes.filter((one) => one.status === "on" || one === prize);
-  const all = on.reduce((sum, one) => sum + one.weight, campaign.miss_weight);
+  const on = campaign.prizes.filter((other) => other.status === "on" || other === prize);
+  const all = on.reduce((sum, other) => sum + other.weight, campaign.miss_weight);
   return percentText(all ? prize.weight / all : 0);
 }
 
@@ -119,15 +119,15 @@ export function percentText(share: number): string {
 
 /** Percent that no prize that is on has; negative where they have more than there is. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
-  const shares = prizes.filter((one) => one.is_on).map((one) => Number(one.percent) || 0);
-  return Number((100 - shares.reduce((sum, one) => sum + one, 0)).toFixed(3));
+  const shares = prizes.filter((prize) => prize.is_on).map((prize) => Number(prize.percent) || 0);
+  return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
 }
 
 /** Faults of the form, by the field's name. */
 export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord> {
-  const found: Record<string, OpWord> = {};
+  const errors: Record<string, OpWord> = {};
   const check = (name: string, isRight: boolean, word: OpWord) => {
-    if (!isRight) found[name] = word;
+    if (!isRight) errors[name] = word;
   };
   if (isNew) check("id", CAMPAIGN_ID.test(form.id), "bad_id");
   check("title", form.title.trim() !== "", "needed");
@@ -150,8 +150,8 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     const isLink = !prize.image_url.trim() || /^https:\/\/[!-~]+$/.test(prize.image_url.trim());
     check(`prizes.${at}.image_url`, isLink, "bad_link");
   });
-  if (missPercent(form.prizes) < 0) found[`prizes.${form.prizes.length - 1}.percent`] = "too_much";
-  return found;
+  if (missPercent(form.prizes) < 0) errors[`prizes.${form.prizes.length - 1}.percent`] = "too_much";
+  return errors;
 }
 
 /** A campaign's body that changes nothing: an edit replaces every field. */
@@ -197,25 +197,25 @@ export function stepsTo(
   };
   const budget = maySetBudget && form.budget.trim() ? parseYuan(form.budget) : undefined;
   const changed = form.prizes.filter((prize) => {
-    const known = before?.prizes.find((one) => one.prize_id === prize.id);
-    return !known || !isSame(prizeBodyOf(known), prizeBody(prize, weights.of(prize), known));
+    const saved = before?.prizes.find((other) => other.prize_id === prize.id);
+    return !saved || !isSame(prizeBodyOf(saved), prizeBody(prize, weights.of(prize), saved));
   });
   const areOddsMoving = changed.some((prize) => {
-    const known = before?.prizes.find((one) => one.prize_id === prize.id);
-    return known?.weight !== weights.of(prize);
+    const saved = before?.prizes.find((other) => other.prize_id === prize.id);
+    return saved?.weight !== weights.of(prize);
   });
   if (!before) steps.push({ method: "PUT", path, body: { ...wanted, status: "off" } });
   else if (before.status === "on" && areOddsMoving) {
     steps.push({ method: "PUT", path, body: { ...bodyOf(before), status: "off" } });
   }
   for (const prize of changed) {
-    const known = before?.prizes.find((one) => one.prize_id === prize.id);
-    const body = { ...prizeBody(prize, weights.of(prize), known) };
+    const saved = before?.prizes.find((other) => other.prize_id === prize.id);
+    const body = { ...prizeBody(prize, weights.of(prize), saved) };
     steps.push({ method: "PUT", path: `${path}/prizes/${prize.id}`, body, prize: prize.id });
   }
   for (const prize of form.prizes) {
-    const known = before?.prizes.find((one) => one.prize_id === prize.id);
-    const delta = known && known.kind !== "code" ? Number(prize.total) - known.total : 0;
+    const saved = before?.prizes.find((other) => other.prize_id === prize.id);
+    const delta = saved && saved.kind !== "code" ? Number(prize.total) - saved.total : 0;
     if (delta) {
       steps.push({ method: "POST", path: `${path}/prizes/${prize.id}/stock`, body: { delta }, prize: prize.id });
     }
@@ -231,27 +231,27 @@ export function stepsTo(
 
 /** Weights stay as they are until somebody changes a percentage. */
 function weightsOf(before: Campaign | undefined, form: PlanForm) {
-  const known = before && planOf(before).prizes;
+  const saved = before && planOf(before).prizes;
   const isKept =
-    known?.length === form.prizes.length &&
-    known.every((one, at) => one.percent === form.prizes[at]!.percent && one.is_on === form.prizes[at]!.is_on);
+    saved?.length === form.prizes.length &&
+    saved.every((old, at) => old.percent === form.prizes[at]!.percent && old.is_on === form.prizes[at]!.is_on);
   const of = (prize: PrizeForm) =>
     isKept
-      ? before!.prizes.find((one) => one.prize_id === prize.id)!.weight
+      ? before!.prizes.find((other) => other.prize_id === prize.id)!.weight
       : Math.round((Number(prize.percent) / 100) * SCALE);
-  const on = form.prizes.filter((one) => one.is_on);
-  const miss = isKept ? before!.miss_weight : SCALE - on.reduce((sum, one) => sum + of(one), 0);
+  const on = form.prizes.filter((prize) => prize.is_on);
+  const miss = isKept ? before!.miss_weight : SCALE - on.reduce((sum, other) => sum + of(other), 0);
   return { of, miss: Math.max(0, miss) };
 }
 
-function prizeBody(prize: PrizeForm, weight: number, known: Prize | undefined): PrizeBody {
+function prizeBody(prize: PrizeForm, weight: number, saved: Prize | undefined): PrizeBody {
   return {
-    ...(known && prizeBodyOf(known)),
+    ...(saved && prizeBodyOf(saved)),
     title: prize.title.trim(),
     kind: prize.kind,
     weight,
     // Stock of a prize that exists changes by a write of its own.
-    total: known ? known.total : prize.kind === "code" ? 0 : Number(prize.total),
+    total: saved ? saved.total : prize.kind === "code" ? 0 : Number(prize.total),
     per_day: Number(prize.per_day),
     amount_fen: prize.kind === "packet" ? parseYuan(prize.amount)! : null,
     image_url: prize.image_url.trim() || null,
@@ -269,9 +269,9 @@ function prizeBodyOf(prize: Prize): PrizeBody {
   };
 }
 
-function isSame(one: object, other: object): boolean {
+function isSame(left: object, other: object): boolean {
   const text = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return text(one) === text(other);
+  return text(left) === text(other);
 }
 
 export function isZone(name: string): boolean {
@@ -297,11 +297,11 @@ export function atMs(text: string, timezone: string): number | undefined {
 }
 
 function offsetMs(ms: number, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat("en-US", {
+  const pieces = new Intl.DateTimeFormat("en-US", {
     ...({ timeZone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit" } as const),
     ...({ hour: "2-digit", minute: "2-digit", second: "2-digit" } as const),
   }).formatToParts(ms);
-  const of = (type: string) => Number(parts.find((one) => one.type === type)!.value);
+  const of = (type: string) => Number(pieces.find((piece) => piece.type === type)!.value);
   const local = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
   return local - Math.floor(ms / 1000) * 1000;
 }

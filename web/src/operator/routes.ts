@@ -30,8 +30,8 @@ const PATHS: [RegExp, Place][] = [
 
 export function routeOf(path: string): Route {
   for (const [pattern, place] of PATHS) {
-    const found = pattern.exec(path);
-    if (found) return { place, id: found[1] ?? "" };
+    const match = pattern.exec(path);
+    if (match) return { place, id: match[1] ?? "" };
   }
   return { place: "lost", id: "" };
 }

@@ -51,13 +51,13 @@ export async function sendRain(campaign: Campaign) {
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" maxlength="50" autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
-  const said = await confirm(o("rain_title"), body, o("send_rain"));
+  const form = await confirm(o("rain_title"), body, o("send_rain"));
   const text = (name: string) => {
-    const value = said?.get(name);
+    const value = form?.get(name);
     return typeof value === "string" ? value.trim() : "";
   };
   const totalFen = parseYuan(text("total"));
-  if (!said || !totalFen) return said && o("bad_amount");
+  if (!form || !totalFen) return form && o("bad_amount");
   const sent = {
     ...{ kind: "lucky", total_fen: totalFen, count: Number(text("count")), campaign_id: campaign.campaign_id },
     ...(text("greeting") && { greeting: text("greeting") }),

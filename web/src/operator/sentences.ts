@@ -59,13 +59,13 @@ export function isDefault({ before, after }: Change): boolean {
 
 /** Exactly what changes, folded: a field, and its values before and after. */
 export function changesView(changes: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
-  const said = changes.filter((one) => !isDefault(one));
+  const shown = changes.filter((change) => !isDefault(change));
   if (!changes.length) return nothing;
   return html`<details class="changes" ?open=${isOpen}>
-    <summary>${o("changed_n", { n: said.length })}</summary>
-    ${linesOf(said)}
-    ${said.length < changes.length
-      ? html`<details><summary>${o("defaults_n", { n: changes.length - said.length })}</summary>${linesOf(changes.filter(isDefault))}</details>`
+    <summary>${o("changed_n", { n: shown.length })}</summary>
+    ${linesOf(shown)}
+    ${shown.length < changes.length
+      ? html`<details><summary>${o("defaults_n", { n: changes.length - shown.length })}</summary>${linesOf(changes.filter(isDefault))}</details>`
       : nothing}
   </details>`;
 }

@@ -29,17 +29,17 @@ export class OperatorSwitches extends ConsoleView {
       ${this.switches
         ? html`<ul class="card items">
             ${this.switches.map(
-              (one) => html`<li>
+              (state) => html`<li>
                 <span class="what">
-                  <b>${wordOf(`switch_${one.name}`)}</b>
+                  <b>${wordOf(`switch_${state.name}`)}</b>
                   <small>
-                    <span class=${one.on ? "" : "bad"}>${o(one.on ? "on" : "off")}</span>
-                    ${one.reason} ${when(one.changed_at_ms)}
+                    <span class=${state.on ? "" : "bad"}>${o(state.on ? "on" : "off")}</span>
+                    ${state.reason} ${when(state.changed_at_ms)}
                   </small>
                 </span>
                 ${duties().may("switch")
-                  ? html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#turn(one)}>
-                      ${o(one.on ? "turn_off" : "turn_on")}
+                  ? html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#turn(state)}>
+                      ${o(state.on ? "turn_off" : "turn_on")}
                     </button>`
                   : nothing}
               </li>`,
@@ -49,26 +49,26 @@ export class OperatorSwitches extends ConsoleView {
     `;
   }
 
-  async #turn(one: Switch): Promise<void> {
-    const said = one.on ? await this.#ask(one) : new FormData();
-    if (!said) return;
+  async #turn(state: Switch): Promise<void> {
+    const form = state.on ? await this.#ask(state) : new FormData();
+    if (!form) return;
     await this.act("switch", async () => {
-      const reason = said.get("reason");
-      const turned = await write<Switch>("PUT", `/admin/switches/${one.name}`, {
-        on: !one.on,
+      const reason = form.get("reason");
+      const turned = await write<Switch>("PUT", `/admin/switches/${state.name}`, {
+        on: !state.on,
         ...(typeof reason === "string" && reason.trim() ? { reason: reason.trim() } : {}),
       });
-      this.switches = this.switches?.map((old) => (old.name === one.name ? turned : old));
+      this.switches = this.switches?.map((old) => (old.name === state.name ? turned : old));
       return o("done");
     });
   }
 
-  #ask(one: Switch): Promise<FormData | undefined> {
+  #ask(state: Switch): Promise<FormData | undefined> {
     const body = html`
       <p>${o("turn_off_hint")}</p>
       <label class="field tall"><span>${o("reason")}</span><input name="reason" maxlength="200" autocomplete="off" /></label>
     `;
-    return confirm(`${o("turn_off")}: ${wordOf(`switch_${one.name}`)}`, body, o("turn_off"));
+    return confirm(`${o("turn_off")}: ${wordOf(`switch_${state.name}`)}`, body, o("turn_off"));
   }
 }
 

@@ -11,13 +11,13 @@ import { problemView, View } from "../views/view.ts";
 import { Duties, type Duty } from "./roles.ts";
 import { o } from "./words.ts";
 
-let known: { scope: string; duties: Duties } | undefined;
+let cached: { scope: string; duties: Duties } | undefined;
 
 /** The duties of who is signed in. */
 export function duties(): Duties {
   const scope = session.person?.scope ?? "";
-  if (known?.scope !== scope) known = { scope, duties: new Duties(scope) };
-  return known.duties;
+  if (cached?.scope !== scope) cached = { scope, duties: new Duties(scope) };
+  return cached.duties;
 }
 
 let named: { sub: string; token: Promise<string> } | undefined;

@@ -38,16 +38,16 @@ export class OperatorWall extends CampaignView {
 
   protected override async lookNow(isWhole = false): Promise<void> {
     await super.lookNow(isWhole);
-    const prizes = this.campaign!.prizes.filter((one) => one.issued > 0 && one.kind !== "packet");
-    const found = await Promise.all(prizes.map((prize) => this.#winnersOf(prize)));
-    this.#winners = found.flat();
+    const prizes = this.campaign!.prizes.filter((prize) => prize.issued > 0 && prize.kind !== "packet");
+    const listed = await Promise.all(prizes.map((prize) => this.#winnersOf(prize)));
+    this.#winners = listed.flat();
     this.requestUpdate();
   }
 
   async #winnersOf(prize: Prize): Promise<Lucky[]> {
     const path = `/admin/campaigns/${this.campaignId}/winners`;
-    const known = this.#tails.get(prize.prize_id);
-    const tail = known ?? new Tail<Winner>(session.client, path, { prize_id: prize.prize_id });
+    const cached = this.#tails.get(prize.prize_id);
+    const tail = cached ?? new Tail<Winner>(session.client, path, { prize_id: prize.prize_id });
     this.#tails.set(prize.prize_id, tail);
     const rows = await tail.read();
     return rows.slice(-SHOWN_MAX).map((row) => ({
@@ -60,7 +60,7 @@ export class OperatorWall extends CampaignView {
   override render() {
     const { campaign, seen } = this;
     if (!campaign || !seen) return this.trouble ? problemView(this.trouble, () => this.poll.start()) : loadingView();
-    const lucky = [...seen.claims, ...this.#winners].sort((one, other) => other.atMs - one.atMs).slice(0, SHOWN_MAX);
+    const lucky = [...seen.claims, ...this.#winners].sort((first, other) => other.atMs - first.atMs).slice(0, SHOWN_MAX);
     const speed = this.meter.perSecond;
     return html`
       <div class="wall">
@@ -81,8 +81,8 @@ export class OperatorWall extends CampaignView {
           <h2>${o("lucky")}</h2>
           <ul>
             ${lucky.map(
-              (one) => html`<li>
-                <b>${one.name}</b><span>${one.prize ?? (one.fen ? o("yuan", { n: money(one.fen) }) : o("got_one"))}</span>
+              (winner) => html`<li>
+                <b>${winner.name}</b><span>${winner.prize ?? (winner.fen ? o("yuan", { n: money(winner.fen) }) : o("got_one"))}</span>
               </li>`,
             )}
           </ul>

@@ -46,9 +46,9 @@ export class OperatorWinners extends ConsoleView {
       const path = `/admin/campaigns/${this.campaignId}/winners/${row.unit}`;
       const list = this.querySelector<OperatorList>("op-list");
       try {
-        const said = typeof note === "string" && note.trim() ? { note: note.trim() } : {};
-        const decided = await write<Schemas["DecidedWinner"]>("PUT", path, { status, ...said });
-        list?.rows.replace((one: Winner) => one.unit === row.unit, decided);
+        const body = typeof note === "string" && note.trim() ? { note: note.trim() } : {};
+        const decided = await write<Schemas["DecidedWinner"]>("PUT", path, { status, ...body });
+        list?.rows.replace((winner: Winner) => winner.unit === row.unit, decided);
         list?.requestUpdate();
       } catch (error) {
         // Somebody else has decided: the list shows what.

@@ -109,7 +109,7 @@ function recordsView(flow: PacketFlow) {
 
 /** The viewer's row of the list: the feed has no viewer, so it is the one of the same millisecond. */
 function ownOf({ live, claim }: PacketFlow): Row | undefined {
-  const same = live.claims.filter((one) => one.claimed_at_ms === claim?.claimed_at_ms);
+  const same = live.claims.filter((other) => other.claimed_at_ms === claim?.claimed_at_ms);
   return same.length === 1 ? same[0] : undefined;
 }
 

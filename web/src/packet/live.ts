@@ -46,11 +46,11 @@ export class Live {
   async ask(cursor?: string): Promise<Feed> {
     const query = `?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
     const path = `/packets/${this.#packetId}${this.#usesRecord ? "" : "/feed"}${query}`;
-    const found = await this.#client.get<Feed | Packet>(path, { repeats: 1 });
-    if (cursor) return found;
-    this.feed = found;
-    if (this.#more.length === 0) this.#next = found.next;
-    return found;
+    const answer = await this.#client.get<Feed | Packet>(path, { repeats: 1 });
+    if (cursor) return answer;
+    this.feed = answer;
+    if (this.#more.length === 0) this.#next = answer.next;
+    return answer;
   }
 
   async askMore(): Promise<void> {

@@ -108,7 +108,7 @@ export class RedPacket extends LitElement {
               take: this.#take,
               listen: () => void this.#listen(),
               retry: () => void flow.load(),
-              signIn: () => this.#tell("signin", {}),
+              signIn: () => this.#emit("signin", {}),
             })
           : nothing}
         <p class="unseen" role="status">${announcement(flow)}</p>
@@ -149,7 +149,7 @@ export class RedPacket extends LitElement {
       const wasAsked = this.#shown === "opening" || this.#shown === "confirming";
       if (wasAsked && state === "opened") this.#onOpened(flow);
       else if (wasAsked && flow.problem && state !== "confirming") {
-        this.#tell("refused", { packet_id: this.packetId, code: flow.problem });
+        this.#emit("refused", { packet_id: this.packetId, code: flow.problem });
       }
       this.#shown = state;
     }
@@ -160,7 +160,7 @@ export class RedPacket extends LitElement {
   #onOpened(flow: PacketFlow): void {
     const { amount_fen, share_no } = flow.claim!;
     const is_repeat = flow.isRepeat;
-    this.#tell("claimed", { packet_id: this.packetId, amount_fen, share_no, is_repeat });
+    this.#emit("claimed", { packet_id: this.packetId, amount_fen, share_no, is_repeat });
     // Safari has no vibration.
     if ("vibrate" in navigator) navigator.vibrate(30);
     this.isLeaving = true;
@@ -171,7 +171,7 @@ export class RedPacket extends LitElement {
     });
   }
 
-  #tell(name: string, detail: object): void {
+  #emit(name: string, detail: object): void {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 

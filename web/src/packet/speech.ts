@@ -28,8 +28,8 @@ export function listenBy(other: typeof ours): void {
 }
 
 function maker(): Maker | undefined {
-  const found = globalThis as { SpeechRecognition?: Maker; webkitSpeechRecognition?: Maker };
-  return found.SpeechRecognition ?? found.webkitSpeechRecognition;
+  const globals = globalThis as { SpeechRecognition?: Maker; webkitSpeechRecognition?: Maker };
+  return globals.SpeechRecognition ?? globals.webkitSpeechRecognition;
 }
 
 export function canListen(): boolean {

@@ -29,7 +29,7 @@ type Claim = Pick<Schemas["ShownClaim"], "share_no" | "amount_fen" | "user_token
 
 export function verifyPacket(
   proof: Schemas["Proof"],
-  said: readonly number[],
+  shown: readonly number[],
   claims: readonly Claim[],
   noted?: string,
 ): Verdict {
@@ -43,18 +43,18 @@ export function verifyPacket(
   } catch (error) {
     if (!(error instanceof Impossible)) throw error;
   }
-  const told = said.map((amount, place) => ({ share_no: place + 1, said: amount }));
+  const told = shown.map((amount, place) => ({ share_no: place + 1, said: amount }));
   for (const { share_no, amount_fen } of claims) {
     // Amounts that were hidden when the page was read say nothing.
     if (amount_fen !== null) told.push({ share_no, said: amount_fen });
   }
   const differences = told
-    .map((one) => ({ ...one, real: amounts[one.share_no - 1] }))
-    .filter((one) => one.said !== one.real);
+    .map((share) => ({ ...share, real: amounts[share.share_no - 1] }))
+    .filter((share) => share.said !== share.real);
   const isCommitmentTrue = commitment === proof.commitment;
   const isNotedTrue = noted === undefined ? undefined : noted === commitment;
-  const isWhole = said.length === count && amounts.length === count;
-  const isSumTrue = isWhole && amounts.reduce((sum, one) => sum + one, 0) === total_fen;
+  const isWhole = shown.length === count && amounts.length === count;
+  const isSumTrue = isWhole && amounts.reduce((sum, amount) => sum + amount, 0) === total_fen;
   const doubleCount = countDoubles(claims);
   const isTrue =
     isCommitmentTrue &&

@@ -107,7 +107,7 @@ function cutPoints(units: Units, words: Words): bigint[] {
 
 /** Moves each share in proportion to the room it has, so that all add up. */
 function repaired(amounts: bigint[], units: Units): bigint[] {
-  const sum = amounts.reduce((all, one) => all + one, 0n);
+  const sum = amounts.reduce((all, amount) => all + amount, 0n);
   const missing = units.total - sum;
   if (missing === 0n) return amounts;
   const up = missing > 0n;
@@ -138,8 +138,8 @@ function live(units: Units, seed: Uint8Array): bigint[] {
       const scaled = word * count;
       const roundsUp = scaled >> WORD_BITS < (2n * nearest) % count;
       const twice = (2n * nearest) / count + (roundsUp ? 1n : 0n);
-      const drawn = ((scaled & WORD_MAX) * (twice + 1n)) >> WORD_BITS;
-      const rest = count === 1n ? left : room < left ? high - drawn : drawn;
+      const product = ((scaled & WORD_MAX) * (twice + 1n)) >> WORD_BITS;
+      const rest = count === 1n ? left : room < left ? high - product : product;
       amounts.push(units.low + rest);
       left -= rest;
     }

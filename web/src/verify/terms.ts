@@ -53,7 +53,7 @@ export function commitmentOf(terms: Terms): string {
 export function seedBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]{22}$/.test(text)) throw new Impossible("seed");
   const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(plain, (one) => one.charCodeAt(0));
+  return Uint8Array.from(plain, (character) => character.charCodeAt(0));
 }
 
 export function hex(bytes: Uint8Array): string {
@@ -67,7 +67,7 @@ export function bytesOf(text: string): Uint8Array {
 /** Throws Impossible unless some shares meet the terms. */
 export function unitsOf(terms: Terms): Units {
   const numbers = [terms.total_fen, terms.count, terms.share_fen_min, terms.share_fen_max];
-  if (![...numbers, terms.unit_fen].every((one) => Number.isSafeInteger(one) && one >= 1)) {
+  if (![...numbers, terms.unit_fen].every((value) => Number.isSafeInteger(value) && value >= 1)) {
     throw new Impossible("numbers");
   }
   const unit = BigInt(terms.unit_fen);

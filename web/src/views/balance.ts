@@ -5,15 +5,15 @@ import { html } from "lit";
 import { yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 
-let known: { sub: string | undefined; fen: number } | undefined;
+let cached: { sub: string | undefined; fen: number } | undefined;
 
 export function noteBalance(fen: number): number {
-  known = { sub: session.person?.sub, fen };
+  cached = { sub: session.person?.sub, fen };
   return fen;
 }
 
 export function balanceView(fen: number | undefined) {
-  const shown = fen ?? (known?.sub === session.person?.sub ? known?.fen : undefined);
+  const shown = fen ?? (cached?.sub === session.person?.sub ? cached?.fen : undefined);
   // Empty, and as high as a number: "–" would flash.
   return html`<p class="balance">${shown === undefined ? "\u00a0" : `¥${yuanGrouped(shown)}`}</p>`;
 }

@@ -206,7 +206,7 @@ export class CampaignView extends View {
   readonly #savePoster = async () => {
     const [{ drawCard }, { encode }] = await Promise.all([import("./card.ts"), import("uqr")]);
     const amounts = [...this.catches.values()];
-    const amount = yuan(amounts.reduce((all, one) => all + one, 0));
+    const amount = yuan(amounts.reduce((all, amount) => all + amount, 0));
     const got = amounts.length ? t("rain_got", { n: amounts.length, amount }) : "";
     const modules = encode(this.#link, { border: 0, ecc: "M" }).data;
     const canvas = drawCard(this.campaign!.title, got, modules, t("poster_text"));
@@ -218,8 +218,8 @@ export class CampaignView extends View {
 function momentOf(atMs: number, timeZone: string): string {
   const time = { hour: "2-digit", minute: "2-digit", hour12: false } as const;
   const moment = formatTime(atMs, { month: "long", day: "numeric", ...time, timeZone });
-  const parts = new Intl.DateTimeFormat(language(), { timeZone, timeZoneName: "long" }).formatToParts(atMs);
-  return t("moment", { moment, zone: parts.find(({ type }) => type === "timeZoneName")!.value });
+  const pieces = new Intl.DateTimeFormat(language(), { timeZone, timeZoneName: "long" }).formatToParts(atMs);
+  return t("moment", { moment, zone: pieces.find(({ type }) => type === "timeZoneName")!.value });
 }
 
 /** 3,723,000 -> ["01", ":", "02", ":", "03"], each number a block. */

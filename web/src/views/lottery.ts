@@ -29,7 +29,7 @@ export class Lottery extends View {
     ...View.properties,
     campaign: { attribute: false },
     game: { state: true },
-    drawn: { state: true },
+    result: { state: true },
     isDrawing: { state: true },
     isShown: { state: true },
     isTold: { state: true },
@@ -41,7 +41,7 @@ export class Lottery extends View {
   };
   declare campaign: Schemas["Campaign"];
   declare game: "wheel" | "scratch";
-  declare drawn: Drawn | undefined;
+  declare result: Drawn | undefined;
   declare isDrawing: boolean;
   /** Whether the result may be told: the wheel stands, or the card is scratched. */
   declare isShown: boolean;
@@ -118,21 +118,21 @@ export class Lottery extends View {
 
   #choose(game: "wheel" | "scratch"): void {
     this.game = game;
-    this.drawn = undefined;
+    this.result = undefined;
   }
 
   #wheel() {
     return html`
       <rp-wheel .sectors=${this.#sectors()}></rp-wheel>
       <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#play()}>
-        ${t(this.isDrawing ? "drawing" : this.drawn ? "again" : "draw")}
+        ${t(this.isDrawing ? "drawing" : this.result ? "again" : "draw")}
       </button>
     `;
   }
 
   #card() {
-    const text = this.drawn ? titleOf(this.drawn.prize) : "";
-    const isCovered = Boolean(this.drawn) && !this.isShown;
+    const text = this.result ? titleOf(this.result.prize) : "";
+    const isCovered = Boolean(this.result) && !this.isShown;
     return html`
       <rp-scratch .text=${text} .isCovered=${isCovered} @reveal=${() => this.#show()}></rp-scratch>
       <button
@@ -166,9 +166,9 @@ export class Lottery extends View {
 
   async #spin(): Promise<void> {
     await this.attempt(() => this.#draw());
-    if (!this.drawn || this.problem) return;
+    if (!this.result || this.problem) return;
     this.isDrawing = true;
-    const title = titleOf(this.drawn.prize);
+    const title = titleOf(this.result.prize);
     const place = this.#sectors().findIndex((sector) => sector.title === title);
     await this.querySelector<Wheel>("rp-wheel")?.spinTo(Math.max(0, place));
     this.isDrawing = false;
@@ -179,10 +179,10 @@ export class Lottery extends View {
     if (this.isDrawing) return;
     this.isDrawing = true;
     this.isShown = false;
-    this.drawn = undefined;
+    this.result = undefined;
     const { key } = session.writes.begin(this.#slot, session.person?.sub ?? "", {});
     try {
-      this.drawn = await session.client.ask("POST", `${this.#path}/draws`, {
+      this.result = await session.client.ask("POST", `${this.#path}/draws`, {
         key,
         repeats: REPEATS,
       });
@@ -197,7 +197,7 @@ export class Lottery extends View {
 
   #show(): void {
     this.isShown = true;
-    this.isTold = !this.drawn?.prize;
+    this.isTold = !this.result?.prize;
     if (!this.isTold) {
       playCoin(true);
       void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
@@ -206,14 +206,14 @@ export class Lottery extends View {
   }
 
   #result() {
-    const { drawn } = this;
-    if (!drawn || !this.isShown) return html`<p class="outcome" role="status"></p>`;
-    const left = drawn.attempts_left;
+    const { result } = this;
+    if (!result || !this.isShown) return html`<p class="outcome" role="status"></p>`;
+    const left = result.attempts_left;
     return html`
-      <div class="outcome ${drawn.prize ? "is-win" : ""}" role="status">
-        <p class="title">${t(drawn.prize ? "won" : "missed")}</p>
-        <p>${drawn.prize ? titleOf(drawn.prize) : t("missed_hint")}</p>
-        ${codeView(drawn.code)}
+      <div class="outcome ${result.prize ? "is-win" : ""}" role="status">
+        <p class="title">${t(result.prize ? "won" : "missed")}</p>
+        <p>${result.prize ? titleOf(result.prize) : t("missed_hint")}</p>
+        ${codeView(result.code)}
         ${left === null ? nothing : html`<p class="hint">${t("attempts_left", { n: left })}</p>`}
       </div>
     `;
@@ -221,7 +221,7 @@ export class Lottery extends View {
 
   /** The won prize, over everything else, until the user takes it. */
   #prize() {
-    const prize = this.drawn?.prize;
+    const prize = this.result?.prize;
     if (!prize || !this.isShown) return nothing;
     const close = () => this.querySelector("dialog")?.close();
     return html`
@@ -229,7 +229,7 @@ export class Lottery extends View {
         <h2 id="won">${t("won")}</h2>
         ${pictureView(prize)}
         <p class="title">${titleOf(prize)}</p>
-        ${codeView(this.drawn!.code)}
+        ${codeView(this.result!.code)}
         <button class="primary" @click=${close}>${t("take_prize")}</button>
       </dialog>
     `;

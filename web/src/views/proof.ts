@@ -47,8 +47,8 @@ export class ProofView extends View {
         cursor = page.next;
       }
       const { verifyPacket } = await import("../verify/packet.ts");
-      const known = noted(this.packetId)?.commitment;
-      this.verdict = verifyPacket(proof, proof.amounts_fen, claims, known);
+      const commitment = noted(this.packetId)?.commitment;
+      this.verdict = verifyPacket(proof, proof.amounts_fen, claims, commitment);
     });
   }
 
@@ -88,11 +88,11 @@ export class ProofView extends View {
         ${checkView(verdict.doubleCount === 0, t("proof_owners"))}
       </ul>
       ${differences.slice(0, SHOWN_MAX).map(
-        (one) => html`<p class="wrong">
+        (difference) => html`<p class="wrong">
           ${t("proof_share", {
-            no: one.share_no,
-            said: yuan(one.said),
-            real: one.real === undefined ? "–" : yuan(one.real),
+            no: difference.share_no,
+            said: yuan(difference.said),
+            real: difference.real === undefined ? "–" : yuan(difference.real),
           })}
         </p>`,
       )}

@@ -46,7 +46,7 @@ export class Rain extends View {
     phase: { state: true },
     leftS: { state: true },
     hits: { state: true },
-    said: { state: true },
+    banner: { state: true },
     refusal: { state: true },
     isAsking: { state: true },
   };
@@ -57,7 +57,7 @@ export class Rain extends View {
   /** Seconds until the round begins, or until it ends. */
   declare leftS: number;
   declare hits: number;
-  declare said: { text: string; isWin: boolean } | undefined;
+  declare banner: { text: string; isWin: boolean } | undefined;
   /** Why there is nothing more for this user. */
   declare refusal: string;
   declare isAsking: boolean;
@@ -128,7 +128,7 @@ export class Rain extends View {
   }
 
   #round() {
-    const { said } = this;
+    const { banner } = this;
     return html`
       <canvas aria-hidden="true"></canvas>
       <div class="rain-bar">
@@ -138,7 +138,7 @@ export class Rain extends View {
         <button @click=${this.#end}>${t("rain_ends")}</button>
       </div>
       ${this.phase === "counting" ? html`<p class="rain-count" role="status">${this.leftS}</p>` : nothing}
-      ${said ? html`<p class="catch ${said.isWin ? "is-win" : ""}" role="status">${said.text}</p>` : nothing}
+      ${banner ? html`<p class="catch ${banner.isWin ? "is-win" : ""}" role="status">${banner.text}</p>` : nothing}
       ${this.phase === "playing"
         ? html`<button class="rain-tap" @click=${this.#hit}>${t("rain_tap")}</button>`
         : nothing}
@@ -147,7 +147,7 @@ export class Rain extends View {
 
   #result() {
     const amounts = [...this.catches.values()];
-    const sum = amounts.reduce((all, one) => all + one, 0);
+    const sum = amounts.reduce((all, amount) => all + amount, 0);
     const best = Math.max(...amounts);
     return html`
       <section class="card rain-result" role="status">
@@ -170,7 +170,7 @@ export class Rain extends View {
     if (wantsSignIn(this)) return;
     this.phase = "counting";
     this.hits = 0;
-    this.said = undefined;
+    this.banner = undefined;
     this.#untilMs = Date.now() + 1000 * COUNTDOWN_S;
     this.#tick();
     this.#clock = setInterval(() => this.#tick(), 200);
@@ -236,7 +236,7 @@ export class Rain extends View {
 
   #win(packetId: string, amountFen: number): void {
     const isBest = [...this.catches.values()].every((fen) => fen < amountFen);
-    this.said = { text: `+¥${yuan(amountFen)}`, isWin: true };
+    this.banner = { text: `+¥${yuan(amountFen)}`, isWin: true };
     playCoin(isBest && this.catches.size > 0);
     const detail = { packet_id: packetId, amount_fen: amountFen };
     this.dispatchEvent(new CustomEvent("caught", { detail }));
@@ -251,7 +251,7 @@ export class Rain extends View {
       this.dispatchEvent(new Event("stale"));
     }
     if (retryAfterS) this.#freeAtMs = Date.now() + 1000 * retryAfterS;
-    this.said = { text: code === "packet_emptied" ? t("rain_late") : problemText(code), isWin: false };
+    this.banner = { text: code === "packet_emptied" ? t("rain_late") : problemText(code), isWin: false };
   }
 
   readonly #turnSound = () => {

@@ -24,13 +24,13 @@ export async function recentPeople(): Promise<Person[]> {
   const items = [...sent.items.slice(0, PACKETS), ...received.items.slice(0, PACKETS)];
   const ids = [...new Set(items.map((item) => item.packet_id))];
   const pages = await Promise.allSettled(ids.map((id) => client.get(`/packets/${id}?limit=${CLAIMS}`)));
-  const people = new Map<string, Person>();
+  const byToken = new Map<string, Person>();
   for (const page of pages) {
     if (page.status === "rejected") continue;
-    for (const one of [page.value.sender, ...page.value.claims]) people.set(one.user_token, one);
+    for (const user of [page.value.sender, ...page.value.claims]) byToken.set(user.user_token, user);
   }
-  people.delete(me.user_token);
-  return [...people.values()].slice(0, PEOPLE_MAX);
+  byToken.delete(me.user_token);
+  return [...byToken.values()].slice(0, PEOPLE_MAX);
 }
 
 class Recents extends View {
@@ -38,11 +38,11 @@ class Recents extends View {
     ...View.properties,
     chosen: { attribute: false },
     isBusy: { attribute: false },
-    people: { state: true },
+    users: { state: true },
   };
   declare chosen: string[];
   declare isBusy: boolean;
-  declare people: Person[] | undefined;
+  declare users: Person[] | undefined;
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -51,18 +51,18 @@ class Recents extends View {
 
   #load(): void {
     void this.attempt(async () => {
-      this.people = await recentPeople();
+      this.users = await recentPeople();
     });
   }
 
   override render() {
     if (this.problem) return problemView(this.problem, () => this.#load());
-    if (!this.people) return loadingView();
-    if (this.people.length === 0) return html`<p class="hint">${t("no_recents")}</p>`;
+    if (!this.users) return loadingView();
+    if (this.users.length === 0) return html`<p class="hint">${t("no_recents")}</p>`;
     return html`
       <fieldset class="people" ?disabled=${this.isBusy} aria-describedby="people-wrong">
         <legend>${t("recents")}</legend>
-        ${this.people.map(({ user_token, nickname }) => {
+        ${this.users.map(({ user_token, nickname }) => {
           const [letter = ""] = nickname;
           return html`
             <label>

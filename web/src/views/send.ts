@@ -104,7 +104,7 @@ export class Send extends View {
         </div>
         ${this.#choice("audience", ["all", "one", "some"], isBusy)}
         <p class="hint center">${t(`audience_${draft.audience}_hint`)}</p>
-        ${draft.audience === "some" ? this.#people(isBusy) : nothing}
+        ${draft.audience === "some" ? this.#recipients(isBusy) : nothing}
         <details class="card" ?open=${Boolean(this.#kept.cover)} @toggle=${() => void import("./covers.ts")}>
           <summary>${t("cover")}</summary>
           <rp-covers .draft=${draft} .isBusy=${isBusy}></rp-covers>
@@ -173,7 +173,7 @@ export class Send extends View {
     return t(word === "too_large" && n > 1 ? "too_large_total" : word, params);
   }
 
-  #people(isBusy: boolean) {
+  #recipients(isBusy: boolean) {
     const wrong = this.hasTried ? this.#wrong.people : undefined;
     return html`
       <div class="card">
@@ -238,8 +238,8 @@ export class Send extends View {
         <span>${t("split")}</span>
         <select name="split" ?disabled=${isBusy}>
           ${LUCKY_SPLITS.map(
-            (one) =>
-              html`<option value=${one} ?selected=${one === split}>${t(`split_${one}`)}</option>`,
+            (split) =>
+              html`<option value=${split} ?selected=${split === split}>${t(`split_${split}`)}</option>`,
           )}
         </select>
       </label>

@@ -85,7 +85,7 @@ export class Sky {
     const [x, y] = [event.clientX - left, event.clientY - top];
     const far = (drop: Drop) => Math.hypot(drop.x - x, drop.y - y);
     const near = this.#drops.filter((drop) => !drop.hitAtMs && far(drop) < drop.size * 0.8);
-    const hit = near.sort((one, other) => far(one) - far(other))[0];
+    const hit = near.sort((first, other) => far(first) - far(other))[0];
     if (!hit) return;
     if (this.#isCalm) {
       Object.assign(hit, this.#drop(), { y: Math.random() * this.#height });

@@ -84,7 +84,7 @@ export class Wallet extends View {
 
   /** Until the next look; undefined if nothing will change. */
   get #delayMs(): number | undefined {
-    return this.page?.items.some((one) => IS_MOVING[one.status]) ? ASK_MS : undefined;
+    return this.page?.items.some((withdrawal) => IS_MOVING[withdrawal.status]) ? ASK_MS : undefined;
   }
 
   async #look(): Promise<void> {
@@ -223,40 +223,40 @@ export class Wallet extends View {
       <section class="card" aria-live="polite">
         <h2>${t("withdrawals")}</h2>
         <ul class="items">
-          ${items.map((one) => this.#item(one))}
+          ${items.map((withdrawal) => this.#item(withdrawal))}
         </ul>
       </section>
     `;
   }
 
-  #item(one: Withdrawal) {
+  #item(withdrawal: Withdrawal) {
     const act = (work: () => Promise<unknown>) => () =>
       void this.attempt(async () => {
         await work();
         await this.#look();
       });
-    const path = `/me/withdrawals/${one.withdrawal_id}/cancel`;
+    const path = `/me/withdrawals/${withdrawal.withdrawal_id}/cancel`;
     return html`
       <li>
         <span class="what">
-          <b>${t(`withdrawal_${one.status}` as Word)}</b>
-          <time>${clock(one.created_at_ms)}</time>
-          ${IS_MOVING[one.status] && one.expected_at_ms > Date.now()
-            ? html`<small>${t("expected_at", { time: clock(one.expected_at_ms) })}</small>`
+          <b>${t(`withdrawal_${withdrawal.status}` as Word)}</b>
+          <time>${clock(withdrawal.created_at_ms)}</time>
+          ${IS_MOVING[withdrawal.status] && withdrawal.expected_at_ms > Date.now()
+            ? html`<small>${t("expected_at", { time: clock(withdrawal.expected_at_ms) })}</small>`
             : nothing}
-          ${one.wechat && !bridge() ? html`<small>${t("confirm_in_wechat")}</small>` : nothing}
+          ${withdrawal.wechat && !bridge() ? html`<small>${t("confirm_in_wechat")}</small>` : nothing}
         </span>
-        ${one.wechat && bridge()
-          ? html`<button class="quiet" @click=${act(() => confirm(one.wechat!))}>
+        ${withdrawal.wechat && bridge()
+          ? html`<button class="quiet" @click=${act(() => confirm(withdrawal.wechat!))}>
               ${t("confirm")}
             </button>`
           : nothing}
-        ${["queued", "processing", "awaiting_confirmation"].includes(one.status)
+        ${["queued", "processing", "awaiting_confirmation"].includes(withdrawal.status)
           ? html`<button class="quiet" @click=${act(() => session.client.ask("POST", path))}>
               ${t("cancel")}
             </button>`
           : nothing}
-        <span class="fen">${yuan(one.amount_fen)}</span>
+        <span class="fen">${yuan(withdrawal.amount_fen)}</span>
       </li>
     `;
   }

@@ -34,9 +34,9 @@ export class Wheel extends View {
 
   /** The sectors, repeated until there are enough, and an even number for the two colours. */
   get #segments(): Sector[] {
-    const found = [...this.sectors];
-    while (found.length < SEGMENTS_MIN || found.length % 2) found.push(...this.sectors);
-    return found;
+    const sectors = [...this.sectors];
+    while (sectors.length < SEGMENTS_MIN || sectors.length % 2) sectors.push(...this.sectors);
+    return sectors;
   }
 
   /** Turns until the sector at *place* is under the pointer. */
