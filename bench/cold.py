@@ -226,7 +226,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
         packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():
-            claim_cache.load_sent(packet)
+            claim_cache.load(packet, [], is_new=True)
         claim_cache.grab(packets["EMPTIED"].packet_id, "early")
         RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), _HOUR_MS)
         yield {

@@ -16,9 +16,10 @@ from redpacket.operations.model.switches import SwitchState
 from redpacket.operations.ports import Limits, SwitchCopy, SwitchesSeen, SwitchRow, SwitchStore
 from redpacket.packets.model.claim import AdmitOutcome, GrabOutcome, Quota, QuotaStatus, Share
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.ports import PartCache, Quotas
+from redpacket.packets.ports import Quotas
 from redpacket.platform.errors import CacheAway, Unavailable
 from testing.fakes import FakeDynamo
+from testing.fakes.claim_cache import FakeClaimCache
 
 Result = TypeVar("Result")
 
@@ -173,7 +174,7 @@ class FaultyDynamo:
 class FaultyClaimCache:
     """FakeClaimCache behind a wire."""
 
-    def __init__(self, claim_cache: PartCache, wire: Wire) -> None:
+    def __init__(self, claim_cache: FakeClaimCache, wire: Wire) -> None:
         self._claim_cache = claim_cache
         self._wire = wire
 
@@ -195,19 +196,18 @@ class FaultyClaimCache:
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         self._call(lambda: self._claim_cache.release(packet_id, user_id, share_no))
 
-    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
-        self._call(lambda: self._claim_cache.load(packet, shares, part))
-
-    def load_shard(
-        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[Share],
+        part: int | None = None,
+        *,
+        is_new: bool = False,
+        is_whole: bool = True,
     ) -> None:
-        self._call(lambda: self._claim_cache.load_shard(packet, part, shares, is_whole=is_whole))
-
-    def load_sent(self, packet: Packet) -> None:
-        self._call(lambda: self._claim_cache.load_sent(packet))
-
-    def load_sent_shard(self, packet: Packet, part: int) -> None:
-        self._call(lambda: self._claim_cache.load_sent_shard(packet, part))
+        self._call(
+            lambda: self._claim_cache.load(packet, shares, part, is_new=is_new, is_whole=is_whole)
+        )
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         return self._call(lambda: self._claim_cache.knows_claimers(packet_id, user_id))
@@ -237,9 +237,6 @@ class FaultyClaimCache:
 
     def close(self, packet_id: str) -> None:
         self._call(lambda: self._claim_cache.close(packet_id))
-
-    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        return self._call(lambda: self._claim_cache.held_numbers(packet_id, owned))
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         return self._call(lambda: self._claim_cache.emptied_by(packet_id))

@@ -49,6 +49,7 @@ from redpacket.packets.ports import (
     ClaimCache,
     ClaimRecorder,
     DeadLetters,
+    LoadTurns,
     Pages,
     PayoutQueue,
     Quotas,
@@ -136,6 +137,7 @@ class InMemorySystem:
         self.memory = FakeClaimCache(self.clock)
         # The tables of the use cases; a test may put something in between.
         self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
+        self.turns: LoadTurns = self.memory
         self.payouts: PayoutQueue = self.queue
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
@@ -259,6 +261,7 @@ class InMemorySystem:
             **({"is_round_signed": self.is_round_signed} if self.is_round_signed else {}),
             "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
+            "shard_cache": self.turns,
             "payouts": self.payouts,
             "quotas": self.quotas,
             "audience_cache": self.audiences,
@@ -454,6 +457,14 @@ class InMemorySystem:
             grace_ms=GRACE_MS,
             in_parallel=self.in_parallel,
         )
+
+    def load_packet(self, packet_id: str) -> None:
+        """Load all shards from the ledger."""
+        packet = self.packets.find_packet(packet_id)
+        assert packet
+        for shard in range(shard_count(packet_id)):
+            shares = self.packets.list_shard_shares(packet_id, shard)
+            self.claim_cache.load(packet, shares, shard)
 
     def read_record(self, packet: Packet, viewer: str) -> Record:
         """Read a packet's page as one of its users."""

@@ -16,7 +16,7 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Packet, PacketStatus, shard_id, shard_size
+from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, shard_id, shard_size
 from testing.fakes.services import FakeClock
 from testing.fakes.tables import Item
 
@@ -144,32 +144,24 @@ class FakeClaimCache:
             is_last=claim_cache["letter"] == "E",
         )
 
-    def load(self, packet: Packet, shares: Sequence[Share], part: int | None = None) -> None:
-        packet_id, count = packet.packet_id, packet.terms.count
-        self._bring(packet_id, packet, count, shares, is_whole=True)
-        if len(shares) == count:
-            self.caches[packet_id]["sign"] = "told"
-
-    def load_shard(
-        self, packet: Packet, part: int, shares: Sequence[Share], *, is_whole: bool
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[Share],
+        part: int | None = None,
+        *,
+        is_new: bool = False,
+        is_whole: bool = True,
     ) -> None:
-        cache_id, count = shard_id(packet.packet_id, part), shard_size(packet, part)
+        cache_id, count = packet.packet_id, packet.terms.count
+        if part is not None and is_sharded(packet.packet_id):
+            cache_id, count = shard_id(cache_id, part), shard_size(packet, part)
+        misses_nobody = is_new and not self.is_loaded(cache_id, 0)
         self._bring(cache_id, packet, count, shares, is_whole=is_whole)
-
-    def load_sent(self, packet: Packet) -> None:
-        is_new = not self.is_loaded(packet.packet_id, 0)
-        self.load(packet, [])
-        self._sign(packet.packet_id, is_new=is_new)
-
-    def load_sent_shard(self, packet: Packet, part: int) -> None:
-        cache_id = shard_id(packet.packet_id, part)
-        is_new = not self.is_loaded(cache_id, 0)
-        self.load_shard(packet, part, [], is_whole=True)
-        self._sign(cache_id, is_new=is_new)
-
-    def _sign(self, cache_id: str, *, is_new: bool) -> None:
-        if is_new:
+        if misses_nobody:
             self.caches[cache_id]["sign"] = self._life_of(cache_id)
+        elif cache_id == packet.packet_id and len(shares) == count:
+            self.caches[cache_id]["sign"] = "told"
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         sign = self.caches.get(packet_id, {}).get("sign")
@@ -260,12 +252,6 @@ class FakeClaimCache:
         claim_cache = self.caches.get(packet_id)
         if claim_cache and claim_cache["letter"] == "O":
             claim_cache["letter"] = "C"
-
-    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        if not self.is_loaded(packet_id, 0):
-            return None
-        held = self.holders(packet_id)
-        return {user_id: held[user_id] for user_id in owned if user_id in held}
 
     def holders(self, packet_id: str) -> dict[str, int]:
         claim_cache = self.caches.get(packet_id)

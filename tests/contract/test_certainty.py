@@ -57,7 +57,7 @@ def _all_fates(packet: Packet) -> list[Share]:
 
 def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: PartCache) -> None:
     packet = _packet()
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "ann")
     claim_cache.close(packet.packet_id)
 
@@ -76,14 +76,14 @@ def test_a_board_that_was_loaded_later_does_not(claim_cache: PartCache) -> None:
 def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: PartCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [])
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
 
     assert not _knows(claim_cache, packet)
 
 
 def test_a_later_load_takes_no_knowledge_away(claim_cache: PartCache) -> None:
     packet = _packet()
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     claim_cache.load(packet, [a_claim(packet, 1, "ann")])
 
     assert _knows(claim_cache, packet)
@@ -106,7 +106,7 @@ def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: PartCache, cou
 def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: PartCache) -> None:
     taken, owned, freed = _packet(), _packet(), _packet()
     for packet in (taken, owned, freed):
-        claim_cache.load_sent(packet)
+        claim_cache.load(packet, [], is_new=True)
         claim_cache.grab(packet.packet_id, "ann")
 
     claim_cache.revoke(taken.packet_id, "ann", 1)
@@ -121,7 +121,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) ->
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     other = _packet(40, packet_id=a_packet_id(4))
-    sharded.load_sent(packet)
+    sharded.load(packet, [], is_new=True)
     for part in range(4):
         sharded.load(other, [], part)
 
@@ -133,7 +133,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) ->
 def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache) -> None:
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
-    claim_cache.load_sent_shard(packet, 0)
+    claim_cache.load(packet, [], 0, is_new=True)
     for part in range(1, 4):
         sharded.load(packet, [], part)
 
@@ -148,7 +148,7 @@ def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
     claim_cache: PartCache, *, missed_a_claim: bool
 ) -> None:
     packet = _packet(2)
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     for user_id in ("ann", "bob"):
         claim_cache.grab(packet.packet_id, user_id)
 
@@ -172,7 +172,7 @@ def test_what_is_certain_is_remembered_for_a_second(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_cache, packet, doubted = RedisClaims(cache, PUBLISHED_SEEDS), _packet(), _packet()
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     claim_cache.load(doubted, [])
     assert claim_cache.knows_claimers(packet.packet_id, "ann")
     assert not claim_cache.knows_claimers(doubted.packet_id, "ann")
@@ -227,7 +227,7 @@ def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     claim_cache, packet, told = RedisClaims(client, PUBLISHED_SEEDS), _packet(), _packet()
     large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
 
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     claim_cache.load(told, _all_fates(told))
     claim_cache.load(large, _all_fates(large))
 
@@ -268,7 +268,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     first, second = pair
     claim_cache = _claim_cache_on(first)
     sent, told = _packet(), _packet()
-    claim_cache.load_sent(sent)
+    claim_cache.load(sent, [], is_new=True)
     claim_cache.load(told, _all_fates(told))
     assert [_knows(claim_cache, packet) for packet in (sent, told)] == [True, True]
     _follows(second, first)
@@ -277,7 +277,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     promoted = _claim_cache_on(second)
     assert [_knows(promoted, packet) for packet in (sent, told)] == [False, True]
     later = _packet()
-    promoted.load_sent(later)
+    promoted.load(later, [], is_new=True)
     assert _knows(promoted, later)
 
     # The first one comes back with what the second had, as the same process as before.
@@ -289,7 +289,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
 
 def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
     claim_cache, packet = RedisClaims(cache, PUBLISHED_SEEDS), _packet()
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
 
     state = str(cache.hget(keys.claim_cache(packet.packet_id), "#"))
     assert state[-5] == "@"

@@ -24,13 +24,14 @@ from redpacket.packets.model.packet import (
     shard_id,
     shard_of_share,
 )
-from redpacket.packets.ports import ClaimCache, PartCache, Quotas
+from redpacket.packets.ports import ClaimCache, LoadTurns, PartCache, Quotas
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id
 from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
+from testing.held_numbers import held_numbers
 from testing.servers import OperatorCache
 
 
@@ -48,11 +49,18 @@ def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
         )
 
 
+@pytest.fixture(params=["fake", "redis"])
+def turns(request: pytest.FixtureRequest) -> LoadTurns:
+    if request.param == "fake":
+        return FakeClaimCache(FakeClock(_now_ms()))
+    return RedisClaims(request.getfixturevalue("cache"), PUBLISHED_SEEDS)
+
+
 def _now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def _pass_time(claim_cache: ClaimCache, ms: int) -> None:
+def _pass_time(claim_cache: ClaimCache | LoadTurns, ms: int) -> None:
     if isinstance(claim_cache, FakeClaimCache):
         claim_cache.clock.sleep_ms(ms)
     else:
@@ -83,28 +91,28 @@ def _grab(claim_cache: ClaimCache, packet: Packet, user_id: str) -> tuple[str, i
     return outcome.status, outcome.share_no
 
 
-def test_one_of_many_is_told_to_load_a_part(claim_cache: ClaimCache) -> None:
+def test_one_of_many_is_told_to_load_a_part(turns: LoadTurns) -> None:
     packet_id = _packet().packet_id
 
-    answers = [claim_cache.begin_load(packet_id, 0, 300) for _ in range(3)]
+    answers = [turns.begin_load(packet_id, 0, 300) for _ in range(3)]
 
     assert answers == [True, False, False]
-    assert claim_cache.begin_load(packet_id, 1, 300)
-    assert [claim_cache.begin_look(packet_id, 0, 300) for _ in range(2)] == [True, False]
-    _pass_time(claim_cache, 310)
-    assert claim_cache.begin_load(packet_id, 0, 300)
+    assert turns.begin_load(packet_id, 1, 300)
+    assert [turns.begin_look(packet_id, 0, 300) for _ in range(2)] == [True, False]
+    _pass_time(turns, 310)
+    assert turns.begin_load(packet_id, 0, 300)
 
 
-def test_a_turn_can_be_lengthened_and_ended(claim_cache: ClaimCache) -> None:
+def test_a_turn_can_be_lengthened_and_ended(turns: LoadTurns) -> None:
     packet_id = _packet().packet_id
-    assert claim_cache.begin_load(packet_id, 0, 100)
+    assert turns.begin_load(packet_id, 0, 100)
 
-    claim_cache.hold_load(packet_id, 0, 5_000)
-    _pass_time(claim_cache, 110)
-    assert not claim_cache.begin_load(packet_id, 0, 100)
-    claim_cache.hold_load(packet_id, 0, 0)
+    turns.hold_load(packet_id, 0, 5_000)
+    _pass_time(turns, 110)
+    assert not turns.begin_load(packet_id, 0, 100)
+    turns.hold_load(packet_id, 0, 0)
 
-    assert claim_cache.begin_load(packet_id, 0, 100)
+    assert turns.begin_load(packet_id, 0, 100)
 
 
 def test_the_window_is_checked(claim_cache: ClaimCache) -> None:
@@ -222,7 +230,7 @@ class _Story:
 
     def _held(self, packet: Packet, user: str) -> int:
         """Return the user's number, or else any."""
-        held = self.sides[0].held_numbers(packet.packet_id, {user: 1}) or {}
+        held = held_numbers(self.sides[0], packet.packet_id, [user])
         return held.get(user, self.random.randint(1, packet.terms.count))
 
     def _grab(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
@@ -240,7 +248,7 @@ class _Story:
 
     def _load(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
         if self.random.random() < 0.3:
-            return lambda side: side.load_sent(packet)
+            return lambda side: side.load(packet, [], is_new=True)
         fates = self.fates[packet.packet_id].items()
         shares = [a_claim(packet, share_no, user) for share_no, user in fates]
         if is_sharded(packet.packet_id) and self.random.random() < 0.7:
@@ -308,7 +316,7 @@ class _Story:
         return lambda side: (
             side.is_loaded(packet_id, 0),
             side.emptied_by(packet_id),
-            side.held_numbers(packet_id, {user: 1}),
+            held_numbers(side, packet_id, [user]),
         )
 
 

@@ -108,7 +108,7 @@ def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
 ) -> None:
     claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
-    claim_cache.load_sent(packet)
+    claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "early")
     RedisSwitches(cache).keep(SwitchesSeen(off), 60_000)
 

@@ -25,6 +25,7 @@ from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
+from testing.held_numbers import held_numbers
 from testing.servers import OperatorCache
 
 PARTS = 3
@@ -93,7 +94,7 @@ def _packet(count: int = 8, **changes: Any) -> Packet:
 
 def _loaded(caches: Boards, count: int = 8, **changes: Any) -> Packet:
     packet = _packet(count, **changes)
-    caches.claim_cache.load_sent(packet)
+    caches.claim_cache.load(packet, [], is_new=True)
     return packet
 
 
@@ -221,7 +222,7 @@ def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_
 
     assert caches.grab(packet, user_id) == ("packet_emptied", None)
     assert caches.grab(packet, "late") == ("packet_emptied", None)
-    assert caches.claim_cache.held_numbers(packet.packet_id, {user_id: share_no}) == {}
+    assert held_numbers(caches.claim_cache, packet.packet_id, [user_id]) == {}
 
 
 @pytest.mark.parametrize(("share_no", "owned_no"), [(1, 4), (1, 2), (2, 1), (2, 5), (2, 3)])
@@ -319,7 +320,7 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
     assert caches.grab(packet, "late") == ("packet_emptied", None)
     for user_id, share_no in owned.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
+    assert held_numbers(caches.claim_cache, packet.packet_id, owned) == owned
 
 
 def test_a_load_before_the_start_misses_no_taker(caches: Boards) -> None:
@@ -374,7 +375,7 @@ def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards)
         claim_cache.take(packet.packet_id, user_id, terms)
 
     grab_outcome = claim_cache.grab(packet.packet_id, last)
-    held = claim_cache.held_numbers(packet.packet_id, {last: 1})
+    held = held_numbers(claim_cache, packet.packet_id, [last])
     taken = claim_cache.take(packet.packet_id, last, grab_outcome.terms)
 
     assert (grab_outcome.status, grab_outcome.terms) == ("packet_gated", terms)
@@ -419,16 +420,6 @@ def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards
     assert admit(fourth) == ("packet_not_loaded", 0)
 
 
-def test_what_a_part_that_is_lost_holds_is_not_compared(caches: Boards) -> None:
-    packet, owned = _emptied_by_one_shard(caches)
-    assert caches.claim_cache.held_numbers(packet.packet_id, owned) == owned
-
-    # The shard where all of them begin.
-    caches.lose(packet, 0)
-
-    assert caches.claim_cache.held_numbers(packet.packet_id, owned) is None
-
-
 def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
     packet = _loaded(caches, count=2, packet_id=a_packet_id())
     packet_id, claim_cache = packet.packet_id, caches.claim_cache
@@ -440,8 +431,7 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
     claim_cache.close(packet_id)
 
     assert numbers == [1, 2, 1, None]
-    assert claim_cache.held_numbers(packet_id, {"ann": 1}) == {}
-    once = ("load_sent", "release", "revoke", "reassign", "close", "held_numbers")
+    once = ("load", "release", "revoke", "reassign", "close")
     assert caches.requests.calls == {"grab": 4, **dict.fromkeys(once, 1)}
 
 

@@ -115,14 +115,14 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
 def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
     claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
     packet = _packet(packet_id=a_packet_id(2))
-    claim_cache.load_shard(packet, 0, [], is_whole=True)
+    claim_cache.load(packet, [], 0, is_whole=True)
     home = shard_id(packet.packet_id, 0)
     assert claim_cache.grab(home, "ann").is_certain
 
     # It comes back alone, after the end: it may have forgotten who has a share elsewhere.
     cache.delete(keys.claim_cache(home))
     closing = replace(packet, status=PacketStatus.CLOSING)
-    claim_cache.load_shard(closing, 0, [], is_whole=False)
+    claim_cache.load(closing, [], 0, is_whole=False)
 
     refused = claim_cache.grab(home, "bob")
     assert (refused.status, refused.is_certain) == ("packet_expired", False)

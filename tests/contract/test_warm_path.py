@@ -90,7 +90,7 @@ class Handlers:
         self._deposits.deposit(funds, Request("operator", packet.packet_id, "body"))
         request = Request(sender.user_id, packet.packet_id, "body")
         self._funding.fund(packet, a_funding(packet), request)
-        RedisClaims(self._cache, PUBLISHED_SEEDS).load_sent(packet)
+        RedisClaims(self._cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
         return packet
 
     def grab(self, packet: Packet, user_id: str) -> str:

@@ -22,7 +22,6 @@ from redpacket.packets.model.packet import (
     share_no_of,
 )
 from redpacket.packets.split import share_amount_fen
-from redpacket.packets.use_cases.load_packet import load_packet
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
@@ -249,7 +248,7 @@ class PacketSchedule(Schedule):
             return  # who was told an amount is content
         outcome = process.claim_cache.grab(packet.packet_id, user_id)
         if outcome.share_no is None:
-            load_packet(packet.packet_id, packets=process.packets, claim_cache=process.claim_cache)
+            process.load_packet(packet.packet_id)
             return
         amount_fen = share_amount_fen(packet.terms, outcome.share_no)
         system.told.append(Told(packet.packet_id, user_id, outcome.share_no, amount_fen))

@@ -22,12 +22,13 @@ from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.ports import PartCache, Quotas
+from redpacket.packets.ports import Quotas
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
+from testing.faulty import FaultyClaimCache
 from testing.in_memory_system import InMemorySystem
 
 SKEW_MAX_MS = 2_000
@@ -56,7 +57,7 @@ class Wires:
         *,
         dynamo: Any,
         sqs: Any,
-        claim_cache: PartCache,
+        claim_cache: FaultyClaimCache,
         draw_cache: DrawCache,
         quotas: Quotas,
         limits: Limits,
@@ -124,6 +125,7 @@ class Process(InMemorySystem):
             seeds=seeds,
         )
         self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)
+        self.turns = wires.claim_cache
         self.draw_cache = wires.draw_cache
         self.quotas = wires.quotas
         self.limits = wires.limits

@@ -16,7 +16,6 @@ from redpacket.packets.model.packet import (
     shard_id,
     shard_of_user,
 )
-from redpacket.packets.use_cases.load_packet import load_packet
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_campaign
@@ -92,14 +91,12 @@ class PartsStory(RuleBasedStateMachine):
     @precondition(lambda self: self.shards > 1)
     @rule(shards=st.sets(st.integers(0, 8), min_size=1))
     def nodes_lose_their_data(self, shards: set[int]) -> None:
-        for part in shards:
-            self.system.memory.caches.pop(shard_id(self.packet.packet_id, part), None)
+        for shard in shards:
+            self.system.memory.caches.pop(shard_id(self.packet.packet_id, shard), None)
 
     @rule()
     def an_operator_preheats(self) -> None:
-        load_packet(
-            self.packet.packet_id, packets=self.system.packets, claim_cache=self.system.claim_cache
-        )
+        self.system.load_packet(self.packet.packet_id)
 
     @rule(duration_ms=st.sampled_from([1, EMPTIED_KEPT_MS, LIFE_MS // 3]))
     def time_passes(self, duration_ms: int) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from redpacket.containers.operations import OperationsContainer
     from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.ledger_ports import Funding
-    from redpacket.packets.model.seed_keys import SeedKeys
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         Phrases,
         Quotas,
     )
+    from redpacket.packets.redis.claims import RedisClaims
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
     from redpacket.packets.use_cases.send_packet import SendPorts
@@ -82,18 +82,18 @@ class PacketsContainer(Container):
 
     @cached_property
     def repository(self) -> DynamoPackets:
-        return self._repository(self.platform.seeds)
+        from redpacket.packets.dynamodb.packets import DynamoPackets
+
+        settings, seeds = self.settings, self.platform.seeds
+        return DynamoPackets(self.dynamo, settings.packets_table, settings.shares_table, seeds)
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
         """Repository without the keys of amounts."""
-        return self._repository(None)
-
-    def _repository(self, seeds: SeedKeys | None) -> DynamoPackets:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
-        packets_table, shares_table = self.settings.packets_table, self.settings.shares_table
-        return DynamoPackets(self.dynamo, packets_table, shares_table, seeds=seeds)
+        settings = self.settings
+        return DynamoPackets(self.dynamo, settings.packets_table, settings.shares_table)
 
     @cached_property
     def pages(self) -> Pages:
@@ -128,12 +128,16 @@ class PacketsContainer(Container):
         return DynamoWorkLists(self.dynamo, packets_table, shares_table, shards)
 
     @cached_property
-    def claim_cache(self) -> ClaimCache:
+    def shard_cache(self) -> RedisClaims:
         from redpacket.packets.redis.claims import RedisClaims
+
+        return RedisClaims(self.platform.cache_client, self.platform.seed_keys)
+
+    @cached_property
+    def claim_cache(self) -> ClaimCache:
         from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 
-        cache = RedisClaims(self.platform.cache_client, self.platform.seed_keys)
-        return ShardedClaims(cache, clock=self.clock)
+        return ShardedClaims(self.shard_cache, clock=self.clock)
 
     @cached_property
     def emptied(self) -> CachedEmptied:
@@ -181,6 +185,7 @@ class PacketsContainer(Container):
 
         return ClaimPorts(
             claim_cache=self.claim_cache,
+            turns=self.shard_cache,
             emptied=self.emptied,
             packets=self.repository,
             claims=self.claims,

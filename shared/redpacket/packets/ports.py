@@ -38,23 +38,21 @@ class ClaimCache(Protocol):
     ) -> AdmitOutcome:
         """Allow a user to open within *life_ms*, unless *admitted_max* others may now."""
 
-    def load(self, packet: Packet, shares: Sequence[Share], shard: int | None = None) -> None:
-        """Add *shares* of a *shard*, or of a whole packet if that is unsharded or not open."""
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[Share],
+        shard: int | None = None,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """Add *shares* of a *shard*, or of a whole packet if that is unsharded or not open.
 
-    def load_sent(self, packet: Packet) -> None:
-        """Load a packet whose id is not public yet, so that the cache sees every claim."""
+        The id of a packet that *is_new* is not public yet, so the cache sees every claim.
+        """
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
-
-    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        """Return True to the one caller that should search for owners lost by the cache."""
-
-    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        """Return True to the one caller that should load a shard within *life_ms*; others wait."""
-
-    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
-        """Change the remaining time of a load's turn; 0 ends it."""
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
         """Return whether a shard is loaded, not only noted users."""
@@ -71,9 +69,6 @@ class ClaimCache(Protocol):
     def close(self, packet_id: str) -> None:
         """Return "expired" from now on, except to owners of shares."""
 
-    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        """Return cached numbers of *owned*'s users, possibly not all; None if nothing is loaded."""
-
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return all users of a small emptied packet in one read, otherwise None."""
 
@@ -84,16 +79,32 @@ class PartCache(ClaimCache, Protocol):
     Numbers are local to the shard, from 1. A negative number comes from `note`.
     """
 
-    def load_shard(
-        self, packet: Packet, shard: int, shares: Sequence[Share], *, is_whole: bool
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[Share],
+        shard: int | None = None,
+        *,
+        is_new: bool = False,
+        is_whole: bool = True,
     ) -> None:
-        """Load a shard from *shares* with local numbers; only if *is_whole*, refusals are sure."""
-
-    def load_sent_shard(self, packet: Packet, shard: int) -> None:
-        """Load a shard of a packet whose id is not public yet."""
+        """Load a shard, or an unsharded packet; only if *is_whole*, refusals are sure."""
 
     def note(self, cache_id: str, numbers: Mapping[str, int]) -> None:
         """Store numbers of users who have none here, even if the shard is not loaded."""
+
+
+class LoadTurns(Protocol):
+    """Turns of the callers that repair the cache, while others wait."""
+
+    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        """Return True to the one caller that should search for owners lost by the cache."""
+
+    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
+        """Return True to the one caller that should load a shard within *life_ms*; others wait."""
+
+    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
+        """Change the remaining time of a load's turn; 0 ends it."""
 
 
 class Quotas(Protocol):

@@ -209,7 +209,7 @@ def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
 
 def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
     claim_cache = system.claim_cache
-    system.claim_cache = hanging = Away(claim_cache, "load", "load_sent")
+    system.claim_cache = hanging = Away(claim_cache, "load")
     for _ in range(5):
         system.send(life_ms=2 * LIFE_MS)
     hanging.requests.clear()
@@ -234,10 +234,10 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
     first, *others = [system.send() for _ in range(3)]
     original = getattr(system.memory, call)
 
-    def refuses(packet: Any, *arguments: Any) -> None:
+    def refuses(packet: Any, *arguments: Any, **options: Any) -> None:
         if first.packet_id in str(packet):
             raise Unavailable("OOM command not allowed")
-        original(packet, *arguments)
+        original(packet, *arguments, **options)
 
     setattr(system.memory, call, refuses)
     if call == "load":

@@ -8,7 +8,7 @@ from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotFoun
 from redpacket.packets.model.claim import Admission, GrabOutcome, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.split import amounts_fen
-from redpacket.packets.use_cases.load_packet import WAITS_MS, load_among_many
+from redpacket.packets.use_cases.load_packet import WAITS_MS, CacheLoads, ShardToLoad
 from redpacket.platform import errors
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away
@@ -82,7 +82,7 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(
     packet = system.send(total_fen=5_000, count=1_001)
     share = system.grab(packet, "ann").share
     system.memory.caches.clear()
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 3_000)  # the first of them
+    assert system.memory.begin_load(packet.packet_id, 0, 3_000)  # the first of them
 
     with pytest.raises(errors.Unavailable, match="being loaded"):
         system.grab(packet, "bob")
@@ -99,7 +99,7 @@ def test_a_crowd_that_waits_for_a_load_reads_nothing(
 ) -> None:
     packet = system.send(count=count, total_fen=2_000)
     system.memory.caches.clear()
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 60_000)
+    assert system.memory.begin_load(packet.packet_id, 0, 60_000)
     reads = Mock(wraps=system.dynamo.get_item)
     monkeypatch.setattr(system.dynamo, "get_item", reads)
 
@@ -113,7 +113,7 @@ def test_a_crowd_that_waits_for_a_load_reads_nothing(
 def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(
     system: InMemorySystem, lost: Packet
 ) -> None:
-    assert system.claim_cache.begin_load(lost.packet_id, 0, 60_000)
+    assert system.memory.begin_load(lost.packet_id, 0, 60_000)
     look, looks = system.memory.grab, []
 
     def grab(packet_id: str, user_id: str) -> GrabOutcome:
@@ -131,13 +131,13 @@ def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(
 def test_a_loader_that_dies_costs_the_others_no_answer(
     system: InMemorySystem, lost: Packet
 ) -> None:
-    assert system.claim_cache.begin_load(lost.packet_id, 0, 300)
+    assert system.memory.begin_load(lost.packet_id, 0, 300)
     began_at_ms = system.clock.now_ms()
 
     assert system.grab(lost, "ann").is_new
     assert system.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
     # Its turn ends with the load, and does not outlive it.
-    assert system.claim_cache.begin_load(lost.packet_id, 0, 300)
+    assert system.memory.begin_load(lost.packet_id, 0, 300)
 
 
 def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_after_the_other(
@@ -148,7 +148,7 @@ def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_af
     with pytest.raises(errors.Unavailable):
         system.grab(lost, "ann")
 
-    assert not system.claim_cache.begin_load(lost.packet_id, 0, 300)
+    assert not system.memory.begin_load(lost.packet_id, 0, 300)
     system.stand_on(system.dynamo)
 
 
@@ -160,11 +160,11 @@ def test_a_large_load_gets_more_time(
     system.memory.caches.clear()
     load, free_ms = system.memory.load, []
 
-    def slowly(*arguments: Any) -> None:
-        while not system.claim_cache.begin_load(packet.packet_id, 0, 1):
+    def slowly(*arguments: Any, **how: Any) -> None:
+        while not system.memory.begin_load(packet.packet_id, 0, 1):
             system.clock.sleep_ms(50)
             free_ms.append(50)
-        load(*arguments)
+        load(*arguments, **how)
 
     monkeypatch.setattr(system.memory, "load", slowly)
     system.grab(packet, "ann")
@@ -178,9 +178,8 @@ def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
     packet = system.send()
     system.stand_on(None)  # anything asked of it would fail
 
-    assert load_among_many(
-        packet.packet_id, 0, packets=system.packets, claim_cache=system.claim_cache
-    )
+    loads = CacheLoads(packet.packet_id, "ann", system.process().claim_ports)
+    loads.load(ShardToLoad(0, is_behind=False))
 
     system.stand_on(system.dynamo)
 
@@ -190,13 +189,12 @@ def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> N
     snapshot = system.memory.snapshot()
     system.grab_all(packet, "ann", "bob")
     system.memory.fail_over(snapshot)
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
+    assert system.memory.begin_load(packet.packet_id, 0, 300)
 
     assert system.grab(packet, "cat").share.share_no == 3
     # The cache knows the owners again, before anybody is refused because all is taken.
-    owned = {"ann": 1, "bob": 2, "cat": 3}
-    assert system.claim_cache.held_numbers(packet.packet_id, owned) == owned
-    assert system.claim_cache.begin_load(packet.packet_id, 0, 300)
+    assert system.memory.holders(packet.packet_id) == {"ann": 1, "bob": 2, "cat": 3}
+    assert system.memory.begin_load(packet.packet_id, 0, 300)
 
 
 @pytest.mark.parametrize(("count", "turn_ms"), [(3, 10_000), (1_001, 3_000)])
@@ -209,7 +207,7 @@ def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_
     system.memory.fail_over(snapshot)
     reads = Mock(wraps=system.packets.list_shard_shares)
     monkeypatch.setattr(type(system.packets), "list_shard_shares", reads)
-    assert system.claim_cache.begin_load(packet.packet_id, 0, turn_ms)
+    assert system.memory.begin_load(packet.packet_id, 0, turn_ms)
 
     assert system.grab(packet, "cat").share.share_no == 2
     assert reads.call_count == 0

@@ -612,15 +612,18 @@ def test_an_emptied_packet_says_in_what_time_before_its_claims_are_settled(
 def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySystem) -> None:
     packet = system.send()
     ports: Any = SimpleNamespace(
-        packets=system.packets, claim_cache=system.memory, clock=system.clock
+        packets=system.packets,
+        claim_cache=system.memory,
+        turns=system.memory,
+        clock=system.clock,
     )
-    loads = CacheLoads("ann", ports)
+    loads = CacheLoads(packet.packet_id, "ann", ports)
     wanted = ShardToLoad(0, is_behind=True)
 
     for _ in range(3):
-        loads.load(packet.packet_id, wanted)
+        loads.load(wanted)
     with pytest.raises(errors.Unavailable):
-        loads.load(packet.packet_id, wanted)
+        loads.load(wanted)
 
 
 def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:

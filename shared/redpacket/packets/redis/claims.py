@@ -16,7 +16,7 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Packet, PacketStatus, shard_id, shard_size
+from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, shard_id, shard_size
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.packet_state import PacketHeads
@@ -71,7 +71,7 @@ class _Head(NamedTuple):
 
 
 class RedisClaims(Cache):
-    """Implementation of PartCache on Redis or Valkey."""
+    """Implementation of PartCache and LoadTurns on Redis or Valkey."""
 
     def __init__(self, client: Client, seeds: SeedKeys) -> None:
         super().__init__(client)
@@ -186,30 +186,20 @@ class RedisClaims(Cache):
         self,
         packet: Packet,
         shares: Sequence[Share],
-        shard: int | None = None,  # noqa: ARG002 - an unsharded packet is one shard
-    ) -> None:
-        marks = "" if packet.rules.is_plain else _GATED
-        count = packet.terms.count
-        # Shares' outcomes are final: if each share has one, these are all claimers.
-        proof = _TOLD if len(shares) == count else ""
-        self._bring(packet.packet_id, packet, count, shares, marks, proof)
-
-    def load_shard(
-        self, packet: Packet, shard: int, shares: Sequence[Share], *, is_whole: bool
+        shard: int | None = None,
+        *,
+        is_new: bool = False,
+        is_whole: bool = True,
     ) -> None:
         marks = ("" if packet.rules.is_plain else _GATED) + ("" if is_whole else _FORGETFUL)
-        count = shard_size(packet, shard)
-        # No proof: this shard lacks its users who own a share of another shard.
-        self._bring(shard_id(packet.packet_id, shard), packet, count, shares, marks)
-
-    def load_sent(self, packet: Packet) -> None:
-        marks = "" if packet.rules.is_plain else _GATED
-        self._bring(packet.packet_id, packet, packet.terms.count, [], marks, _SENT)
-
-    def load_sent_shard(self, packet: Packet, shard: int) -> None:
-        marks = "" if packet.rules.is_plain else _GATED
-        cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
-        self._bring(cache_id, packet, count, [], marks, _SENT)
+        cache_id, count, proof = packet.packet_id, packet.terms.count, _SENT if is_new else ""
+        if shard is not None and is_sharded(packet.packet_id):
+            # No other proof: this shard lacks its users who own a share of another shard.
+            cache_id, count = shard_id(packet.packet_id, shard), shard_size(packet, shard)
+        elif len(shares) == count:
+            # Shares' outcomes are final: if each share has one, these are all claimers.
+            proof = _TOLD
+        self._bring(cache_id, packet, count, shares, marks, proof)
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, shard), "", "NX", "PX", life_ms))
@@ -241,7 +231,7 @@ class RedisClaims(Cache):
         count: int,
         shares: Sequence[Share],
         marks: str,
-        proof: str = "",
+        proof: str,
     ) -> None:
         key = keys.claim_cache(cache_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
@@ -295,17 +285,6 @@ class RedisClaims(Cache):
                 self._certain_at_s.clear()
             self._certain_at_s[key] = now_s
         return is_certain
-
-    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        key, users, held = keys.claim_cache(packet_id), list(owned), dict[str, int]()
-        for start in range(0, len(users), _PAIRS_PER_LOAD):
-            chunk = users[start : start + _PAIRS_PER_LOAD]
-            state, *numbers = self.ask("HMGET", key, STATE, *chunk)
-            if not state:
-                return None
-            pairs = zip(chunk, numbers, strict=True)
-            held |= {user: int(number) for user, number in pairs if number}
-        return held
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         fields = dict(_pairs(self.ask("HGETALL", keys.claim_cache(packet_id))))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         ClaimCache,
         ClaimReader,
         ClaimRecorder,
+        LoadTurns,
         PayoutQueue,
         Phrases,
         Quotas,
@@ -30,6 +31,7 @@ class ClaimPorts:
     """Dependencies of grab and open; *costs* limits the ledger reads that one user causes."""
 
     claim_cache: ClaimCache
+    turns: LoadTurns
     emptied: CachedEmptied
     packets: ClaimReader
     claims: ClaimRecorder

@@ -54,7 +54,7 @@ def claim_packet(
     *enter* passes the gate of a packet with rules: it takes a share, refuses, or admits.
     Raises as `claim_share`.
     """
-    loads = CacheLoads(claimer.user_id, ports)
+    loads = CacheLoads(packet_id, claimer.user_id, ports)
     with CampaignQuota(packet_id, claimer, ports) as quota:
         while True:
             if ports.emptied.refuses(packet_id, claimer.user_id):
@@ -71,7 +71,7 @@ def claim_packet(
             claim = claim_share(packet_id, claimer, answer, quota, check_rules, via, ports)
             if isinstance(claim, Claim):
                 return claim
-            loads.load(packet_id, claim)
+            loads.load(claim)
 
 
 def claim_share(
@@ -144,7 +144,7 @@ def _refuse(
         if not answer.is_certain and is_sharded(packet_id):
             return _own_or_refuse(packet_id, claimer, error(), ports)
         # After a failover, reload the owners once instead of looking up each user of the crowd.
-        if not answer.is_certain and ports.claim_cache.begin_look(packet_id, 0, _LOOK_LIFE_MS):
+        if not answer.is_certain and ports.turns.begin_look(packet_id, 0, _LOOK_LIFE_MS):
             ports.costs.count(claimer.user_id)
             return ShardToLoad(0, is_behind=True)
         ports.emptied.put(packet_id, answer.terms)

@@ -94,7 +94,7 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     if packet.status is PacketStatus.UNPAID:
         return packet
     try:
-        ports.claim_cache.load_sent(packet)
+        ports.claim_cache.load(packet, [], is_new=True)
         ports.packets.mark_loaded(packet)
     except Unavailable as error:
         # The first grab or the sweep loads it.

@@ -8,7 +8,7 @@ durable, so that one read answers repeats and latecomers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -99,11 +99,18 @@ class ShardedClaims:
             outcome = replace(outcome, number=_share_no(packet_id, shard, outcome.number))
         return replace(outcome, shard=shard)
 
-    def load(self, packet: Packet, shares: Sequence[Share], shard: int | None = None) -> None:
+    def load(
+        self,
+        packet: Packet,
+        shares: Sequence[Share],
+        shard: int | None = None,
+        *,
+        is_new: bool = False,
+    ) -> None:
         """Load shards from the ledger, and note their users' numbers in the home shards."""
         packet_id = packet.packet_id
         if not is_sharded(packet_id):
-            self._claim_cache.load(packet, shares)
+            self._claim_cache.load(packet, shares, is_new=is_new)
             return
         own: dict[int, list[Share]] = defaultdict(list)
         notes: dict[int, dict[str, int]] = defaultdict(dict)
@@ -118,17 +125,10 @@ class ShardedClaims:
         # no user owns one.
         is_whole = shard is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
-            self._claim_cache.load_shard(packet, number, own[number], is_whole=is_whole)
+            self._claim_cache.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))
         for home, numbers in notes.items():
             self._claim_cache.note(shard_id(packet_id, home), numbers)
-
-    def load_sent(self, packet: Packet) -> None:
-        if not is_sharded(packet.packet_id):
-            self._claim_cache.load_sent(packet)
-            return
-        for shard in range(shard_count(packet.packet_id)):
-            self._claim_cache.load_sent_shard(packet, shard)
 
     def knows_claimers(self, packet_id: str, user_id: str) -> bool:
         """Check the home shard: claims from other shards are noted there before they count."""
@@ -136,15 +136,6 @@ class ShardedClaims:
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
         return self._claim_cache.knows_claimers(cache_id, user_id)
-
-    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        return self._claim_cache.begin_look(packet_id, shard, life_ms)
-
-    def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        return self._claim_cache.begin_load(packet_id, shard, life_ms)
-
-    def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
-        self._claim_cache.hold_load(packet_id, shard, life_ms)
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
         cache_id = shard_id(packet_id, shard) if is_sharded(packet_id) else packet_id
@@ -189,25 +180,6 @@ class ShardedClaims:
     def close(self, packet_id: str) -> None:
         for cache_id in _cache_ids(packet_id):
             self._claim_cache.close(cache_id)
-
-    def held_numbers(self, packet_id: str, owned: Mapping[str, int]) -> dict[str, int] | None:
-        """Return owners' numbers from their home shards, or else from the shards of the shares."""
-        if not is_sharded(packet_id):
-            return self._claim_cache.held_numbers(packet_id, owned)
-        held: dict[str, int] = {}
-        for of_user in (shard_of_user, None):
-            by_shard: dict[int, dict[str, int]] = defaultdict(dict)
-            for user_id, share_no in owned.items():
-                if user_id not in held:
-                    home = of_user(packet_id, user_id) if of_user else None
-                    shard = shard_of_share(packet_id, share_no) if home is None else home
-                    by_shard[shard][user_id] = share_no
-            for shard, users in by_shard.items():
-                numbers = self._claim_cache.held_numbers(shard_id(packet_id, shard), users)
-                if numbers is None:
-                    return None
-                held |= {user: _share_no(packet_id, shard, no) for user, no in numbers.items()}
-        return held
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return the claimers of an emptied unsharded packet; sharded packets are too large."""
