@@ -172,8 +172,9 @@ def reconcile(
     )
     table = shown.table(("check", "examined", "differences"), counts)
     more = Text("More differences were found than these." if run["is_truncated"] else "")
+    status = " ".join(word for word in (run["status"], run.get("export")) if word)
     session.screen.report(
-        run, Group(Text(run["status"]), table, shown.differences(run["differences"]), more)
+        run, Group(Text(status), table, shown.differences(run["differences"]), more)
     )
     if run["status"] != "done" or run["differences"]:
         raise typer.Exit(Exit.FOUND)

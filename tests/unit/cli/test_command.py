@@ -665,8 +665,8 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     monkeypatch.setattr("time.sleep", lambda _: None)
     checks = [{"name": "check_entries", "examined": 7, "differences": 0}]
     run: dict[str, Any] = {"run_id": "3f", "checks": [], "differences": [], "until_ms": None}
-    run |= {"step": None, "is_truncated": False}
-    done = {**run, "status": "done", "checks": checks, "until_ms": 9}
+    run |= {"step": None, "is_truncated": False, "export": None}
+    done = {**run, "status": "done", "checks": checks, "until_ms": 9, "export": "full"}
     steps = [_ok(**{**run, "status": "running", "step": kind}) for kind in ("exporting",) * 2]
     answers = iter([_ok(status="running", **run), *steps, _ok(**done)])
     stack.answers["POST /admin/reconcile"] = _ok(run_id="3f")
@@ -680,6 +680,7 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, **many})
     result = stack.run("reconcile")
     assert (result.exit_code, "More differences" in result.stdout) == (1, True)
+    assert result.stdout.startswith("done full\n")
     stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **run)
     assert stack.run("reconcile").exit_code == 1
 
