@@ -76,7 +76,7 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
 
 
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Return policies that the emulator decides as AWS does, and no saved query: it has none.
+    """Return policies that the emulator decides as AWS does, without saved queries and TLS.
 
     AWS lets who may send a message send several at once; the emulator asks for an action of its
     name, which IAM does not have. And it sees no projection of a BatchGetItem. It reads the origins
@@ -86,11 +86,12 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         return [_as_emulated(item) for item in part]
     if not isinstance(part, dict):
         return part
-    saved = "AWS::Athena::NamedQuery"
+    # Our buckets' policies deny all that comes without TLS.
+    missing = {"AWS::Athena::NamedQuery", "AWS::S3::BucketPolicy"}
     made = {
         name: _as_emulated(value)
         for name, value in part.items()
-        if not (isinstance(value, dict) and value.get("Type") == saved)
+        if not (isinstance(value, dict) and value.get("Type") in missing)
     }
     if "sqs:SendMessage" in made.get("Action", ()):
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]

@@ -32,7 +32,7 @@ from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
 from redpacket.packets.api import answers as packets
 from redpacket.packets.api import claim_schemas as claims
-from redpacket.packets.api import link_preview, values
+from redpacket.packets.api import link_preview, pages, values
 from redpacket.packets.api import send_schemas as sending
 from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
@@ -49,6 +49,7 @@ JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
     str: ("text/html", link_preview.CACHING),
     bytes: (log_pages.TILE, log_pages.PROOF_CACHING[1]),
+    packets.PictureFile: ("image/*", pages.PICTURE_CACHING),
     log.Checkpoint: (log_pages.NOTE, log_pages.LOG_CACHING[0]),
 }
 """Media type and caching of the answers that are no JSON."""
@@ -87,6 +88,7 @@ _PAYMENT_PATHS = ("/me/payments", "/me/withdrawals", "/me/wechat", "/auth/", "/g
 _TAG_BY_PATH = {
     "packets": "Packets",
     "me": "Me",
+    "pictures": "Packets",
     "campaigns": "Campaigns",
     "admin": "Operators",
     "transparency": "Log",

@@ -85,6 +85,7 @@ from testing.fakes import (
     FakeDynamo,
     FakeLimits,
     FakeLogger,
+    FakePictures,
     FakeQueue,
     FakeQuotas,
     FakeSwitchStore,
@@ -119,6 +120,7 @@ VARIABLES = {
     "OPEN_PACKETS_MAX": str(OPEN_PACKETS_MAX),
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "CLOSE_GRACE_S": str(GRACE_MS // 1000),
+    "PICTURES_BUCKET": "pictures",
 }
 """Environment variables of a function here."""
 
@@ -148,6 +150,7 @@ class InMemorySystem:
         self.quotas: Quotas = self.reserved
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = GRABS
+        self.pictures = FakePictures()
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
         self.profiles: ProfileRepository = stored.profiles
@@ -273,6 +276,7 @@ class InMemorySystem:
             "recorded_draws": self.draws,
             "prize_draws": self.draws,
             "draw_cache": self.draw_cache,
+            "pictures": self.pictures,
         }
         return Process(**{**stands_on, **given})
 

@@ -104,7 +104,7 @@ def list_packets(
     table = (
         (
             each["packet_id"],
-            each["sender"] or each["sender_token"],
+            _sender(each),
             each["status"],
             shown.yuan(each["total_fen"]),
             each["count"],
@@ -113,6 +113,14 @@ def list_packets(
         for each in items
     )
     session.screen.report({"items": items}, shown.table(columns, table))
+
+
+def _sender(packet: Mapping[str, Any]) -> str:
+    """Return the sender's name with the host's id, or the token of an erased user."""
+    host_id, name = packet["sender"], packet["sender_name"]
+    if not host_id:
+        return str(packet["sender_token"])
+    return host_id if name in {None, host_id} else f"{name} ({host_id})"
 
 
 @packets.command("export")

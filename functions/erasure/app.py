@@ -1,20 +1,23 @@
-"""HTTP handler for erasure: remove a user's personal data and retain the ledger."""
+"""HTTP handler for erasure: remove personal data or a picture, and retain the ledger."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.approvals.api.approval_gate import note_erasure
+from redpacket.approvals.api.approval_gate import note_erasure, note_picture
 from redpacket.approvals.api.operator_lists import user_of
 from redpacket.containers import containers
 from redpacket.erasure.errors import AccountNotEmpty
-from redpacket.operations.api.scopes import ADMINS
+from redpacket.operations.api.scopes import ADMINS, OPERATORS
+from redpacket.packets.api.packet_ids import picture_id_of
+from redpacket.packets.errors import PictureNotFound
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 
 if TYPE_CHECKING:
     from redpacket.operations.api.answers import Erased
+    from redpacket.packets.api.answers import RemovedPicture
 
 handler = Api()
 
@@ -31,3 +34,20 @@ def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     user_id = user_of(request).user_id
     containers.erasure.erase_user(user_id, lambda: note_erasure(request, user_id))
     return HttpAnswer({"user_token": user_id})
+
+
+@handler.route(
+    "DELETE /admin/pictures/{picture_id}",
+    parameters=(picture_id_of,),
+    scopes=OPERATORS,
+    refusals=(PictureNotFound,),
+)
+def remove_picture(request: HttpRequest) -> HttpAnswer[RemovedPicture]:
+    """Remove a picture; its packets show the plain cover within an hour, when caches end."""
+    picture_id, pictures = picture_id_of(request), containers.packets.pictures
+    owner_id = pictures.owner_of(picture_id)
+    if owner_id is None:
+        raise PictureNotFound
+    note_picture(request, picture_id, owner_id)
+    pictures.blank(picture_id)
+    return HttpAnswer({"picture_id": picture_id, "user_token": owner_id})

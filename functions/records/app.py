@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from redpacket.fairness.api import log_pages
 from redpacket.packets.api import pages, views
-from redpacket.packets.api.packet_ids import packet_id_of
-from redpacket.packets.errors import PacketNotFound, ProofNotReady
+from redpacket.packets.api.packet_ids import packet_id_of, picture_id_of
+from redpacket.packets.errors import PacketNotFound, PictureNotFound, ProofNotReady
 from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.entity_tags import known_tags_of
@@ -16,7 +16,15 @@ from redpacket.platform.http.request import HttpRequest
 if TYPE_CHECKING:
     from redpacket.fairness.api.answers import Checkpoint, LogConsistency, LogInclusion, LogPage
     from redpacket.operations.api.answers import Health
-    from redpacket.packets.api.answers import Feed, Proof, Received, Record, Sent, Transfers
+    from redpacket.packets.api.answers import (
+        Feed,
+        PictureFile,
+        Proof,
+        Received,
+        Record,
+        Sent,
+        Transfers,
+    )
 
 _READING = (RateLimited,)
 
@@ -124,6 +132,17 @@ def read_checkpoint(request: HttpRequest) -> HttpAnswer[Checkpoint]:
 def read_tile(request: HttpRequest) -> HttpAnswer[bytes]:
     """Show a tile of the log's hashes, or a bundle of its entries, as C2SP tlog-tiles defines."""
     return log_pages.tile_page(request)
+
+
+@handler.route(
+    "GET /pictures/{picture_id}",
+    parameters=(picture_id_of,),
+    refusals=(PictureNotFound,),
+    is_public=True,
+)
+def read_picture(request: HttpRequest) -> HttpAnswer[PictureFile]:
+    """Show a picture that a user uploaded."""
+    return pages.picture_page(request)
 
 
 @handler.route("GET /me/sent", parameters=(pages.year_of, pages.sent_cursor_of), refusals=_READING)

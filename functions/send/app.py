@@ -1,4 +1,4 @@
-"""HTTP handlers for sending a packet: as a user, or for a campaign as an operator."""
+"""HTTP handlers for sending a packet, as a user or for a campaign, and for uploading its cover."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import OPERATORS
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
+from redpacket.packets.api.packet_ids import new_picture_id
+from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, PictureBody
 from redpacket.packets.errors import SendRefused
+from redpacket.packets.model.picture import PICTURES_PATH, picture_id_of
 from redpacket.packets.use_cases.send_packet import send_packet as send
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
@@ -21,6 +24,7 @@ from redpacket.platform.errors import (
     SwitchedOff,
 )
 from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.settings import settings
@@ -29,7 +33,7 @@ from redpacket.platform.snapstart import before_snapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redpacket.packets.api.answers import SentPacket
+    from redpacket.packets.api.answers import SentPacket, UploadedPicture
     from redpacket.packets.api.send_schemas import SendBody
     from redpacket.packets.model.packet import Packet
     from redpacket.platform.user import User
@@ -55,6 +59,8 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = send(send_order(request), ports=containers.packets.send_ports)
+    if picture_id := picture_id_of(packet.cover_url):
+        containers.packets.pictures.keep(picture_id)
     ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
 
@@ -78,6 +84,20 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
     if not request.json().get("campaign_id"):
         raise InvalidRequest([{"field": "campaign_id", "message": "is missing"}])
     return send_packet(request)
+
+
+@handler.route(
+    "POST /me/pictures",
+    statuses=(201,),
+    refusals=(RateLimited, SwitchedOff),
+    body_bytes_max=PICTURE_BODY_BYTES_MAX,
+)
+def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
+    """Upload a picture for the cover of a packet; it counts as a send."""
+    guards.guard_send(request)
+    picture_id, picture = new_picture_id(), body_of(PictureBody, request).given
+    containers.packets.pictures.put(picture_id, picture, request.user.user_id)
+    return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
 
 
 before_snapshot(

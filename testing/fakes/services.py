@@ -1,4 +1,4 @@
-"""Clock, logger, queue, limits and switches in memory."""
+"""Clock, logger, queue, limits, switches and pictures in memory."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,6 +7,7 @@ from redpacket.operations.model.limits import Limit, LimitName
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchesSeen, SwitchRow
 from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.picture import Picture
 from redpacket.platform.errors import CacheAway, Unavailable
 from testing.builders import NOW_MS
 
@@ -181,3 +182,27 @@ class FakeDeadLetters:
 
     def count(self) -> int:
         return self._dead_count
+
+
+class FakePictures:
+    """Implements Pictures with a dictionary; *kept* has the ids that stay."""
+
+    def __init__(self) -> None:
+        self._pictures: dict[str, tuple[Picture, str]] = {}
+        self.kept: set[str] = set()
+
+    def put(self, picture_id: str, picture: Picture, owner_id: str) -> None:
+        self._pictures[picture_id] = picture, owner_id
+
+    def find(self, picture_id: str) -> Picture | None:
+        return self._pictures[picture_id][0] if picture_id in self._pictures else None
+
+    def owner_of(self, picture_id: str) -> str | None:
+        return self._pictures[picture_id][1] if picture_id in self._pictures else None
+
+    def keep(self, picture_id: str) -> None:
+        self.kept |= {picture_id} & self._pictures.keys()
+
+    def blank(self, picture_id: str) -> None:
+        del self._pictures[picture_id]
+        self.kept.discard(picture_id)

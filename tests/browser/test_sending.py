@@ -2,14 +2,19 @@
 
 import re
 
+import httpx
 from playwright.sync_api import expect
 
+from local.places import ROOT
 from tests.browser.conftest import SHOTS, BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
-COVERS = 9
+COVERS = 10
+"""Plain, eight of the page, and one's own."""
+PICTURE = ROOT / "docs/gallery.webp"
 SCROLLED_PX = 400
+UPLOADED_WIDTH = 892
 
 
 def _choose(person: BrowserUser, label: str) -> None:
@@ -23,6 +28,12 @@ def _send(person: BrowserUser, **fields: str) -> str:
     person.page.get_by_role("button", name="塞钱进红包").click()
     person.page.wait_for_url("**/share")
     return person.page.url.split("/")[-2]
+
+
+def _wait_for_picture(person: BrowserUser) -> None:
+    picture = person.page.locator("red-packet .has-art img")
+    picture.evaluate("picture => picture.decode()")  # rejects what is no picture
+    assert picture.evaluate("picture => picture.naturalWidth") == UPLOADED_WIDTH
 
 
 def _wait_until_scrolled(person: BrowserUser) -> None:
@@ -128,6 +139,38 @@ def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
     state(bea.page, "ready").to_be_visible()
     expect(bea.page.locator("red-packet .has-art img")).to_be_visible()
     bea.shoot("packet-cover-desktop", full=False)
+
+
+def test_a_senders_own_picture_is_on_the_packet_until_an_operator_removes_it(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ned", 10_000)
+    ned = a_person("Ned", "/send", color_scheme="dark")
+    ned.page.locator("summary", has_text="红包封面").click()
+    picture = ned.page.locator(".upload input")
+    picture.set_input_files({"name": "a.heic", "mimeType": "image/heic", "buffer": b"no picture"})
+    expect(ned.page.get_by_text("打不开这张图片")).to_be_visible()
+    picture.set_input_files(PICTURE)
+    expect(ned.page.locator(".covers [value^='/pictures/']")).to_be_checked()
+    _wait_for_picture(ned)
+    ned.shoot("send-cover-own-dark")
+    assert (ned.audit(), ned.overflow_px()) == ([], 0)
+
+    packet_id = _send(ned, amount="8.88", count="2")
+    told = operator.as_user("ned").get(f"/packets/{packet_id}").json()["cover_url"]
+    shown = httpx.get(told, trust_env=False)
+    assert (shown.headers["content-type"], shown.content[8:12]) == ("image/webp", b"WEBP")
+    assert b"EXIF" not in shown.content
+    oda = a_person("Oda", None, locale="en-GB", viewport={"width": 1280, "height": 800})
+    oda.go(f"/packets/{packet_id}")
+    _wait_for_picture(oda)
+    oda.shoot("packet-cover-own", full=False)
+
+    assert operator.http.delete("/admin/pictures/" + told.rpartition("/")[2]).is_success
+    late = a_person("Pia", None)
+    late.go(f"/packets/{packet_id}")
+    state(late.page, "ready").to_be_visible()
+    expect(late.page.locator("red-packet .has-art")).to_have_count(0)
 
 
 def test_a_winner_says_where_goods_go_until_they_are_sent(

@@ -145,6 +145,7 @@ class Recorder:
     function: str = ""
     duck: Duck | None = None
     queries: dict[str, Found] = field(default_factory=dict)
+    pictures: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def client(self, service: str) -> Any:
         return _Client(self, service)
@@ -166,9 +167,9 @@ class Recorder:
             bodies += [each["MessageBody"] for each in arguments.get("Entries", [])]
             self.messages += [body for body in bodies if body]
             return {"Attributes": {"ApproximateNumberOfMessages": "0"}}
-        if service in {"stepfunctions", "athena"}:
-            answer = self._run if service == "stepfunctions" else self._queried
-            return answer(operation, arguments)
+        runners = {"stepfunctions": self._run, "athena": self._queried, "s3": self._stored}
+        if service in runners:
+            return runners[service](operation, arguments)
         if service == "secretsmanager":
             self._add("secretsmanager:GetSecretValue", arguments["SecretId"])
             return {"SecretString": SECRETS[arguments["SecretId"]]}
@@ -177,6 +178,17 @@ class Recorder:
             return {"Payload": BytesIO(self._invoked(arguments["Payload"]))}
         assert service == "kms"
         return self._signed(operation, arguments)
+
+    def _stored(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Answer as the bucket of pictures."""
+        arn, key = STACK.arn("PicturesBucket"), arguments["Key"]
+        assert arguments["Bucket"] == STACK.ref("PicturesBucket")
+        self._add("s3:ListBucket", arn)  # or a missing object is forbidden
+        does = "GetObject" if operation.startswith(("get", "head")) else "PutObject"
+        for action in (does, *(["PutObjectTagging"] if "Tagging" in arguments else [])):
+            self._add(f"s3:{action}", f"{arn}/{key}")
+        found = self.pictures[key] = {**self.pictures.get(key, {}), **arguments}
+        return {**found, "Body": BytesIO(found["Body"])}
 
     def _run(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer as the state machine, which has ended one run."""
@@ -638,8 +650,13 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     out = {"amount_fen": 100, "channel": "wechat"}
     held = handlers.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
     handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
-    order = {"kind": "equal", "total_fen": 900, "count": 1}
+    cover = handlers.ask("POST /me/pictures", "hal", {"picture": "/9j/4A=="})["cover_url"]
+    picture_id = cover.rpartition("/")[2]
+    order = {"kind": "equal", "total_fen": 900, "count": 1, "cover_url": cover}
     packet_id = handlers.ask("POST /packets", "hal", order)["packet_id"]
+    shown = {"routeKey": "GET /pictures/{picture_id}", "pathParameters": {"picture_id": picture_id}}
+    shown |= {"requestContext": {"requestId": "1"}}
+    assert handlers.call("records", shown)["statusCode"] == 200
     erase = "DELETE /admin/users/{user}"
     assert handlers.ask(erase, "operator", None, SCOPE, user="hal")["code"] == "account_not_empty"
     handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
@@ -649,6 +666,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     verdict = {"user": "hal", "verdict": "deny", "until_ms": time.time_ns() // 1_000_000 + 60_000}
     handlers.operate("POST /admin/risk", verdict)
     handlers.operate(erase, user="hal")
+    assert handlers.recorder.pictures[picture_id]["Body"] == b""
     assert "'hal'" not in str([dict(table) for table in handlers.recorder.dynamo.tables.values()])
 
 

@@ -171,6 +171,10 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
         call(reader, "GET /packets/{packet_id}/feed", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/preview", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
+    picture = call(reader, "POST /me/pictures", {"picture": "/9j/4A=="}).json()
+    shown = {"picture_id": str(picture.get("cover_url", "A" * 22)).rpartition("/")[2]}
+    call(reader, "GET /pictures/{picture_id}", **shown)
+    call(reader, "DELETE /admin/pictures/{picture_id}", **shown)
     own = ("GET /me", "GET /admin/me", "GET /me/sent", "GET /me/received", "GET /me/transfers")
     for route in own:
         call(reader, route)

@@ -110,6 +110,7 @@ ENDPOINTS = {
     region: {
         WHERE_PACKETS_ARE_PAID_FOR: f"{prefix}com.amazonaws.{region}.lambda",
         "DynamoEndpoint": f"com.amazonaws.{region}.dynamodb",
+        "S3Endpoint": f"com.amazonaws.{region}.s3",
         "SecretsEndpoint": f"com.amazonaws.{region}.secretsmanager",
         "SqsEndpoint": f"{prefix}com.amazonaws.{region}.sqs",
     }
@@ -120,7 +121,7 @@ ENDPOINTS = {
     for region in regions
 }
 """Services that `aws ec2 describe-vpc-endpoint-services` and the AWS CDK list: in China
-the names of SQS and Lambda have a prefix more, and that of DynamoDB's gateway has none."""
+the names of SQS and Lambda have a prefix more, and those of the two gateways have none."""
 
 
 @each_stack
@@ -129,6 +130,7 @@ def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) 
 
     made = {
         "DynamoEndpoint": "MakeNetwork",
+        "S3Endpoint": "MakeVpc",
         "SqsEndpoint": "MakeVpc",
         "SecretsEndpoint": "ReadPasswordInMadeVpc",
         WHERE_PACKETS_ARE_PAID_FOR: "PayFromMadeVpc",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from redpacket.containers.container import Container
+from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.users import UsersContainer
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
@@ -17,6 +18,7 @@ class ErasureContainer(Container):
     """Erasure of users."""
 
     users: UsersContainer
+    packets: PacketsContainer
 
     @cached_property
     def erase_user(self) -> partial[None]:
@@ -39,5 +41,6 @@ class ErasureContainer(Container):
                 self.platform.in_parallel,
             ),
             profiles=self.users.profiles,
+            pictures=self.packets.pictures,
             clock=self.clock,
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Pages,
         PayoutQueue,
         Phrases,
+        Pictures,
         Quotas,
     )
     from redpacket.packets.redis.claims import RedisClaims
@@ -218,6 +219,12 @@ class PacketsContainer(Container):
             seeds=self.platform.seed_keys,
             shard_share_count=self.shard_share_count,
         )
+
+    @cached_property
+    def pictures(self) -> Pictures:
+        from redpacket.packets.clients.s3_pictures import S3Pictures
+
+        return S3Pictures(lambda: self.platform.aws("s3"), self.settings.pictures_bucket)
 
     @cached_property
     def payments(self) -> PacketPayments:

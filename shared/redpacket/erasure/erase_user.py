@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.ports import Erasure, Holdings, OutsideRows
-from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.picture import picture_id_of
+from redpacket.packets.ports import Pictures
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import WithdrawalStatus
@@ -29,14 +31,19 @@ def erase_user(
     holdings: Holdings,
     erasure: Erasure,
     profiles: ProfileRepository,
+    pictures: Pictures,
     clock: Clock,
 ) -> None:
     """Erase a user whose account is empty; *note* is called before the first change.
 
     Raises AccountNotEmpty, Unavailable. A repeat is harmless and completes the erasure.
     """
-    outside = _check_empty(user_id, holdings)
+    sent, outside = _check_empty(user_id, holdings)
     note()
+    for picture_id in {picture_id_of(packet.cover_url) for packet in sent} - {None}:
+        # The id may be of another user's picture, on a host of CoverHosts.
+        if picture_id and pictures.owner_of(picture_id) == user_id:
+            pictures.blank(picture_id)
     # The profile goes last: until then the host's id still finds the remaining rows.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
@@ -44,8 +51,8 @@ def erase_user(
     profiles.erase(user_id, clock.now_ms())
 
 
-def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
-    """Return the external rows of an empty account. Read counters before their lists."""
+def _check_empty(user_id: str, holdings: Holdings) -> tuple[list[Packet], OutsideRows]:
+    """Return packets and external rows of an empty account. Read counters before their lists."""
     standing = holdings.standing(user_id)
     if standing.balance_fen:
         raise AccountNotEmpty("The balance is not 0. Withdraw it first.")
@@ -71,7 +78,7 @@ def _check_empty(user_id: str, holdings: Holdings) -> OutsideRows:
         _check_complete(started_by_day[day], count, "payments")
     paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in _RETURNED]
     _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
-    return outside
+    return sent, outside
 
 
 def _check_complete(found_count: int, count: int, name: str) -> None:

@@ -28,6 +28,13 @@ class PacketNotFound(Rejected):
     page_state = "missing"
 
 
+class PictureNotFound(Rejected):
+    """This picture does not exist, or was removed."""
+
+    code = "picture_not_found"
+    status = 404
+
+
 class PacketNotStarted(ClaimRefused):
     """This packet is not open yet. Try again later."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ShareRef,
     )
     from redpacket.packets.model.packet import Packet, PacketEnd, Rules
+    from redpacket.packets.model.picture import Picture
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
 """Form of a sent list cursor: a sort key."""
@@ -322,3 +323,22 @@ class PacketPayments(Protocol):
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
         """Return a payment in the form of GET /me/payments/{payment_id}."""
+
+
+class Pictures(Protocol):
+    """Pictures that users uploaded; one that is not kept goes away after a day."""
+
+    def put(self, picture_id: str, picture: Picture, owner_id: str) -> None:
+        """Store a new picture of a user."""
+
+    def find(self, picture_id: str) -> Picture | None:
+        """Return a picture, or None if it never existed or was removed."""
+
+    def owner_of(self, picture_id: str) -> str | None:
+        """Return who uploaded a picture, or None if it never existed or was removed."""
+
+    def keep(self, picture_id: str) -> None:
+        """Store a picture permanently, because a packet uses it; a repeat changes nothing."""
+
+    def blank(self, picture_id: str) -> None:
+        """Remove a picture's content and owner; no user can use its id again."""

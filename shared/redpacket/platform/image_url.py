@@ -8,8 +8,11 @@ from collections.abc import Container
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 """Pattern without user, port and backslash: browsers and parsers read those differently."""
 
-COVER_URL = r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?|/covers/[a-z]{1,32}\.svg)$"
-"""The same, or the path of a cover that ships with the page."""
+COVER_URL = (
+    r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?"
+    r"|/covers/[a-z]{1,32}\.svg|/pictures/[A-Za-z0-9_-]{22})$"
+)
+"""The same, or the path of a cover that ships with the page or that a user uploaded."""
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:

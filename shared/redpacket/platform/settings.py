@@ -196,6 +196,8 @@ class Settings:
     """Allowed hosts of avatars, separated by commas; `*.host` allows direct subdomains."""
     cover_hosts = Variable("COVER_HOSTS", _hosts, default="")
     """Allowed hosts of covers, in the form of AVATAR_HOSTS."""
+    pictures_bucket = Variable("PICTURES_BUCKET", str)
+    """Bucket of the pictures that users upload."""
     deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
     """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")

@@ -335,15 +335,22 @@ def test_a_year_of_one_campaign_is_one_document(stack: Stack) -> None:
 def test_campaigns_and_packets_are_listed(stack: Stack) -> None:
     gala = {"campaign_id": "gala", "title": "Gala", "status": "on", "starts_at_ms": 0}
     gala |= {"ends_at_ms": 1, "budget_fen": 100_000, "budget_left_fen": 1}
-    sent: dict[str, Any] = {"packet_id": "P", "sender": None, "sender_token": "t", "status": "open"}
-    sent |= {"total_fen": 8_888, "count": 3, "created_at_ms": 0}
+    sent: dict[str, Any] = {
+        "packet_id": "P",
+        "sender": "ann",
+        "sender_token": "t",
+        "status": "open",
+    }
+    sent |= {"total_fen": 8_888, "count": 3, "created_at_ms": 0, "sender_name": "Ann"}
     stack.answers["GET /admin/campaigns"] = _ok(items=[gala], next=None)
     stack.answers["GET /admin/packets"] = _ok(items=[sent], next=None)
 
     assert stack.ask_json("campaign", "list")["items"] == [gala]
     assert "¥1,000.00" in stack.run("campaign", "list").stdout
     for name in ("packets", "packet"):
-        assert "¥88.88" in stack.run(name, "list", "--campaign", "gala").stdout
+        listed = stack.run(name, "list", "--campaign", "gala").stdout
+        assert "¥88.88" in listed
+        assert "Ann (ann)" in listed
     assert dict(stack.sent("GET /admin/packets")[0].url.params)["campaign_id"] == "gala"
 
 

@@ -16,6 +16,7 @@ from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
+from redpacket.packets.model.picture import Picture
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
@@ -122,6 +123,22 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     # The sweep ends it at the gateway, by its number alone.
     town.sweep()
     assert town.gateway.consents[consent.number].state == "closed"
+
+
+def test_covers_of_the_user_go_and_those_of_others_stay(system: InMemorySystem) -> None:
+    own, others = "A" * 22, "B" * 22
+    for picture_id, owner in ((own, "ann"), (others, "bob")):
+        system.pictures.put(picture_id, Picture(b"RIFF", "image/webp"), owner)
+    for host, picture_id in (("share", own), ("images", others)):
+        cover_url = f"https://{host}.example/pictures/{picture_id}"
+        packet = system.send("ann", total_fen=2, count=2, cover_url=cover_url)
+        system.grab_all(packet, "bob", "cat")
+    system.settle()
+
+    _erase(system)
+
+    assert system.pictures.owner_of(own) is None
+    assert system.pictures.owner_of(others) == "bob"
 
 
 def _sent_by(system: InMemorySystem, sender: str, total_fen: int, **changes: Any) -> Packet:

@@ -13,7 +13,7 @@ from redpacket.platform.errors import RateLimited
 from tests.unit.platform.test_handlers import HANDLERS, ROUTES
 
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
-_OPEN |= {"GET /packets/{packet_id}/preview"}
+_OPEN |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"}
 _OPEN |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 _OPEN |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
 """Anybody may ask without a token: the stage's throttles and caches at the edge bound these."""

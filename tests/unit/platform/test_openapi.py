@@ -115,6 +115,7 @@ OPEN_ROUTES = {
     "GET /transparency/tile/{proxy}",
     "GET /packets/{packet_id}/feed",
     "GET /packets/{packet_id}/preview",
+    "GET /pictures/{picture_id}",
     "GET /campaigns/{campaign_id}",
     "POST /auth/wechat",
     "GET /wechat/js-config",
@@ -198,6 +199,7 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "POST /me/withdrawals/{withdrawal_id}/cancel",
         "DELETE /me/wechat/authorization",
         "DELETE /admin/users/{user}",
+        "DELETE /admin/pictures/{picture_id}",
         # Theirs is what the gateway signs, in a form of its own.
         "POST /gateway/wechat/callback",
         "POST /gateway/host/callback",

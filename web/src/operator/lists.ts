@@ -66,7 +66,7 @@ export function packets(): ListOf<Packet> {
       show: ({ packet_id: id }) => html`<a href="/operator/packets/${id}"><code>${id}</code></a>`,
     },
     { label: "status", show: (row) => wordOf(row.status) },
-    { label: "sender", show: (row) => long(row.sender ?? row.sender_token) },
+    { label: "sender", show: (row) => long(row.sender_name ?? row.sender_token) },
     {
       label: "campaign",
       show: ({ campaign_id: id, prize_id: prize }) =>

@@ -14,6 +14,7 @@ export const SENTENCES: Record<string, string> = {
   audience_edited: "修改了 {subject} 的名单",
   user_judged: "风控判定 {subject}：{verdict}",
   user_erased: "抹去了 {subject} 的个人信息",
+  picture_removed: "移除了 {subject} 上传的图片",
   webhook_edited: "修改了 {subject}",
   webhook_key_rotated: "更换了 {subject} 的密钥",
   webhook_replayed: "重发了 {subject} 失败的通知",

@@ -1,4 +1,4 @@
-/** Covers that ship with the page, and how the packet looks with the chosen one. */
+/** Covers that ship with the page, a picture of one's own, and how the packet looks with the chosen one. */
 
 import { html, nothing } from "lit";
 
@@ -8,7 +8,7 @@ import { t, type Word } from "../i18n/people.ts";
 import { session } from "../session.ts";
 import "../packet/red-packet.ts";
 import type { Draft } from "./draft.ts";
-import { View } from "./view.ts";
+import { problemView, View } from "./view.ts";
 
 const COVERS = ["spring", "lantern", "dragonboat", "qixi", "moon", "birthday", "wedding", "fireworks"] as const;
 
@@ -17,15 +17,21 @@ class Covers extends View {
     ...View.properties,
     draft: { attribute: false },
     isBusy: { attribute: false },
+    own: { state: true },
+    upload: { state: true },
   };
   declare draft: Draft;
   declare isBusy: boolean;
+  /** The path of the uploaded picture. */
+  declare own: string | undefined;
+  declare upload: "running" | "failed" | undefined;
   #shown = "";
   #client: Client | undefined;
 
   override render() {
     const { cover, cover_link, greeting } = this.draft;
     const art = cover_link?.trim() || cover;
+    const own = this.own ?? (cover?.startsWith("/pictures/") ? cover : "");
     return html`
       <fieldset class="covers" ?disabled=${this.isBusy}>
         <legend class="unseen">${t("cover")}</legend>
@@ -34,7 +40,17 @@ class Covers extends View {
           const path = `/covers/${name}.svg`;
           return this.#option(path, t(`cover_${name}` as Word), cover === path);
         })}
+        ${own ? this.#option(own, t("cover_own"), cover === own) : nothing}
+        <label class="upload">
+          <input type="file" accept="image/*" aria-describedby="cover-upload" @change=${this.#take} />
+          <i>${this.upload === "running" ? "…" : "+"}</i>
+          <span>${t(own ? "cover_other" : "cover_upload")}</span>
+        </label>
       </fieldset>
+      <p class="wrong" id="cover-upload" role="status">
+        ${this.upload === "failed" ? t("bad_picture") : nothing}
+      </p>
+      ${this.problem ? problemView(this.problem) : nothing}
       <div class="envelope" inert aria-hidden="true">
         <red-packet packet-id="preview" .client=${this.#preview(art, greeting.trim())}></red-packet>
       </div>
@@ -48,6 +64,28 @@ class Covers extends View {
       ${path ? html`<span>${name}</span>` : nothing}
     </label>`;
   }
+
+  readonly #take = async (event: Event) => {
+    const input = event.currentTarget as HTMLInputElement;
+    const [file] = input.files ?? [];
+    if (!file || this.upload === "running") return;
+    this.upload = "running";
+    const { coverOf } = await import("./upload.ts");
+    const picture = await coverOf(file).catch(() => undefined);
+    input.value = "";
+    this.upload = picture ? undefined : "failed";
+    if (!picture) return;
+    this.upload = "running";
+    await this.attempt(async () => {
+      const body = { picture };
+      const sent = await session.client.ask<Schemas["UploadedPicture"]>("POST", "/me/pictures", { body });
+      this.own = sent.cover_url;
+      await this.updateComplete;
+      // The form reads what is chosen.
+      this.querySelector<HTMLInputElement>(`[value="${sent.cover_url}"]`)?.click();
+    });
+    this.upload = undefined;
+  };
 
   /** A client that knows one packet, so that the element itself is the preview. */
   #preview(cover_url: string | undefined, greeting: string): Client {

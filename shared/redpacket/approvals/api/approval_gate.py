@@ -106,6 +106,12 @@ def note_erasure(request: HttpRequest, user_id: str) -> None:
     _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
 
 
+def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
+    """Log the removal of a user's picture before it runs."""
+    removed = {"picture_id": picture_id}
+    _note(request, ActionKind.PICTURE_REMOVED, user_subject(owner_id), removed)
+
+
 def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
     """Log the creation or edit of a webhook before it runs."""
     _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)

@@ -90,6 +90,7 @@ class ListedPacket(TypedDict):
     packet_id: values.PacketId
     sender: HostId
     sender_token: values.UserToken
+    sender_name: Annotated[values.Word | None, about("Nickname or host id; null once erased.")]
     campaign_id: values.OfCampaign
     prize_id: Annotated[values.PrizeId | None, about("The cash prize that it holds.")]
     kind: values.PacketKind

@@ -47,7 +47,7 @@ CAMPAIGN_COLUMNS = (
 PACKET_COLUMNS = (
     *("packet_id", "sender", "sender_token", "campaign_id", "prize_id", "kind", "status"),
     *("total_fen", "count", "claimed_count", "claimed_fen", "refunded_fen"),
-    *("created_at_ms", "expires_at_ms"),
+    *("created_at_ms", "expires_at_ms", "sender_name"),
 )
 CLAIM_COLUMNS = (
     *("share_no", "user", "user_token", "nickname", "amount_fen", "claimed_at_ms", "payout"),
@@ -191,6 +191,7 @@ def packet_row(packet: Packet, users: UsersById) -> lists.ListedPacket:
         "packet_id": packet.packet_id,
         "sender": _host_id(sender, users),
         "sender_token": sender,
+        "sender_name": summaries.named(sender, users)["name"],
         "campaign_id": packet.rules.campaign_id,
         "prize_id": packet.rules.prize_id,
         "kind": packet.kind,

@@ -30,6 +30,7 @@ _SENTENCES = {
     ActionKind.AUDIENCE_EDITED: "edited the audience of {subject}",
     ActionKind.USER_JUDGED: "set the risk decision on {subject} to {verdict}",
     ActionKind.USER_ERASED: "erased {subject}",
+    ActionKind.PICTURE_REMOVED: "removed a picture of {subject}",
     ActionKind.WEBHOOK_EDITED: "edited {subject}",
     ActionKind.WEBHOOK_KEY_ROTATED: "rotated the secret of {subject}",
     ActionKind.WEBHOOK_REPLAYED: "replayed failed deliveries of {subject}",

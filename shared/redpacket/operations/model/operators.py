@@ -54,6 +54,7 @@ class ActionKind(StrEnum):
     AUDIENCE_EDITED = "audience_edited"
     USER_JUDGED = "user_judged"
     USER_ERASED = "user_erased"
+    PICTURE_REMOVED = "picture_removed"
     WEBHOOK_EDITED = "webhook_edited"
     WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
     WEBHOOK_REPLAYED = "webhook_replayed"

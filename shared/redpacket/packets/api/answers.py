@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NewType
 
 from pydantic import Discriminator, Field
 from typing_extensions import TypeAliasType, TypedDict
@@ -83,6 +83,26 @@ class Thanked(TypedDict):
     packet_id: values.PacketId
     share_no: values.ShareNo
     thanks: Annotated[values.Word, about("The stored emoji.", "🙏")]
+
+
+PictureFile = NewType("PictureFile", bytes)
+"""An uploaded picture as it is."""
+
+
+class UploadedPicture(TypedDict):
+    """An uploaded picture, which goes away after a day unless a packet uses it."""
+
+    cover_url: Annotated[
+        str,
+        about("`cover_url` for a send of the same user.", "/pictures/Yb1pWk0Qm5tT3sUeNfX9_g"),
+    ]
+
+
+class RemovedPicture(TypedDict):
+    """A picture that an operator removed, and who uploaded it."""
+
+    picture_id: Annotated[str, about("The id of the picture.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
+    user_token: values.UserToken
 
 
 class SentPacket(TypedDict):

@@ -61,7 +61,17 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         pay_channel=body.pay_with if is_paid_for else "",
         pay_method=body.pay_method if is_paid_for else "",
     )
-    return limit_order(order, settings.share_fen_max, settings.cover_hosts, settings.share_base_url)
+    return limit_order(
+        order,
+        settings.share_fen_max,
+        settings.cover_hosts,
+        settings.share_base_url,
+        _owner_of_picture,
+    )
+
+
+def _owner_of_picture(picture_id: str) -> str | None:
+    return containers.packets.pictures.owner_of(picture_id)
 
 
 def _check_duties(request: RequestOf[SendBody], body: SendBody) -> None:

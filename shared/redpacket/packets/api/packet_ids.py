@@ -1,10 +1,12 @@
-"""Packet ids of this deployment, verified before any read."""
+"""Ids of packets and pictures, verified before any read."""
 
 from __future__ import annotations
 
 import secrets
 from functools import cache
 
+from redpacket.packets.errors import PictureNotFound
+from redpacket.packets.model import picture
 from redpacket.packets.model.packet_id import PACKET_ID, RANDOM_BYTES, PacketIds
 from redpacket.platform.http.parameters import required
 from redpacket.platform.settings import settings
@@ -27,3 +29,16 @@ def new_packet_id(shards: int) -> str:
 def packet_id_of(text: str) -> str:
     """Packet id from the response of its send."""
     return packet_ids().check(text)
+
+
+def new_picture_id() -> str:
+    """Return a new id of a picture, which names nobody."""
+    return secrets.token_urlsafe(picture.RANDOM_BYTES)
+
+
+@required("path", "picture_id", type="string", pattern=f"^{picture.PICTURE_ID.pattern}$")
+def picture_id_of(text: str) -> str:
+    """Picture id: the end of its URL."""
+    if not picture.PICTURE_ID.fullmatch(text):
+        raise PictureNotFound
+    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import redpacket
 from redpacket.containers import containers
@@ -11,8 +11,8 @@ from redpacket.ledger.model import user_account
 from redpacket.ledger.ports import ENTRY_CURSOR
 from redpacket.operations.api import guards
 from redpacket.packets.api import link_preview, views
-from redpacket.packets.api.packet_ids import packet_id_of
-from redpacket.packets.errors import PacketNotFound
+from redpacket.packets.api.packet_ids import packet_id_of, picture_id_of
+from redpacket.packets.errors import PacketNotFound, PictureNotFound
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_proof import read_proof
@@ -40,6 +40,7 @@ _PAGES_SEEN_AFTER_MS = 10_000
 
 RECORD_CACHING = ("private, no-cache",)
 FEED_CACHING = ("public, max-age=1", "public, max-age=3600")
+PICTURE_CACHING = "public, max-age=3600"
 
 year_of = integer(
     "year", YEAR_FIRST, YEAR_LAST, missing=None, meaning="A UTC year; all years if omitted."
@@ -91,6 +92,22 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
         **link_preview.SECURITY_HEADERS,
     }
     return HttpAnswer(link_preview.page_of(preview, packet_id, base_url), headers=headers)
+
+
+def picture_page(request: HttpRequest) -> HttpAnswer[packets.PictureFile]:
+    """Return an uploaded picture, which can be nothing else in a browser. Raises PictureNotFound.
+
+    Caches store it for an hour, because an operator may remove it.
+    """
+    picture = containers.packets.pictures.find(picture_id_of(request))
+    if picture is None:
+        raise PictureNotFound
+    headers = {
+        "content-type": picture.media_type,
+        "cache-control": PICTURE_CACHING,
+        **link_preview.SECURITY_HEADERS,
+    }
+    return HttpAnswer(cast("packets.PictureFile", picture.content), headers=headers)
 
 
 def _feed_caching(packet: Packet) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -20,7 +21,9 @@ from redpacket.packets.api.fields import (
 )
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
+from redpacket.packets.model.picture import PICTURE_BYTES_MAX, Picture, picture_of
 from redpacket.packets.split import UNIT_FEN_MAX
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
 
 DEFAULT_GREETING = "恭喜发财，大吉大利"
@@ -111,7 +114,7 @@ class SendBody(StrictBody):
         CoverUrl | None,
         about(
             "URL of a cover image on one of the deployment's `CoverHosts`, or the path of one of "
-            "the page's own; answers have its URL."
+            "the page's own or of a picture that the sender uploaded; answers have its URL."
         ),
     ] = None
 
@@ -120,3 +123,33 @@ class SendBody(StrictBody):
         if self.split and (self.kind == "equal") != (self.split == "equal"):
             raise ValueError(f"split {self.split} does not go with kind {self.kind}")
         return self
+
+
+_PICTURE_LENGTH_MAX = 4 * PICTURE_BYTES_MAX // 3
+PICTURE_BODY_BYTES_MAX = _PICTURE_LENGTH_MAX + 1024
+
+
+class PictureBody(StrictBody):
+    """POST /me/pictures."""
+
+    model_config = example(
+        {"picture": "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA="}
+    )
+
+    picture: Annotated[
+        str,
+        StringConstraints(pattern=r"^[A-Za-z0-9+/]+={0,2}$", max_length=_PICTURE_LENGTH_MAX),
+        about(f"Base64 of a JPEG, PNG or WebP file of at most {PICTURE_BYTES_MAX // 1024} KiB."),
+    ]
+
+    @property
+    def given(self) -> Picture:
+        """Return the picture as a model value. Raises InvalidRequest."""
+        try:
+            picture = picture_of(b64decode(self.picture, validate=True))
+        except ValueError:  # not the length of a base64 text
+            picture = None
+        if picture is None:
+            message = "is not the base64 of a JPEG, PNG or WebP file"
+            raise InvalidRequest([{"field": "picture", "message": message}])
+        return picture

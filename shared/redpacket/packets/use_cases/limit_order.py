@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX, Kind
+from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.split import Split, default_share_fen_max
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.image_url import is_on_hosts
@@ -17,12 +18,16 @@ def default_split(kind: Kind) -> Split:
 
 
 def limit_order(
-    order: SendOrder, cap_fen: int, cover_hosts: Container[str], page_url: str
+    order: SendOrder,
+    cap_fen: int,
+    cover_hosts: Container[str],
+    page_url: str,
+    owner_of: Callable[[str], str | None],
 ) -> SendOrder:
     """Return *order* with the largest share, 0 if the sender named none, and the refused fields.
 
-    The path of a cover that ships with the page becomes its URL. Refusals are not raised, so that
-    a repeat gets its first answer after limits drop.
+    The path of a cover becomes its URL. *owner_of* returns who uploaded a picture. Refusals are not
+    raised, so that a repeat gets its first answer after limits drop.
     """
     limits = (
         ("count", order.count, COUNT_MAX if order.campaign else PACKET_COUNT_MAX),
@@ -31,6 +36,9 @@ def limit_order(
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     cover_url = order.cover_url
     if cover_url and cover_url.startswith("/"):
+        picture_id = picture_id_of(cover_url)
+        if picture_id and owner_of(picture_id) != order.sender.user_id:
+            refused.append(("cover_url", "is not a picture of yours. Upload it again"))
         cover_url = f"{page_url}{cover_url}"
     elif cover_url and not is_on_hosts(cover_url, cover_hosts):
         refused.append(("cover_url", "is not on a host of this deployment"))

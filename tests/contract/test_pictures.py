@@ -1,0 +1,59 @@
+"""One suite for the pictures that users upload: the fake, and the bucket on the emulator."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from redpacket.packets.clients.s3_pictures import S3Pictures
+from redpacket.packets.model.picture import Picture
+from redpacket.packets.ports import Pictures
+from testing.cloud import Cloud
+from testing.fakes import FakePictures
+
+PICTURE = Picture(b"\xff\xd8\xff\xe0", "image/jpeg")
+
+
+@dataclass
+class Shelf:
+    """An implementation, and what says whether a picture goes away after a day."""
+
+    pictures: Pictures
+    is_kept: Callable[[str], bool]
+
+
+@pytest.fixture(params=["fake", "bucket"])
+def shelf(request: pytest.FixtureRequest) -> Iterator[Shelf]:
+    if request.param == "fake":
+        fake = FakePictures()
+        yield Shelf(fake, lambda picture_id: picture_id in fake.kept)
+        return
+    cloud: Cloud = request.getfixturevalue("cloud")
+    s3, bucket = cloud.aws("s3"), f"pictures-{uuid.uuid4().hex[:8]}"
+    s3.create_bucket(Bucket=bucket)
+
+    def is_kept(picture_id: str) -> bool:
+        (tag,) = s3.get_object_tagging(Bucket=bucket, Key=picture_id)["TagSet"]
+        assert tag["Key"] == "state"
+        return tag["Value"] != "new"
+
+    yield Shelf(S3Pictures(lambda: s3, bucket), is_kept)
+
+
+def test_a_picture_is_its_owners_until_it_is_blanked(shelf: Shelf) -> None:
+    pictures = shelf.pictures
+    pictures.keep("one")
+    assert (pictures.find("one"), pictures.owner_of("one")) == (None, None)
+
+    pictures.put("one", PICTURE, "ann")
+    assert (pictures.find("one"), pictures.owner_of("one")) == (PICTURE, "ann")
+    assert not shelf.is_kept("one")
+    pictures.keep("one")
+    pictures.keep("one")
+    assert shelf.is_kept("one")
+    assert (pictures.find("one"), pictures.owner_of("one")) == (PICTURE, "ann")
+
+    pictures.blank("one")
+    assert (pictures.find("one"), pictures.owner_of("one")) == (None, None)
+    assert not shelf.is_kept("one")

@@ -1,0 +1,90 @@
+"""Pictures that users upload for covers, over HTTP: only the sender's own, and removable."""
+
+from base64 import b64encode
+
+import httpx
+import pytest
+
+from redpacket.packets.model.picture import PICTURE_BYTES_MAX
+from testing.in_memory_system import InMemorySystem
+from testing.users import HttpUser
+from tests.handlers.conftest import MakeUser
+
+WEBP = b"RIFF\x24\x00\x00\x00WEBPVP8 "
+
+
+def _upload(user: HttpUser, content: bytes = WEBP) -> httpx.Response:
+    return user.post("/me/pictures", {"picture": b64encode(content).decode()})
+
+
+@pytest.fixture
+def cover_url(sender: HttpUser) -> str:
+    return str(_upload(sender).json()["cover_url"])
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (WEBP, "image/webp"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"\x89PNG\r\n\x1a\n".ljust(PICTURE_BYTES_MAX, b"-"), "image/png"),
+    ],
+)
+def test_a_picture_is_shown_to_everybody_by_its_type_alone(
+    sender: HttpUser, content: bytes, media_type: str
+) -> None:
+    shown = sender.http.get(_upload(sender, content).json()["cover_url"])
+
+    assert (shown.content, shown.headers["content-type"]) == (content, media_type)
+    assert shown.headers["x-content-type-options"] == "nosniff"
+    assert shown.headers["content-security-policy"].startswith("default-src 'none'")
+    assert shown.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"<svg onload='x'/>", "invalid_request"),
+        (b"<!-- RIFF\x24\x00\x00\x00WEBP", "invalid_request"),
+        (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 1), "invalid_request"),
+        (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 4096), "payload_too_large"),
+    ],
+)
+def test_what_is_no_picture_or_too_large_is_refused(
+    sender: HttpUser, content: bytes, code: str
+) -> None:
+    assert _upload(sender, content).json()["code"] == code
+
+
+def test_a_packet_keeps_the_picture_of_its_sender(
+    sender: HttpUser, a_user: MakeUser, system: InMemorySystem, cover_url: str
+) -> None:
+    assert not system.pictures.kept
+
+    sent = sender.send(cover_url=cover_url).json()
+
+    assert a_user().record(sent["packet_id"])["cover_url"] == f"https://share.example{cover_url}"
+    assert system.pictures.kept == {cover_url.removeprefix("/pictures/")}
+
+
+def test_no_other_user_can_send_with_it(a_user: MakeUser, cover_url: str) -> None:
+    refused = a_user(funds_fen=10_000).send(cover_url=cover_url)
+
+    assert refused.json()["code"] == "invalid_request"
+    assert "cover_url" in refused.text
+
+
+def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
+    sender: HttpUser, operator: HttpUser, cover_url: str
+) -> None:
+    sent = sender.send(key="once", cover_url=cover_url)
+    removed = operator.http.delete(f"/admin{cover_url}")
+
+    assert removed.json()["user_token"] == sender.user_id
+    assert sender.http.get(cover_url).json()["code"] == "picture_not_found"
+    assert operator.http.delete(f"/admin{cover_url}").status_code == 404
+    (noted, *_) = operator.http.get("/admin/journal").json()["items"]
+    assert noted["action"] == "picture_removed"
+    assert noted["subject"] == f"user:{sender.user_id}"
+    assert sender.send(key="once", cover_url=cover_url).json() == sent.json()
+    assert sender.send(cover_url=cover_url).json()["code"] == "invalid_request"
