@@ -382,7 +382,7 @@ def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
     shown = approval_view(raised, {}, raised.asked_at_ms)
     assert (shown["version"], shown["status"]) == (1, "awaiting")
     assert shown["asked_by"] == {"id": raised.operator_id, "name": None}
-    asks = "asks to edit campaign gala, which moves 40.00 yuan"
+    asks = "asks to edit campaign gala, which moves ¥40.00"
     assert shown["summary"] == f"{raised.operator_id} {asks}"
 
     applied = system.process().approve(raised.approval_id, BOB)

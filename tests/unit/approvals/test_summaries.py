@@ -18,7 +18,7 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
     [
         (
             _action("deposit", "user:b", Change("amount_fen", None, "123456789")),
-            "Ann deposited 1,234,567.89 yuan for bob",
+            "Ann deposited ¥1,234,567.89 for bob",
         ),
         (
             _action("campaign_edited", "campaign:gala", *changes_between(None, {"title": "x"})),

@@ -126,7 +126,7 @@ def test_approvals_are_listed_and_decided(stack: Stack) -> None:
     approval_id = "0" * 32
     waits = {
         "approval_id": approval_id,
-        "summary": "ann asks to deposit 2,000,000.00 yuan for bob",
+        "summary": "ann asks to deposit ¥2,000,000.00 for bob",
         "amount_fen": 200_000_000,
         "asked_at_ms": 0,
         "status": "awaiting",

@@ -29,7 +29,7 @@ class OperatorName(TypedDict):
     name: Annotated[str | None, about("Nickname, or the host's own id.", "安")]
 
 
-Summary = Annotated[str, about("The same in one sentence.", "安 deposited 8.88 yuan for alice")]
+Summary = Annotated[str, about("The same in one sentence.", "安 deposited ¥8.88 for alice")]
 SubjectName = Annotated[str | None, about("Name of a subject that is a user.", "alice")]
 
 

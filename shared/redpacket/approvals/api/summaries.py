@@ -107,7 +107,7 @@ def _text(change: Change) -> str:
 
 def _yuan(fen: int) -> str:
     sign, fen = "-" if fen < 0 else "", abs(fen)
-    return f"{sign}{fen // 100:,}.{fen % 100:02d} yuan"
+    return f"{sign}¥{fen // 100:,}.{fen % 100:02d}"
 
 
 def _name(user_id: str, users: UsersById) -> str:

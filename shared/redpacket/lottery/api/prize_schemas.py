@@ -43,7 +43,7 @@ class PrizeBody(StrictBody):
     """
 
     model_config = example(
-        {"title": "8.88 yuan", "kind": "packet", "weight": 10, "total": 100, "amount_fen": 888}
+        {"title": "¥8.88", "kind": "packet", "weight": 10, "total": 100, "amount_fen": 888}
     )
 
     title: Title
