@@ -92,10 +92,10 @@ BEYOND_SCHEMA = (
         re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note"),
         re.compile(r"is longer than \d+ characters"),
     ),
-    (re.compile("nickname"), re.compile("is a reserved name or looks like one")),
+    (re.compile("nickname"), re.compile("is or looks reserved. Choose another")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
-    (re.compile("campaign_id"), re.compile("is missing")),
+    (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
@@ -109,7 +109,10 @@ BEYOND_SCHEMA = (
         re.compile("total"),
         re.compile(r"changes only through the stock route: it is \d+|must be 0 for .*"),
     ),
-    (re.compile("amount_fen"), re.compile(r"is above \d+|exceeds the limit of \d+ fen")),
+    (
+        re.compile("amount_fen"),
+        re.compile(r"must be at most \d+. Split the deposit|exceeds the limit of \d+ fen"),
+    ),
     (
         re.compile("delta"),
         re.compile("would exceed .*|.* are already won|cannot change .*"),
@@ -120,19 +123,22 @@ BEYOND_SCHEMA = (
     (re.compile("timezone"), re.compile("never changes once there are prizes or a beacon: .*")),
     (re.compile("draw_beacon"), re.compile("never changes: .*|is not available: .*")),
     # The log, of which a proof is asked.
-    (re.compile("size|from|to"), re.compile(r"is above the log's size of \d+")),
+    (re.compile("size|from|to"), re.compile(r"must be at most \d+, the size of the log")),
     # A list of packets takes only cursors of its own filter.
     (re.compile("cursor"), re.compile("is not a cursor of this list: .*")),
     # Lists of users, goods that were won, and where events go.
-    (re.compile("remove"), re.compile(r"\d+ of them are also in add")),
+    (re.compile("remove"), re.compile(r"\d+ of them are also in add. List each user once")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
-    (re.compile("unit"), re.compile("is cash, which is paid automatically|is a code.*")),
-    (re.compile("url"), re.compile("is not an address of the page")),
+    (re.compile("unit"), re.compile("is cash, paid automatically. Name goods|is a code.*")),
+    (re.compile("url"), re.compile("must be an address of this deployment's page")),
     (re.compile("add"), re.compile("requires a prize of kind code, not .*")),
     (re.compile("url"), re.compile("the address must be a https URL .*|http is for .*|Port .*")),
-    (re.compile("name"), re.compile(r"there are \d+ webhooks, which is the most")),
+    (re.compile("name"), re.compile(r"would exceed the limit of \d+ webhooks. Remove one first")),
     (re.compile("passphrase"), re.compile("needs at least one letter or digit")),
-    (re.compile("budget_fen"), re.compile(r"is below the \d+ fen that are already in packets")),
+    (
+        re.compile("budget_fen"),
+        re.compile(r"must be at least \d+, the fen that are already in packets"),
+    ),
 )
 """The rules of a field, and their messages, that a request of the schema's form may break."""
 

@@ -82,7 +82,7 @@ def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
 def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a campaign's packet, once per idempotency key, by a token of the operators' issuer."""
     if not request.json().get("campaign_id"):
-        raise InvalidRequest([{"field": "campaign_id", "message": "is missing"}])
+        raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
     return send_packet(request)
 
 

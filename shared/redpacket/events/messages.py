@@ -56,7 +56,7 @@ def read_delivery(body: str) -> Delivery:
         name, first_at_ms = str(message["webhook"]), int(message["first_at_ms"])
         event = event_of(message["event"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidRequest([{"field": "message", "message": "is not a delivery"}]) from error
+        raise InvalidRequest.of("message", "is not a delivery") from error
     if not NAME.fullmatch(name):
-        raise InvalidRequest([{"field": "message", "message": "names no webhook"}])
+        raise InvalidRequest.of("message", "names no webhook")
     return Delivery(name, event, first_at_ms)

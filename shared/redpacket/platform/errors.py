@@ -13,7 +13,7 @@ web/src/i18n/packet.ts are all that a new refusal of a route's group needs.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class RedPacketError(Exception):
@@ -64,6 +64,16 @@ class InvalidRequest(Malformed):
     def __init__(self, errors: list[dict[str, str]]) -> None:
         super().__init__("; ".join(f"{error['field']}: {error['message']}" for error in errors))
         self.errors = errors
+
+    @classmethod
+    def of(cls, field: str, message: str) -> Self:
+        """Return the error of one field."""
+        return cls([{"field": field, "message": message}])
+
+
+def invalid_cursor() -> InvalidRequest:
+    """Return the error of a cursor that no page of the list returned."""
+    return InvalidRequest.of("cursor", "must be `next` of the previous page. Omit it to restart")
 
 
 class PayloadTooLarge(Malformed):

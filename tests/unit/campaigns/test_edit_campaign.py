@@ -120,7 +120,10 @@ def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Desk) -> N
         office.edit(campaign, 3_999)
 
     assert refused.value.errors == [
-        {"field": "budget_fen", "message": "is below the 4000 fen that are already in packets"}
+        {
+            "field": "budget_fen",
+            "message": "must be at least 4000, the fen that are already in packets",
+        }
     ]
     lowered, _ = office.edit(campaign, 4_000)
     assert (lowered.budget_fen, lowered.budget_left_fen) == (4_000, 0)

@@ -71,7 +71,7 @@ list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="T
 def of_form(name: str, form: str, text: str) -> str:
     """Return *text*. Raises InvalidRequest if it does not match *form*."""
     if not re.fullmatch(form, text, re.ASCII):
-        raise InvalidRequest([{"field": name, "message": "has not the form that it must have"}])
+        raise InvalidRequest.of(name, f"must match {form}")
     return text
 
 

@@ -28,7 +28,7 @@ from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action, Change
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update, values
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import note_user
 
@@ -71,8 +71,7 @@ class DynamoApprovals:
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
         if cursor is not None and not _CURSOR.fullmatch(cursor):
-            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
-            raise InvalidRequest([field])
+            raise invalid_cursor()
         listed = self._dynamo.query_some(
             self._approvals,
             limit + 2,

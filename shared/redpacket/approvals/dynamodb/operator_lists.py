@@ -13,7 +13,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.winners import read_in_order
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.platform.dynamodb.client import Dynamo, Row, WireItem, to_wire, values
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 
 _CAMPAIGN_CURSOR = re.compile(CAMPAIGN_CURSOR)
 
@@ -28,8 +28,7 @@ class DynamoOperatorLists:
 
     def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
         if cursor is not None and not _CAMPAIGN_CURSOR.fullmatch(cursor):
-            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
-            raise InvalidRequest([field])
+            raise invalid_cursor()
         last = cursor or keys.list_position(10**13 - 1, "~")
         listed = self._dynamo.query_some(
             self._campaigns,

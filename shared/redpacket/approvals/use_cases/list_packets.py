@@ -48,7 +48,7 @@ def list_packets(
     form = by_sender if campaign_id is None else PACKET_ID.pattern
     if cursor is not None and not re.fullmatch(form, cursor):
         message = "is not a cursor of this list: keep the campaign and the sender of its first page"
-        raise InvalidRequest([{"field": "cursor", "message": message}])
+        raise InvalidRequest.of("cursor", message)
     if campaign_id is not None:
         packet_ids = ports.campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
         ids, more = packet_ids[:limit], packet_ids[limit - 1] if len(packet_ids) > limit else None

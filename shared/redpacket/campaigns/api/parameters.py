@@ -9,7 +9,7 @@ from redpacket.campaigns.model import CAMPAIGN_ID, check_campaign_id
 from redpacket.lottery.model.lottery import PRIZE_ID, check_prize_id
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.model.packet_id import PACKET_ID
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import InvalidRequest, invalid_cursor
 from redpacket.platform.http.parameters import cursor, optional, required
 
 DAY = re.compile("[0-9]{8}")
@@ -47,7 +47,7 @@ def draw_id_of(text: str) -> str:
 def day_of(text: str) -> str:
     """Day of the campaign, as in its draws."""
     if not DAY.fullmatch(text):
-        raise InvalidRequest([{"field": "day", "message": "is not a day such as 20270129"}])
+        raise InvalidRequest.of("day", "must be a day of eight digits, such as 20270129")
     return text
 
 
@@ -55,6 +55,6 @@ def day_of(text: str) -> str:
 def preheat_cursor_of(text: str) -> str:
     """`next` of the previous preheat, which ran out of time."""
     if not PREHEAT_CURSOR.fullmatch(text):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+        raise invalid_cursor()
     packet_ids().check(text.partition(".")[0])
     return text

@@ -81,8 +81,8 @@ class DynamoAudiences:
             except TransactionCanceled as canceled:
                 *rows, size = canceled.rows
                 if size is not None and not any(row is not None for row in rows):
-                    message = f"a list has at most {AUDIENCE_MAX} users"
-                    raise InvalidRequest([{"field": "add", "message": message}]) from None
+                    message = f"would exceed the limit of {AUDIENCE_MAX} users in a list"
+                    raise InvalidRequest.of("add", message) from None
                 left = [user for user, row in zip(left, rows, strict=True) if row is None]
             else:
                 return

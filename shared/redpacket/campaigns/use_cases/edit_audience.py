@@ -44,8 +44,8 @@ def edit_audience(
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     if both := set(add) & set(remove):
-        message = f"{len(both)} of them are also in add"
-        raise InvalidRequest([{"field": "remove", "message": message}])
+        message = f"{len(both)} of them are also in add. List each user once"
+        raise InvalidRequest.of("remove", message)
     users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
     size = ports.rows.edit(campaign_id, *users)
     ports.cache.edit(campaign_id, *users)

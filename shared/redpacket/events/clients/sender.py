@@ -43,7 +43,7 @@ class WebhookSender:
         try:
             self._outgoing(url)
         except ValueError as error:
-            raise InvalidRequest([{"field": "url", "message": str(error)}]) from error
+            raise InvalidRequest.of("url", str(error)) from error
 
     def new_secret(self, name: str) -> tuple[str, SealedSecret]:
         secret = f"{_SECRET_PREFIX}{b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"

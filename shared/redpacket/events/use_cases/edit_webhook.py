@@ -68,8 +68,8 @@ def put_webhook(
         _write(edited, seen, ports)
         return edited, None
     if len(ports.book.list_all()) >= WEBHOOKS_MAX:
-        at_most = f"there are {WEBHOOKS_MAX} webhooks, which is the most"
-        raise InvalidRequest([{"field": "name", "message": at_most}])
+        at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Remove one first"
+        raise InvalidRequest.of("name", at_most)
     secret, sealed = ports.sender.new_secret(name)
     made = Webhook(name, url, frozenset(kinds), is_on, (sealed,), ports.clock.now_ms())
     _write(made, None, ports)

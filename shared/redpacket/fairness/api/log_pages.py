@@ -50,7 +50,7 @@ _from_of = integer("from", 1, LOG_SIZE_MAX, missing=0, meaning="The earlier size
 def id_hash_of(text: str) -> str:
     """SHA-256 of the id of a packet or a campaign, in hex."""
     if not _DIGEST.fullmatch(text):
-        raise InvalidRequest([{"field": "id_hash", "message": "is not a SHA-256 in hex"}])
+        raise InvalidRequest.of("id_hash", f"must be a SHA-256 hash in hex: {_DIGEST.pattern}")
     return text
 
 

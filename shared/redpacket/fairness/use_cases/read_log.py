@@ -79,15 +79,15 @@ def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int,
     """Return *new* and a proof that its log extends *old*. Raises InvalidRequest, Unavailable."""
     new = _size("to", new, book)
     if old > new:
-        raise InvalidRequest([{"field": "from", "message": f"is above the log's size of {new}"}])
+        raise InvalidRequest.of("from", f"must be at most {new}, the size of the log")
     return new, _hashes(consistency_ranges(old, new), book)
 
 
 def _size(field: str, given: int | None, book: LogBook) -> int:
     signed_size = read_head(book=book).head.size
     if given is not None and given > signed_size:
-        message = f"is above the log's size of {signed_size}"
-        raise InvalidRequest([{"field": field, "message": message}])
+        message = f"must be at most {signed_size}, the size of the log"
+        raise InvalidRequest.of(field, message)
     return signed_size if given is None else given
 
 

@@ -11,7 +11,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of
 from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, values
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
 """Prefixes of a balance's yearly sums (`sent_fen_2025`), which `YearSums` adds up."""
@@ -67,9 +67,7 @@ class BookPages:
         if cursor is not None:
             matched = _ENTRY_CURSOR.fullmatch(cursor)
             if not matched:
-                raise InvalidRequest(
-                    [{"field": "cursor", "message": "is not a valid cursor of this list"}]
-                )
+                raise invalid_cursor()
             last = min(last, _after(lane, cursor, int(matched[2])))
         if last < first:
             return []

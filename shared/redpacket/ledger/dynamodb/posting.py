@@ -119,7 +119,7 @@ def exists(_found: Row) -> RedPacketError:
 
 def _is_used(_found: Row) -> RedPacketError:
     message = "is only allowed for a new account or one that already pays only for campaigns"
-    return InvalidRequest([{"field": "is_for_campaigns", "message": message}])
+    return InvalidRequest.of("is_for_campaigns", message)
 
 
 def is_not_covered(row: Row) -> RedPacketError:

@@ -60,8 +60,8 @@ def deposit(
         if transfer_id := ports.deposits.find_deposited(request):
             return transfer_id, ports.ledger.balance_fen(account)
         if amount_fen > ports.amount_fen_max:
-            message = f"is above {ports.amount_fen_max}"
-            raise InvalidRequest([{"field": "amount_fen", "message": message}])
+            message = f"must be at most {ports.amount_fen_max}. Split the deposit"
+            raise InvalidRequest.of("amount_fen", message)
         transfer = _transfer(account, amount_fen, request, ports.clock)
         subject = user_subject(payee.user_id)
         facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}

@@ -53,8 +53,8 @@ def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
     columns = {name: [getattr(prize, name) for prize in ordered] for name in _PRIZE_FIELDS}
     text = packed(json_text(columns))
     if len(text) > PACKED_BYTES_MAX:
-        message = "makes the campaign's prizes too large together: shorten their texts"
-        raise InvalidRequest([{"field": "description", "message": message}])
+        message = "makes the campaign's prizes too large together. Shorten their texts"
+        raise InvalidRequest.of("description", message)
     return text
 
 

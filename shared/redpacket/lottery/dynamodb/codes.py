@@ -69,7 +69,7 @@ class DynamoCodes:
         total = count + len(codes)
         if total > UNITS_MAX:
             message = f"would exceed the limit of {UNITS_MAX} codes for one prize"
-            raise InvalidRequest([{"field": "add", "message": message}])
+            raise InvalidRequest.of("add", message)
         counted = update(
             self._table,
             draw_keys.code_count(*where),

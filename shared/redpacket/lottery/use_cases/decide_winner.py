@@ -75,12 +75,10 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
         action = _action(decided, operator, changes)
         return ports.winners.hand_over(decided, decision, action)
     if prize.kind is PrizeKind.CODE:
-        raise InvalidRequest(
-            [{"field": "status", "message": "cannot be forfeited: the winner already has the code"}]
-        )
+        raise InvalidRequest.of("status", "cannot be forfeited: the winner already has the code")
     if prize.total >= UNITS_MAX:
         message = f"would exceed the limit of {UNITS_MAX} units for one prize"
-        raise InvalidRequest([{"field": "status", "message": message}])
+        raise InvalidRequest.of("status", message)
     more = replace(prize, total=prize.total + 1, version=prize.version + 1)
     action = _action(decided, operator, (*changes, *changes_between(asdict(prize), asdict(more))))
     return ports.draws.put_prize(more, prize, action=action, forfeited=decided) is not None
@@ -102,5 +100,5 @@ def _goods_of(campaign_id: str, prize_id: str, draws: PrizeRepository) -> Prize:
     if prize_id not in prizes:
         raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:
-        raise InvalidRequest([{"field": "unit", "message": "is cash, which is paid automatically"}])
+        raise InvalidRequest.of("unit", "is cash, paid automatically. Name goods")
     return prizes[prize_id]

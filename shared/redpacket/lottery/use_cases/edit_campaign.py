@@ -142,15 +142,15 @@ def _check_codes_last(table: CampaignSnapshot, after: Campaign) -> None:
     )
     if last_ms is not None and after.ends_at_ms + CODES_KEPT_MS > last_ms:
         gone = f"can't be later than {last_ms - CODES_KEPT_MS}: the codes of prizes expire"
-        raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
+        raise InvalidRequest.of("ends_at_ms", gone)
 
 
 def _check_cash_is_there(packet_ids: Sequence[str], packets: RescheduleRepository) -> None:
     for start in range(0, len(packet_ids), _AT_ONCE):
         for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
             if packet.status is not PacketStatus.OPEN and not packet.is_emptied:
-                gone = "can't be later, because the campaign's cash prizes are closed"
-                raise InvalidRequest([{"field": "ends_at_ms", "message": gone}])
+                gone = "can't be later: the cash prizes are closed. Create a new campaign"
+                raise InvalidRequest.of("ends_at_ms", gone)
 
 
 def _new_beacon(
@@ -158,7 +158,7 @@ def _new_beacon(
 ) -> CampaignBeacon | None:
     if ports.new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
         message = "is not available: this deployment has no beacon. Use `none`"
-        raise InvalidRequest([{"field": "draw_beacon", "message": message}])
+        raise InvalidRequest.of("draw_beacon", message)
     if ports.new_beacon is None or (draw_beacon or ports.default_beacon) is DrawBeacon.NONE:
         return None
     return ports.new_beacon(plan.timezone)
@@ -168,14 +168,14 @@ def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
     # Otherwise, an operator who knows a round could choose whether it counts.
     if draw_beacon not in {None, before.draw_beacon}:
         kept = f"never changes: it is {before.draw_beacon}"
-        raise InvalidRequest([{"field": "draw_beacon", "message": kept}])
+        raise InvalidRequest.of("draw_beacon", kept)
 
 
 def _check_timezone(after: Campaign, before: Campaign) -> None:
     # Another zone may reveal a seed that is still in use, and has rounds that may be known.
     if after.timezone != before.timezone:
         kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
-        raise InvalidRequest([{"field": "timezone", "message": kept}])
+        raise InvalidRequest.of("timezone", kept)
 
 
 def _packet_ids(table: CampaignSnapshot) -> Iterator[str]:
@@ -249,8 +249,8 @@ def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None)
     budget_fen = had_fen if budget_fen is None else budget_fen
     left_fen += budget_fen - had_fen
     if left_fen < 0:
-        spent = f"is below the {budget_fen - left_fen} fen that are already in packets"
-        raise InvalidRequest([{"field": "budget_fen", "message": spent}])
+        spent = f"must be at least {budget_fen - left_fen}, the fen that are already in packets"
+        raise InvalidRequest.of("budget_fen", spent)
     return Campaign(
         **_planned(plan),
         budget_fen=budget_fen,

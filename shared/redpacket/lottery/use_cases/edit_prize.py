@@ -53,6 +53,8 @@ from redpacket.platform.runtime import Clock
 
 _TRIES = 4
 
+_invalid = InvalidRequest.of
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrizePorts:
@@ -377,10 +379,6 @@ def _check_unchanged(plan: Prize, before: Prize) -> None:
     ]
     if changed:
         raise InvalidRequest(changed)
-
-
-def _invalid(field: str, message: str) -> InvalidRequest:
-    return InvalidRequest([{"field": field, "message": message}])
 
 
 def _digest(*words: str) -> str:

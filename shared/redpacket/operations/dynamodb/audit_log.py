@@ -12,7 +12,7 @@ from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.model.operators import Action, ActionKind, Change
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, values
-from redpacket.platform.errors import InvalidRequest, InvariantViolated
+from redpacket.platform.errors import InvariantViolated, invalid_cursor
 
 CURSOR = re.compile(ACTION_CURSOR)
 _LAST = f"{10**13 - 1}#~"
@@ -34,8 +34,7 @@ class DynamoActions:
         self, subject: str | None, cursor: str | None, limit: int
     ) -> tuple[list[LoggedAction], str | None]:
         if cursor is not None and not CURSOR.fullmatch(cursor):
-            field = {"field": "cursor", "message": "is not a valid cursor of this list"}
-            raise InvalidRequest([field])
+            raise invalid_cursor()
         where = "pk = :pk AND sk BETWEEN :first AND :last"
         query = {"KeyConditionExpression": where}
         if subject is not None:

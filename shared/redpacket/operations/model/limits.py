@@ -68,7 +68,7 @@ def check_bounds(name: LimitName, value: int | None) -> None:
     bounds = BOUNDS[name]
     if value is not None and value != bounds.nearest(value):
         message = f"{name} must be from {bounds.lowest} to {bounds.highest}"
-        raise InvalidRequest([{"field": "value", "message": message}])
+        raise InvalidRequest.of("value", message)
 
 
 PASSPHRASE_TRIES = Limit("passphrase", per_minute=1, burst=5)

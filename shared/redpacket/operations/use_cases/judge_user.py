@@ -12,6 +12,6 @@ def judge_user(
 ) -> None:
     """Store *verdict*. Raises InvalidRequest if claims would not check it."""
     if not is_asked:
-        message = "is not available: the parameter RiskVerdicts is false"
-        raise InvalidRequest([{"field": "verdict", "message": message}])
+        message = "is not available. Set the parameter RiskVerdicts to true first"
+        raise InvalidRequest.of("verdict", message)
     verdicts.put(user_id, verdict)

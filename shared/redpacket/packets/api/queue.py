@@ -79,9 +79,9 @@ def _message_of(text: str) -> dict[str, Any]:
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+        raise InvalidRequest.of("message", "is not valid JSON") from error
     if not isinstance(message, dict):
-        raise InvalidRequest([{"field": "message", "message": "names no claim"}])
+        raise InvalidRequest.of("message", "names no claim")
     return message
 
 
@@ -96,4 +96,4 @@ def _ref_of(message: dict[str, Any], sent_at_ms: int = _AT_MS_MAX) -> ShareRef:
         } if not more and 0 < share_no < _SHARE_NO_MAX and packet_ids().has_signed(packet_id):
             said_at_ms = _said_at_ms(message, sent_at_ms)
             return ShareRef(packet_id, int(share_no), _claimer_of(message), said_at_ms)
-    raise InvalidRequest([{"field": "message", "message": "names no claim"}])
+    raise InvalidRequest.of("message", "names no claim")

@@ -151,5 +151,5 @@ class PictureBody(StrictBody):
             picture = None
         if picture is None:
             message = "is not the base64 of a JPEG, PNG or WebP file"
-            raise InvalidRequest([{"field": "picture", "message": message}])
+            raise InvalidRequest.of("picture", message)
         return picture

@@ -10,7 +10,7 @@ from redpacket.ledger.model import DEPOSITS, Entry, packet_of
 from redpacket.packets.model.claim import Admission, Claim, Share
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.http.parameters import optional
 from redpacket.platform.user import User
 from redpacket.users.ports import Profile
@@ -34,7 +34,7 @@ CLAIM_CURSOR = "^(p[0-9]{1,2}|[0-9]{1,8})$"
 def claim_cursor_of(text: str) -> int:
     """`next` of the previous page."""
     if not re.fullmatch(CLAIM_CURSOR, text, re.ASCII) or text.endswith("\n"):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+        raise invalid_cursor()
     return -int(text[1:]) if text.startswith("p") else int(text)
 
 

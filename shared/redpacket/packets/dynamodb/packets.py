@@ -14,7 +14,7 @@ from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, Rule
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import SENT_CURSOR, SentItem
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.process_cache import ProcessCache, no_clock
 
 IS_DUE = (
@@ -152,9 +152,7 @@ class DynamoPackets(DynamoShares):
         )
         if cursor is not None:
             if not _SENT_CURSOR.fullmatch(cursor):
-                raise InvalidRequest(
-                    [{"field": "cursor", "message": "is not a valid cursor of this list"}]
-                )
+                raise invalid_cursor()
             last = min(last, cursor)
         if last < first:
             return [], None

@@ -8,7 +8,7 @@ import secrets
 from redpacket.payments.errors import PaymentNotFound, WithdrawalNotFound
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import InvalidRequest, invalid_cursor
 from redpacket.platform.http.parameters import optional, required
 from redpacket.platform.http.request import person_of
 from redpacket.platform.user_id import HOST_ID
@@ -43,7 +43,7 @@ def withdrawal_id_of(text: str) -> str:
 def withdrawals_cursor_of(text: str) -> str:
     """`next` of the previous page; omit it for the first page."""
     if not re.fullmatch(PAYMENTS_CURSOR, text):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+        raise invalid_cursor()
     return text
 
 
@@ -54,7 +54,7 @@ _ANY_CURSOR = f"{PAYMENTS_CURSOR}|{PENDING_CURSOR}"
 def any_withdrawals_cursor_of(text: str) -> str:
     """`next` of the previous page, by the same user."""
     if not re.fullmatch(_ANY_CURSOR, text, re.ASCII):
-        raise InvalidRequest([{"field": "cursor", "message": "is not a valid cursor of this list"}])
+        raise invalid_cursor()
     return text
 
 
@@ -62,7 +62,7 @@ def any_withdrawals_cursor_of(text: str) -> str:
 def withdrawer_of(text: str) -> str:
     """Only withdrawals of this user, by the host's own id."""
     if not HOST_ID.fullmatch(text):
-        raise InvalidRequest([{"field": "user", "message": "is not a host's user id"}])
+        raise InvalidRequest.of("user", f"must match {HOST_ID.pattern}")
     return person_of(text).user_id
 
 
@@ -70,5 +70,5 @@ def withdrawer_of(text: str) -> str:
 def withdrawal_status_of(text: str) -> WithdrawalStatus:
     """Only withdrawals of this status; one that has ended needs `user`."""
     if text not in list(WithdrawalStatus):
-        raise InvalidRequest([{"field": "status", "message": "is not a status of withdrawals"}])
+        raise InvalidRequest.of("status", f"must be one of: {', '.join(WithdrawalStatus)}")
     return WithdrawalStatus(text)

@@ -45,7 +45,7 @@ def read_notice(body: str) -> tuple[ProviderName, ProviderEvent]:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest([{"field": "message", "message": "is not valid JSON"}]) from error
+        raise InvalidRequest.of("message", "is not valid JSON") from error
     match message:
         case {
             "channel": str(channel),
@@ -64,4 +64,4 @@ def read_notice(body: str) -> tuple[ProviderName, ProviderEvent]:
             return ProviderName(channel), ProviderEvent(
                 ProviderEventKind(kind), notice_id, number, outside_no
             )
-    raise InvalidRequest([{"field": "message", "message": "is not a notice"}])
+    raise InvalidRequest.of("message", "is not a notice")

@@ -14,7 +14,7 @@ from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PAYMENTS_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import invalid_cursor
 
 CURSOR = re.compile(PAYMENTS_CURSOR)
 
@@ -94,8 +94,7 @@ def page_of(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return a page of the index and the next cursor. Raises InvalidRequest for a bad *cursor*."""
     if cursor is not None and not CURSOR.fullmatch(cursor):
-        field = {"field": "cursor", "message": "is not a valid cursor of this list"}
-        raise InvalidRequest([field])
+        raise invalid_cursor()
     first, last = keys.list_position(0, ""), cursor or keys.list_position(10**13 - 1, "~")
     listed = dynamo.query_some(
         table,

@@ -74,7 +74,7 @@ def resolve_return(
             f"is not your deposit of {returned.left_fen} fen to this user, made after the return"
             " was recorded and with its transaction_id as the Idempotency-Key"
         )
-        raise InvalidRequest([{"field": "reference", "message": message}])
+        raise InvalidRequest.of("reference", message)
     facts = {
         "payment_id": returned.number,
         "transaction_id": returned.transaction_id,

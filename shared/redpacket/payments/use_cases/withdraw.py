@@ -125,8 +125,9 @@ def list_withdrawals(
     Raises InvalidRequest for an end without a user, because no index has all withdrawals.
     """
     if status in FINAL and user_id is None:
-        field = {"field": "user", "message": f"is needed for the status {status}"}
-        raise InvalidRequest([field])
+        raise InvalidRequest.of(
+            "user", f"is required for the status {status}. Add the host's user id"
+        )
     if user_id:
         page, more = ports.book.list_of_user(user_id, cursor, LISTED_PER_PAGE)
     else:

@@ -180,7 +180,7 @@ def _body_of(event: Event, bytes_max: int) -> bytes:
     try:
         body = base64.b64decode(text) if event.get("isBase64Encoded") else text.encode()
     except (binascii.Error, UnicodeEncodeError) as error:
-        raise InvalidRequest([{"field": "body", "message": "is not readable"}]) from error
+        raise InvalidRequest.of("body", "must be text, or base64 if marked so") from error
     if len(body) > bytes_max:
         raise PayloadTooLarge(f"The body exceeds the limit of {bytes_max} bytes.")
     return body

@@ -77,9 +77,7 @@ def integer(
     def check(text: str) -> int:
         is_one = text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
         if not (is_one and low <= int(text) <= high):
-            raise InvalidRequest(
-                [{"field": name, "message": f"is not an integer in {low}..{high}"}]
-            )
+            raise InvalidRequest.of(name, f"must be an integer from {low} to {high}")
         return int(text)
 
     form: dict[str, object] = {"type": "integer", "minimum": low, "maximum": high}

@@ -61,7 +61,7 @@ class HttpRequest:
             return {}
         charset = self.headers.get("content-type", "").lower().partition("charset=")[2]
         if charset.partition(";")[0].strip(' "') not in _CHARSETS:
-            raise InvalidRequest([{"field": "body", "message": "is not in UTF-8"}])
+            raise InvalidRequest.of("body", "must be encoded in UTF-8")
         try:
             parsed = json.loads(
                 # Decode first, because json.loads would also accept UTF-16 bytes.
@@ -70,9 +70,9 @@ class HttpRequest:
                 object_pairs_hook=_unique,
             )
         except (ValueError, RecursionError) as error:
-            raise InvalidRequest([{"field": "body", "message": "is not valid JSON"}]) from error
+            raise InvalidRequest.of("body", "must be valid JSON without repeated names") from error
         if not isinstance(parsed, dict):
-            raise InvalidRequest([{"field": "body", "message": "is not a JSON object"}])
+            raise InvalidRequest.of("body", "must be a JSON object: {...}")
         return parsed
 
     @property

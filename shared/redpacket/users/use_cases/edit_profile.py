@@ -22,7 +22,7 @@ def edit_profile(
     """Store a profile. Raises InvalidRequest for a reserved name or a foreign avatar host."""
     errors = []
     if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
-        errors.append({"field": "nickname", "message": "is a reserved name or looks like one"})
+        errors.append({"field": "nickname", "message": "is or looks reserved. Choose another"})
     if avatar_url and not is_on_hosts(avatar_url, avatar_hosts):
         errors.append({"field": "avatar_url", "message": "is not on a host of this deployment"})
     if errors:

@@ -45,7 +45,7 @@ class JsSdk:
     def sign(self, url: str) -> JsSignature:
         """Sign an address without its fragment. Raises InvalidRequest, Unavailable."""
         if not url.startswith(self._origin):
-            raise InvalidRequest([{"field": "url", "message": "is not an address of the page"}])
+            raise InvalidRequest.of("url", "must be an address of this deployment's page")
         now_s = self._now_ms() // 1000
         if now_s >= self._good_until_s:
             self._ticket, life_s = self._read_ticket()
