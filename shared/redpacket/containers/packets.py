@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from redpacket.packets.ports import (
         ClaimCache,
         ClaimRecorder,
-        DeadLetters,
         PacketPayments,
         Pages,
         PayoutQueue,
@@ -162,12 +161,6 @@ class PacketsContainer(Container):
             self.clock.now_ms,
             lambda: current_request.request_id,
         )
-
-    @cached_property
-    def dead_letters(self) -> DeadLetters:
-        from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
-
-        return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
 
     @cached_property
     def phrases(self) -> Phrases:

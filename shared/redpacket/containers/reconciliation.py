@@ -10,6 +10,8 @@ from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.public_log import PublicLogContainer
+from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
+from redpacket.packets.ports import DeadLetters
 from redpacket.reconciliation.clients.athena import Athena
 from redpacket.reconciliation.clients.state_machine import StateMachine
 from redpacket.reconciliation.ports import Runs
@@ -31,13 +33,17 @@ class ReconciliationContainer(Container):
         return StateMachine(lambda: self.platform.aws("stepfunctions"), arn)
 
     @cached_property
+    def dead_letters(self) -> DeadLetters:
+        return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
+
+    @cached_property
     def audits(self) -> Audits:
         return Audits(
             packets=self.packets.repository,
             ledger=self.ledger.repository,
             draws=self.lottery.draws,
             log_book=self.public_log.log_book,
-            dead_letters=self.packets.dead_letters,
+            dead_letters=self.dead_letters,
             clock=self.clock,
             logger=self.logger,
         )
