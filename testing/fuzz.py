@@ -94,6 +94,8 @@ BEYOND_SCHEMA = (
     ),
     (re.compile("nickname"), re.compile("is or looks reserved. Choose another")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
+    (re.compile("cover_url"), re.compile("is not a picture of yours. Upload it again")),
+    (re.compile("picture"), re.compile("is not the base64 of a .*")),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
     (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
@@ -424,7 +426,7 @@ class Fuzz:
         body: dict[str, Any] = {"body": {}, "media_type": JSON} if operation.body else {}
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
-        path |= {"run_id": "0" * 32, "draw_id": "0" * 32}
+        path |= {"run_id": "0" * 32, "draw_id": "0" * 32, "picture_id": "0" * 22}
         # A token of the right form that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):
