@@ -2,12 +2,12 @@
 --[[
 draw_load.lua - update a lottery from the ledger; a repeat is harmless.
 
-KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "n:" prize -> its day's units (lib/stock), and more  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  keep_until_ms  when the lottery expires; at least ten minutes from now
 ARGV[2]  day_keep_until_ms
-ARGV[3]  rules    (lib/rules) without version and revision
+ARGV[3]  rules    (lib/lottery_rules) without version and revision
 ARGV[4]  version  of the campaign with its prizes
 ARGV[5]  prizes   ids of the prizes that are on, separated by commas, with "!" after a once-only prize
 ARGV[6]  prize_id, terms (lib/prize), durable_no, free, day_durable_no, day_free, and so on in sixes:
@@ -30,7 +30,7 @@ local prizes = ARGV[5]
 
 -- @include lib/now_ms
 -- @include lib/stock
--- @include lib/rules
+-- @include lib/lottery_rules
 local now = now_ms()
 local old = redis.call('HGET', cache_key, '#')
 local known = old and read_rules(old) or { version = 0, revision = 0 }

@@ -2,7 +2,7 @@
 --[[
 draw_prize.lua - decide one attempt of one user in a lottery, with the same outcome on every repeat.
 
-KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, "=" -> standing odds, "o:" name -> odds (lib/odds)  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
@@ -35,7 +35,7 @@ local day_starts_ms = tonumber(ARGV[4])
 local day_ends_ms = tonumber(ARGV[5])
 
 -- @include lib/now_ms
--- @include lib/rules
+-- @include lib/lottery_rules
 -- @include lib/player
 -- @include lib/stock
 -- @include lib/prize

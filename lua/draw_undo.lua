@@ -2,7 +2,7 @@
 --[[
 draw_undo.lua - undo an attempt that did not become durable, with its counts.
 
-KEYS[1]  lottery  HASH  "#" -> rules (lib/rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
+KEYS[1]  lottery  HASH  "#" -> rules (lib/lottery_rules), "=" -> prizes in the odds, prize_id -> prize (lib/prize)  rp:{draw:<campaign_id>}
 KEYS[2]  day      HASH  "u:" user -> player (lib/player), "n:" prize -> its day's units (lib/stock), "d:" draw_id -> outcome, and more  rp:{draw:<campaign_id>}:<day>
 KEYS[3]  winners  HASH  user_id -> ",", then each once-only prize that they won and ","  rp:{draw:<campaign_id>}:winners
 ARGV[1]  user_id
@@ -31,7 +31,7 @@ end
 -- @include lib/player
 -- @include lib/stock
 -- @include lib/prize
--- @include lib/rules
+-- @include lib/lottery_rules
 local prize_id, unit_no, day_no, streak = string.match(before, '^(%S+) (%d+) (%d+) .* (%d+)$')
 local is_won = prize_id ~= '-'
 local player = read_player(redis.call('HGET', day_key, 'u:' .. user_id))

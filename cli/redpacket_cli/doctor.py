@@ -1,5 +1,6 @@
 """A first look at a stack: what an operator would check, each with the next step."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -19,6 +20,10 @@ _COUNTS = {
     "delayed": "ApproximateNumberOfMessagesDelayed",
 }
 _SOME = 100
+_DOWN_AFTER_FAILURES = 5
+"""Failures in a row that pause a webhook."""
+_WAITS_LONG_MS = 1_800_000
+"""Milliseconds after which a withdrawal without a result is worth a look."""
 
 Finding = tuple[str, str, str]
 """State (ok, warn, fail or unknown), subject, and the details with the next step."""
@@ -112,7 +117,40 @@ def _debts(session: Session) -> Iterator[Finding]:
     yield _waiting(session, "debts", "/admin/payments/debts", "redpacket payments debts")
 
 
-_CHECKS = (_api, _alarms, _switches, _messages, _approvals, _returns, _debts)
+def _withdrawals(session: Session) -> Iterator[Finding]:
+    since_ms = int(time.time() * 1000) - _WAITS_LONG_MS
+    found = [
+        each
+        for status in ("queued", "processing")
+        for each in lists.some(
+            session.target.operator, "/admin/withdrawals", {"status": status}, _SOME
+        )
+    ]
+    count = sum(each["created_at_ms"] < since_ms for each in found)
+    if count:
+        detail = f"{count} have no result after 30 minutes. See redpacket withdrawals list"
+        yield "warn", "withdrawals", detail
+    else:
+        yield "ok", "withdrawals", "none waits long"
+
+
+def _webhooks(session: Session) -> Iterator[Finding]:
+    found = session.target.operator.get("/admin/webhooks")["items"]
+    down = [
+        each for each in found if each["is_on"] and each["failure_count"] >= _DOWN_AFTER_FAILURES
+    ]
+    for each in down:
+        name, count = each["name"], each["failure_count"]
+        detail = f"{count} failures in a row. Test it: redpacket webhooks test {name}"
+        yield "warn", f"webhook {name}", detail
+    if not down:
+        yield "ok", "webhooks", "none is paused"
+
+
+_CHECKS = (
+    *(_api, _alarms, _switches, _messages),
+    *(_approvals, _returns, _debts, _withdrawals, _webhooks),
+)
 
 
 def _waiting(

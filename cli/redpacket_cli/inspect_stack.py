@@ -86,13 +86,20 @@ def logs(
     hours: Annotated[float, typer.Option(help="How far back.", min=0)] = 1,
     last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
 ) -> None:
-    """Print the newest log lines of a function that contain a text."""
+    """Print the newest log lines of a function that contain a text; --json has whole traces."""
     session = session_of(context)
     group = f"{function.capitalize()}Logs"
     logged = session.target.logged(group, words, int(hours * _HOUR_S))
     lines = [line for line in logged if "_aws" not in line][-last:]  # metrics; see `count`
-    texts = (line["message"] if set(line) == {"message"} else json.dumps(line) for line in lines)
-    session.screen.report({"items": lines}, Text("\n".join(texts) or "none"))
+    session.screen.report({"items": lines}, Text("\n".join(map(_line, lines)) or "none"))
+
+
+def _line(line: dict[str, Any]) -> str:
+    """Return a log line on one line of the screen, with the last line of a trace."""
+    if set(line) == {"message"}:
+        return str(line["message"])
+    traced = {name: line[name].splitlines()[-1] for name in ("exception",) if line.get(name)}
+    return json.dumps({**line, **traced}, ensure_ascii=False)
 
 
 def count(

@@ -140,6 +140,9 @@ ZH = {
     "switches": "开关",
     "queue {}": "队列 {}",
     "switch {}": "开关 {}",
+    "webhook {}": "Webhook {}",
+    "webhooks": "Webhook",
+    "withdrawals": "提现",
     "{} has version {}": "{} 的版本是 {}",
     "none is on": "没有触发",
     "all are on": "全部打开",
@@ -147,6 +150,14 @@ ZH = {
     "{} given up. Look: redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
     "{} waiting, none given up": "{} 条等待中，没有放弃的",
     "none waits": "没有待办",
+    "none waits long": "没有长时间等待的",
+    "none is paused": "没有暂停的",
+    "{} have no result after 30 minutes. See redpacket withdrawals list": (
+        "{} 笔超过 30 分钟没有结果。查看：redpacket withdrawals list"
+    ),
+    "{} failures in a row. Test it: redpacket webhooks test {}": (
+        "连续失败 {} 次。测试：redpacket webhooks test {}"
+    ),
     "{} wait for an operator. See {}": "{} 项等待运营处理。查看：{}",
     # Progress and questions.
     "{} packets so far": "已完成 {} 个红包",

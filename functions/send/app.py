@@ -59,7 +59,9 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = send(send_order(request), ports=containers.packets.send_ports)
-    if picture_id := picture_id_of(packet.cover_url):
+    is_own = (packet.cover_url or "").startswith(settings.share_base_url)
+    # Another host's URL may end as one of ours.
+    if is_own and (picture_id := picture_id_of(packet.cover_url)):
         containers.packets.pictures.keep(picture_id)
     ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))

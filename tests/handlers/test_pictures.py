@@ -74,6 +74,19 @@ def test_no_other_user_can_send_with_it(a_user: MakeUser, cover_url: str) -> Non
     assert "cover_url" in refused.text
 
 
+def test_a_url_does_not_make_another_users_picture_ones_own(
+    a_user: MakeUser, system: InMemorySystem, cover_url: str
+) -> None:
+    mallory = a_user(funds_fen=10_000)
+
+    refused = mallory.send(cover_url=f"https://share.example{cover_url}")
+    elsewhere = mallory.send(cover_url=f"https://images.example/any{cover_url}")
+
+    assert refused.json()["code"] == "invalid_request"
+    assert elsewhere.status_code == 201
+    assert not system.pictures.kept
+
+
 def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
     sender: HttpUser, operator: HttpUser, cover_url: str
 ) -> None:
@@ -83,8 +96,8 @@ def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
     assert removed.json()["user_token"] == sender.user_id
     assert sender.http.get(cover_url).json()["code"] == "picture_not_found"
     assert operator.http.delete(f"/admin{cover_url}").status_code == 404
-    (noted, *_) = operator.http.get("/admin/journal").json()["items"]
-    assert noted["action"] == "picture_removed"
+    items = operator.http.get("/admin/journal").json()["items"]
+    (noted,) = (item for item in items if item["action"] == "picture_removed")
     assert noted["subject"] == f"user:{sender.user_id}"
     assert sender.send(key="once", cover_url=cover_url).json() == sent.json()
     assert sender.send(cover_url=cover_url).json()["code"] == "invalid_request"

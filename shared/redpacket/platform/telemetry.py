@@ -26,7 +26,7 @@ def powertools_logger() -> Logger:
     """Return the logger, imported lazily because most requests log nothing."""
     from aws_lambda_powertools import Logger
 
-    return Logger()
+    return Logger(serialize_stacktrace=False)  # `exception` has the same
 
 
 class CurrentRequest:

@@ -29,6 +29,10 @@ class Counted:
         return {"MetricAlarms": alarms}
 
 
+def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, Any]:
+    return {"name": name, "is_on": is_on, "failure_count": failure_count}
+
+
 def _sound(stack: Stack, aws: Any = None) -> None:
     stack.clients |= dict.fromkeys(("sqs", "cloudwatch"), aws or Counted())
     switches = [{"name": "send", "on": True, "reason": "", "changed_at_ms": 0}]
@@ -38,6 +42,8 @@ def _sound(stack: Stack, aws: Any = None) -> None:
         "GET /admin/approvals": EMPTY,
         "GET /admin/payments/returns": EMPTY,
         "GET /admin/payments/debts": EMPTY,
+        "GET /admin/withdrawals": EMPTY,
+        "GET /admin/webhooks": _ok(items=[_webhook("shop", 4), _webhook("off", 9, is_on=False)]),
     }
 
 
@@ -54,6 +60,7 @@ def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
     assert set(states.values()) == {"ok"}
     assert states.keys() == {
         *("api", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
+        *("withdrawals", "webhooks"),
     }
     assert "1.2.3" in stack.run("doctor").stdout
 
@@ -76,11 +83,15 @@ def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
     stack.answers["GET /admin/switches"] = _ok(items=[off])
     stack.answers["GET /admin/approvals"] = _ok(items=[{}] * 100, next="1")
     stack.answers["GET /admin/payments/debts"] = _ok(items=[{}], next=None)
+    stack.answers["GET /admin/withdrawals"] = _ok(items=[{"created_at_ms": 0}], next=None)
+    stack.answers["GET /admin/webhooks"] = _ok(items=[_webhook("shop", 5)])
 
     states = _states(stack, code=0)
 
     warned = {check for check, state in states.items() if state == "warn"}
-    assert warned == {"switch grab", "approvals", "debts"}
+    assert warned == {
+        *("switch grab", "approvals", "debts", "withdrawals", "webhook shop"),
+    }
     assert _states(stack, "--strict", code=1) == states
     assert "100 or more wait" in stack.run("doctor").stdout
 

@@ -174,7 +174,8 @@ class Aws:
 
     def filter_log_events(self, **arguments: Any) -> Any:
         self.requests.append(arguments)
-        return {"events": [{"message": "plain"}, {"message": '{"level": "INFO"}'}]}
+        line = json.dumps({"level": "ERROR", "exception": "Traceback\n  at\nUnavailable: 红包"})
+        return {"events": [{"message": "plain"}, {"message": line}]}
 
     def get_metric_statistics(self, **arguments: Any) -> Any:
         self.requests.append(arguments)
@@ -203,7 +204,7 @@ def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
     lines = stack.run("logs", "payout", "claim_refused", "--last", "1").stdout
     stack.run("logs", "payout")
 
-    assert json.loads(lines) == {"level": "INFO"}
+    assert lines == '{"level": "ERROR", "exception": "Unavailable: 红包"}\n'
     assert aws.requests[0]["logGroupName"] == "redpacket-local-PayoutLogs"
     assert aws.requests[0]["filterPattern"] == '"claim_refused"'
     assert "filterPattern" not in aws.requests[1]

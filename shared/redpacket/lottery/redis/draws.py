@@ -107,7 +107,7 @@ class RedisDraws(Cache):
 
     def find_version(self, campaign_id: str) -> int | None:
         rules = self.ask("HGET", keys.draw_cache(campaign_id), _RULES)
-        # lua/lib/rules.lua: the version, then the revision
+        # lua/lib/lottery_rules.lua: the version, then the revision
         return int(str(rules).rsplit(",", 2)[1]) if rules else None
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
@@ -128,7 +128,7 @@ def _script_keys(ask: DrawRequest) -> list[str]:
 
 
 def _rules(campaign: CampaignPlan, *, has_once: bool) -> str:
-    # lua/lib/rules.lua
+    # lua/lib/lottery_rules.lua
     rules = campaign.rules
     window = f"{campaign.starts_at_ms:013d}{campaign.ends_at_ms:013d}"
     limits = f"{rules.attempts_per_user_per_day},{rules.wins_per_user_per_day}"

@@ -41,6 +41,9 @@ TURN_MS = 3_000
 LATE_MS = 600_000
 """Milliseconds after which a due packet of any size comes before small ones."""
 
+CLOSE_LATE_MS = 900_000
+"""Milliseconds after a packet's end from which waiting for its claims or the cache is an alarm."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExpireReport:
@@ -92,6 +95,7 @@ def expire_packets(
     pending = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
     failed_count, refunded_fen = closing.failed_count, 0
+    late: list[str] = []
     while pending:
         # A turn begins only after the packet's last one has ended.
         turns = attempt(
@@ -102,12 +106,24 @@ def expire_packets(
         failed_count += turns.failed_count
         closed_count += sum(progress is Progress.DONE for _, progress in turns.results)
         refunded_fen += sum(turn.refunded_fen for turn, _ in turns.results)
+        late += _late(turns.results, clock.now_ms())
         if closing_ports.is_over():
             break
         pending = [
             turn.packet for turn, progress in turns.results if progress is Progress.UNFINISHED
         ]
+    if late:
+        ports.logger.event("close_late", packet_id=late[0], late_count=len(late))
     return ExpireReport(closed_count, refunded_fen, failed_count)
+
+
+def _late(turns: Sequence[tuple[Any, Progress]], now_ms: int) -> list[str]:
+    """Return the ids of packets that wait for claims or the cache long after their end."""
+    return [
+        turn.packet.packet_id
+        for turn, progress in turns
+        if progress is Progress.WAITS and turn.packet.expires_at_ms <= now_ms - CLOSE_LATE_MS
+    ]
 
 
 def _read(

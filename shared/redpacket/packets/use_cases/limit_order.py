@@ -6,7 +6,7 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX, Kind
-from redpacket.packets.model.picture import picture_id_of
+from redpacket.packets.model.picture import PICTURES_PATH, picture_id_of
 from redpacket.packets.split import Split, default_share_fen_max
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.image_url import is_on_hosts
@@ -35,6 +35,8 @@ def limit_order(
     )
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     cover_url = order.cover_url
+    if cover_url and cover_url.startswith(page_url + PICTURES_PATH):
+        cover_url = cover_url.removeprefix(page_url)
     if cover_url and cover_url.startswith("/"):
         picture_id = picture_id_of(cover_url)
         if picture_id and owner_of(picture_id) != order.sender.user_id:

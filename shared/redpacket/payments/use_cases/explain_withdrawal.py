@@ -14,11 +14,17 @@ class Waiting(NamedTuple):
     next_step: str | None
 
 
-_LISTED = "The money goes back to the user once the provider can no longer pay this transfer."
+_MONEY_RETURNS = (
+    "The money goes back to the user once the provider can no longer pay this transfer."
+)
 _STOPPED = {
-    Stop.CANCELLED: Waiting("the provider to cancel the transfer, as the user asked", _LISTED),
-    Stop.EXPIRED: Waiting("the provider to cancel the transfer, which is 72 hours old", _LISTED),
-    Stop.REFUSED: Waiting("proof that the refused transfer was never made", _LISTED),
+    Stop.CANCELLED: Waiting(
+        "the provider to cancel the transfer, as the user asked", _MONEY_RETURNS
+    ),
+    Stop.EXPIRED: Waiting(
+        "the provider to cancel the transfer, which is 72 hours old", _MONEY_RETURNS
+    ),
+    Stop.REFUSED: Waiting("proof that the refused transfer was never made", _MONEY_RETURNS),
     Stop.NOT_AUTHORIZED: Waiting(
         "proof that the transfer was never made: the user's consent has ended",
         "A new transfer asks the user to confirm.",
