@@ -75,6 +75,14 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
     return replace(build, template=template)
 
 
+def _is_left_out(resource: dict[str, Any]) -> bool:
+    """Return whether the emulator lacks a resource, or TLS, without which our buckets deny all."""
+    if resource.get("Type") == "AWS::S3::BucketPolicy":
+        statements = resource["Properties"]["PolicyDocument"]["Statement"]
+        return all(statement["Effect"] == "Deny" for statement in statements)
+    return resource.get("Type") == "AWS::Athena::NamedQuery"
+
+
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return policies that the emulator decides as AWS does, without saved queries and TLS.
 
@@ -86,12 +94,10 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         return [_as_emulated(item) for item in part]
     if not isinstance(part, dict):
         return part
-    # Our buckets' policies deny all that comes without TLS.
-    missing = {"AWS::Athena::NamedQuery", "AWS::S3::BucketPolicy"}
     made = {
         name: _as_emulated(value)
         for name, value in part.items()
-        if not (isinstance(value, dict) and value.get("Type") in missing)
+        if not (isinstance(value, dict) and _is_left_out(value))
     }
     if "sqs:SendMessage" in made.get("Action", ()):
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]

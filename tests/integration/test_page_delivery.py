@@ -119,7 +119,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
     # The first pattern that matches counts.
     assert list(behaviours) == [
         *("/red-packet*.js", "/api/packets/*/feed", "/api/packets/*/preview"),
-        *("/api/campaigns/*/*", "/api/campaigns/*"),
+        *("/pictures/*", "/api/campaigns/*/*", "/api/campaigns/*"),
         *("/api/transparency*", "/api/*"),
     ]
     assert {item["TargetOriginId"] for item in behaviours.values()} == {"api", "page"}

@@ -35,7 +35,8 @@ def test_a_deposit_above_the_cap_was_taken(system: InMemorySystem) -> None:
     with pytest.raises(InvalidRequest) as refused:
         _deposit(system, "ann", DEPOSIT_FEN_MAX + 1, key="another")
 
-    assert refused.value.errors == [{"field": "amount_fen", "message": "is above 10000000000"}]
+    message = "must be at most 10000000000. Split the deposit"
+    assert refused.value.errors == [{"field": "amount_fen", "message": message}]
     assert system.balance_fen("ann") == DEPOSIT_FEN_MAX
 
 
