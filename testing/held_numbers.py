@@ -1,4 +1,4 @@
-"""What the cache has given to users, read from its rows without an effect."""
+"""Share numbers that the cache has given to users, read from its rows without an effect."""
 
 from collections.abc import Iterable
 from typing import Any

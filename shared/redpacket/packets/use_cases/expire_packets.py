@@ -94,8 +94,7 @@ def expire_packets(
         clock.sleep_ms(ports.grace_ms)
     pending = [packet for packet in closing.results if packet.status is PacketStatus.CLOSING]
     closed_count = sum(packet.status is PacketStatus.CLOSED for packet in closing.results)
-    failed_count, refunded_fen = closing.failed_count, 0
-    late: list[str] = []
+    failed_count, refunded_fen, late = closing.failed_count, 0, list[str]()
     while pending:
         # A turn begins only after the packet's last one has ended.
         turns = attempt(
