@@ -28,6 +28,8 @@ SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PACKAGES = ("chromium", "fonts-noto-cjk")
 PHONE: ViewportSize = {"width": 390, "height": 844}
+# WCAG 2.5.5: a target for fingers.
+FINGER_PX = 44
 # WCAG 1.4.10: content fits into 320 px.
 NARROW: ViewportSize = {"width": 320, "height": 640}
 DESK: ViewportSize = {"width": 1280, "height": 800}
@@ -121,11 +123,21 @@ class BrowserUser:
                 for scheme in ("light", "dark"):
                     self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
                     view = f"{name}-{language}-{size}-{scheme}"
-                    measured[view] = (self.audit(is_strict=is_strict), self.overflow_px())
+                    found = self.audit(is_strict=is_strict) + self.small_buttons()
+                    measured[view] = (found, self.overflow_px())
                     self.shoot(view)
             self.page.locator(".tongue").dispatch_event("click")  # the wall hides it
         self.page.set_viewport_size(before)
         assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
+
+    def small_buttons(self) -> list[str]:
+        """Return the buttons that a finger misses."""
+        texts: list[str] = self.page.locator(".primary, .secondary").evaluate_all(
+            "(all, least) => all.map(each => [each.textContent.trim(), each.offsetHeight])"
+            ".filter(([, height]) => height && height < least).map(String)",
+            FINGER_PX,
+        )
+        return texts
 
     def overflow_px(self) -> int:
         """Return how far the page is wider than the screen."""
