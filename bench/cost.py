@@ -17,7 +17,7 @@ from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.payments.dynamodb.items import SHARDS
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
-from redpacket.reconciliation.use_cases.statements import Run, checks, file_columns, merged, rows
+from redpacket.reconciliation.use_cases.statements import Run, checks, file_columns, images, rows
 
 PRICES = ROOT / "bench" / "prices.toml"
 
@@ -235,7 +235,7 @@ def options_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 def run_usd(book: Mapping[str, Any]) -> float:
     """Return what a reconciliation of few rows costs: its queries and its states."""
     usd, run = book["usd"], Run("00", 1_795_000_000_000, base="last")
-    query_count = sum(len(each(run)) for each in (file_columns, merged, rows, checks))
+    query_count = sum(len(each(run)) for each in (file_columns, images, rows, checks))
     states: float = book["assumed"]["reconcile_states"] * usd["states_per_million"] / MILLION
     return states + query_count * QUERY_GB * float(usd["athena_per_tb"]) / 1000
 

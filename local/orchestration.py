@@ -136,12 +136,16 @@ class Orchestration:
         with TemporaryDirectory() as folder:
             execution["state"] = "ExportTables"
             self._states[database] = {table: self._scan(table) for table in tables()}
-            for table, rows in self._states[database].items():
-                if base:
-                    export_changes(Path(folder, table), self._states[base][table], rows)
-                else:
-                    export(Path(folder, table), rows.values())
-            places = [{"table": table, "place": table} for table in tables()]
+            item_counts = {
+                table: export_changes(Path(folder, table), self._states[base][table], rows)
+                if base
+                else export(Path(folder, table), rows.values())
+                for table, rows in self._states[database].items()
+            }
+            places = [
+                {"table": table, "place": table, "item_count": count}
+                for table, count in item_counts.items()
+            ]
             planned = self._invoke({**about, "places": places, "reports": reports})
             run = Run(name, export_plan["exported_at_ms"], base=base)
             self._duck = duck = Duck(Path(folder), run, database, self._duck)

@@ -20,7 +20,7 @@ from redpacket.reconciliation.use_cases.statements import (
     counted,
     file_columns,
     filled,
-    merged,
+    images,
     rows,
 )
 
@@ -35,8 +35,8 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     return write_files(folder, ({"Item": row} for row in rows), {"exportType": "FULL_EXPORT"})
 
 
-def export_changes(folder: Path, before: Rows, after: Rows) -> None:
-    """Write what changed in the form of an incremental export.
+def export_changes(folder: Path, before: Rows, after: Rows) -> int:
+    """Write what changed in the form of an incremental export; return the number of records.
 
     DynamoDB promises no order. So each change follows or precedes an older one of its row, and
     that may be in another file.
@@ -53,7 +53,7 @@ def export_changes(folder: Path, before: Rows, after: Rows) -> None:
     ]
     Random(len(changed)).shuffle(records)  # noqa: S311 - the order alone
     about = {"exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_IMAGE"}
-    write_files(folder, records, about, per_file=max(1, len(changed) // 2))
+    return write_files(folder, records, about, per_file=max(1, len(changed) // 2))
 
 
 def change(key: tuple[str, str], row: Mapping[str, Any] | None, written_us: int) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Duck:
             if before
             else duckdb.connect(file or ":memory:", config={"threads": 2})
         )
-        self.database = database
+        self.database, self._file = database, file
         self.databases.execute(f"CREATE SCHEMA {database}")
         self._connection = self.databases.cursor()
         self._connection.execute(f"USE {database}")
@@ -129,7 +129,11 @@ class Duck:
 
     def type_rows(self, run: Run) -> Duck:
         """Type all rows, as the first queries of a run do."""
-        for name, query in (merged(run) | rows(run)).items():
+        for name, query in images(run).items():
+            # Few rows need no second copy.
+            is_copied = bool(run.base or self._file)
+            self.rows(filled(name, query) if is_copied else f"CREATE VIEW {name} AS {query}")
+        for name, query in rows(run).items():
             self.rows(filled(name, query))
         return self
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -27,11 +28,13 @@ from redpacket.reconciliation.use_cases.statements import (
     confirmed,
     counted,
     expanded,
-    merged,
+    exported,
+    images,
     reports,
     rows,
     rules,
     shown,
+    tables,
     texts,
 )
 from testing.checks import compare_history
@@ -70,7 +73,9 @@ CHANGED = {
 def statements() -> Iterator[tuple[str, str]]:
     """Yield the name and text of everything that an engine is asked."""
     run = Run("00", 1_795_000_000_000, base="look_0")
-    yield from merged(run).items()
+    for each in (run, replace(run, base="")):
+        yield from ((f"{name} {each.base}", text) for name, text in images(each).items())
+    yield "exported", counted(exported(run, dict.fromkeys(tables(), 1)))
     yield from rows(run).items()
     for name, text in checks(run).items():
         yield f"{name}, counted", counted(text)

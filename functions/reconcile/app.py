@@ -12,12 +12,13 @@ from redpacket.operations.api.scopes import AUDITORS
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.errors import RunNotFound
-from redpacket.reconciliation.use_cases.reconcile import reconcile, sums_of
+from redpacket.reconciliation.use_cases.reconcile import reconcile
 from redpacket.reconciliation.use_cases.runs import (
     batches,
     find_run,
     last_result,
     plan_export,
+    read_sums,
     report_views,
     stale_databases,
     start_run,
@@ -79,15 +80,16 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
         event["run_id"], export["exported_at_ms"], has_receipts=has_receipts, base=export["base"]
     )
     if "places" in event:
-        places = {place["table"]: place["place"] for place in event["places"]}
         return {
-            "batches": batches(run, places),
+            "batches": batches(run, event["places"]),
             "views": report_views(run, database, event["reports"]),
         }
     engine = reconciliation.engine(database)
     result = reconcile(
         run,
-        {query["name"]: sums_of(engine.result(query["query_id"])[0]) for query in event["queries"]},
+        read_sums(
+            {query["name"]: engine.result(query["query_id"])[0] for query in event["queries"]}
+        ),
         engine=engine,
         audits=reconciliation.audits,
         before=last_result(runs=reconciliation.runs),

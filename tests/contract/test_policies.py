@@ -329,14 +329,21 @@ class Handlers:
         about = {"run_id": run.run_id, "database": "look", "first": None}
         window = {"asked_at_ms": run.exported_at_ms, "window_min_ms": 900_000, "is_full": False}
         about["export"] = self.call("reconcile", {**about, **window})
-        places = [{"table": table, "place": f"s3://{table}/"} for table in tables()]
-        planned = self.call("reconcile", {**about, "places": places, "reports": "reports"})
-        _, *batches = planned["batches"]
         queries: list[dict[str, str]] = []
         with TemporaryDirectory() as folder:
-            for table in tables():
-                name = STACK.physical(f"{table.capitalize()}Table")
-                export(Path(folder, table), self.recorder.dynamo.tables.get(name, {}).values())
+            names = {table: STACK.physical(f"{table.capitalize()}Table") for table in tables()}
+            places = [
+                {
+                    "table": table,
+                    "place": f"s3://{table}/",
+                    "item_count": export(
+                        Path(folder, table), self.recorder.dynamo.tables.get(name, {}).values()
+                    ),
+                }
+                for table, name in names.items()
+            ]
+            planned = self.call("reconcile", {**about, "places": places, "reports": "reports"})
+            _, *batches = planned["batches"]
             self.recorder.duck = Duck(Path(folder), run)
             for batch in batches:
                 queries = [

@@ -10,9 +10,22 @@ from typing import Any, TypeAlias
 import pytest
 
 from local import warehouse
-from local.warehouse import Duck, Rows, change, export, write_files
-from redpacket.reconciliation.use_cases.runs import FULL_AFTER_MS, plan_export
-from redpacket.reconciliation.use_cases.statements import DAY_MS, Run, merged, tables
+from local.warehouse import Duck, Rows, change, export, export_changes, write_files
+from redpacket.platform.errors import Unavailable
+from redpacket.reconciliation.use_cases.runs import (
+    EXPORTED,
+    FULL_AFTER_MS,
+    plan_export,
+    read_sums,
+)
+from redpacket.reconciliation.use_cases.statements import (
+    DAY_MS,
+    Run,
+    counted,
+    exported,
+    images,
+    tables,
+)
 
 NOW_MS = 1_795_000_000_000
 MINUTE_MS = 60_000
@@ -132,12 +145,35 @@ def _differing(folder: Path, seed: int) -> set[str]:
         for name in set(tables()) - {TABLE}:
             export(place / name, [])
         duck = Duck(place, run, f"look_{number}", duck)
-        for name, query in vars(warehouse)["merged"](run).items():
+        for name, query in vars(warehouse)["images"](run).items():
             duck.rows(f"CREATE TABLE {name} AS {query}")
         rows = duck.rows(f"SELECT CAST(item AS varchar) FROM {TABLE}_raw")  # noqa: S608
         differing.append({str(key) for (key,) in rows})
         assert len(differing[-1]) == len(rows), "a row twice"
     return differing[-1] ^ differing[-2]
+
+
+@pytest.mark.parametrize("base", ["", "look_0"])
+def test_a_run_fails_unless_the_engine_reads_every_exported_row(tmp_path: Path, base: str) -> None:
+    full = Run("00", NOW_MS)
+    counts = {name: export(tmp_path / "0" / name, []) for name in tables()}
+    run, duck = full, Duck(tmp_path / "0", full, "look_0").type_rows(full)
+    if base:
+        run = Run("00", NOW_MS, base=base)
+        rows = {key: _row(key, 1) for key in KEYS}
+        counts = {
+            name: export_changes(tmp_path / "1" / name, {}, rows if name == TABLE else {})
+            for name in tables()
+        }
+        assert counts[TABLE] == len(KEYS)
+        duck = Duck(tmp_path / "1", run, "look_1", duck).type_rows(run)
+
+    def read(item_counts: dict[str, int]) -> dict[str, tuple[int, int]]:
+        return read_sums({EXPORTED: duck.rows(counted(exported(run, item_counts)))[0]})
+
+    assert read(counts) == {}
+    with pytest.raises(Unavailable, match="of 1 tables"):
+        read({**counts, TABLE: counts[TABLE] + 1})
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -165,11 +201,11 @@ def test_what_ignores_a_part_of_an_increment_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
 ) -> None:
     def naive(run: Run) -> dict[str, str]:
-        texts = merged(run)
+        texts = images(run)
         return {name: text.replace(right, wrong.format(right)) for name, text in texts.items()}
 
-    assert right in merged(Run("00", NOW_MS, base="base"))[f"{TABLE}_raw"]
-    monkeypatch.setattr(warehouse, "merged", naive)
+    assert right in images(Run("00", NOW_MS, base="base"))[f"{TABLE}_raw"]
+    monkeypatch.setattr(warehouse, "images", naive)
 
     def is_seen(seed: int) -> bool:
         try:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from redpacket.platform.errors import Unavailable
 from redpacket.reconciliation.errors import RunNotFound
 from redpacket.reconciliation.ports import Runs, StoredRun
+from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import (
     DAY_MS,
     Run,
     attributes,
     checks,
     counted,
+    exported,
     external,
     file_columns,
     filled,
-    merged,
+    images,
     reports,
     rows,
 )
+
+EXPORTED = "exported"
+"""Name of the query that compares the rows of an export with what the engine read of it."""
 
 LOOKS = range(1, 5)
 """Looks of a run: two at changes, and if that fails two at all rows."""
@@ -104,22 +110,37 @@ def report_views(run: Run, database: str, place: str) -> list[dict[str, str]]:
     ]
 
 
-def batches(run: Run, places: Mapping[str, str]) -> list[list[dict[str, str]]]:
+def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str, str]]]:
     """Return what a run asks the engine, in batches whose queries may run side by side.
 
-    *places* are the exported files by table. The last batch are the checks.
+    *places* name the exported files of each table, and how many rows DynamoDB wrote to them. The
+    last batch are the checks, EXPORTED among them.
     """
+    files = {place["table"]: place["place"] for place in places}
+    item_counts = {place["table"]: int(place["item_count"]) for place in places}
     raw = {
-        name: external(name, columns, places[name.rpartition("_")[0]])
+        name: external(name, columns, files[name.rpartition("_")[0]])
         for name, columns in file_columns(run).items()
     }
-    changed = {name: filled(name, query) for name, query in merged(run).items()}
+    current = {name: filled(name, query) for name, query in images(run).items()}
     typed = {name: filled(name, query) for name, query in rows(run).items()}
     # It reads the other tables.
     last = {"asked_entry": typed.pop("asked_entry")}
     counts = {name: counted(query) for name, query in checks(run).items()}
+    counts[EXPORTED] = counted(exported(run, item_counts))
     return [
         [{"name": name, "sql": sql} for name, sql in batch.items()]
-        for batch in (raw, changed, typed, last, counts)
-        if batch
+        for batch in (raw, current, typed, last, counts)
     ]
+
+
+def read_sums(found: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
+    """Return how many rows each check looked at, and how many differ, from its first row.
+
+    Raises Unavailable if the engine did not read all exported rows: the run would prove nothing.
+    """
+    sums = {name: sums_of(row) for name, row in found.items()}
+    _, differing_tables = sums.pop(EXPORTED)
+    if differing_tables:
+        raise Unavailable(f"the engine read other rows than exported of {differing_tables} tables")
+    return sums

@@ -2,8 +2,8 @@
 
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
-made of its letters, and `:name` for a number of the run. A statement with `:year` is repeated for
-each year.
+made of its letters, and `:name` for a number of the run. A line with `:year` is repeated for each
+year.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 Fields: TypeAlias = "dict[str, str]"
 """Types of DynamoDB by the attribute that has them."""
 
-_FIRST_YEAR = 2024
+_FIRST_YEAR = 2026
+"""Year of the first release."""
 _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
@@ -139,7 +140,7 @@ def checks(run: Run) -> dict[str, str]:
 def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
     """Return the columns of the exported files, by the table that reads them."""
     if not run.base:
-        return {f"{name}_raw": {"Item": kinds} for name, kinds in attributes(run).items()}
+        return {f"{name}_export": {"Item": kinds} for name, kinds in attributes(run).items()}
     return {
         f"{name}_changes": {"Metadata": _WRITTEN, "Keys": _KEYS, "NewImage": kinds}
         for name, kinds in attributes(run).items()
@@ -160,11 +161,14 @@ def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
     )
 
 
-def merged(run: Run) -> dict[str, str]:
-    """Return the queries that bring the rows of the base up to date, by the table of rows.
+def images(run: Run) -> dict[str, str]:
+    """Return the queries of all rows as of the export, by the table that each one fills.
 
-    The last image of a key wins, in whatever file it is; a deleted row has none.
+    With a base, they bring its rows up to date: the last image of a key wins, in whatever file it
+    is; a deleted row has none.
     """
+    if not run.base:
+        return {f"{name}_raw": f"SELECT item FROM {name}_export" for name in tables()}  # noqa: S608
     key = "{0}.pk.s AS pk, COALESCE({0}.sk.s, '') AS sk"
     last = "PARTITION BY keys.pk.s, COALESCE(keys.sk.s, '') ORDER BY {} DESC".format(
         "TRY_CAST(metadata.writetimestampmicros.n AS decimal(18, 0))"
@@ -178,8 +182,18 @@ def merged(run: Run) -> dict[str, str]:
             " LEFT JOIN changed ON changed.pk = b.pk AND changed.sk = b.sk WHERE changed.pk IS NULL"
             " UNION ALL SELECT item FROM changed WHERE item.pk.s IS NOT NULL"
         )
-        for name in (tables() if run.base else ())
+        for name in tables()
     }
+
+
+def exported(run: Run, item_counts: Mapping[str, int]) -> str:
+    """Return the check that the engine reads as many rows as DynamoDB exported of each table."""
+    suffix = "changes" if run.base else "raw"
+    return " UNION ALL ".join(
+        f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
+        f" COUNT(*) AS actual FROM {name}_{suffix}"
+        for name in tables()
+    )
 
 
 def filled(name: str, query: str) -> str:
@@ -262,9 +276,12 @@ def _years(run: Run) -> range:
 
 
 def _each_year(text: str, run: Run) -> str:
-    if ":year" not in text:
-        return text
-    return " UNION ALL ".join(text.replace(":year", str(year)) for year in _years(run))
+    return re.sub(
+        r"^.*:year.*$",
+        lambda line: "\n".join(line[0].replace(":year", str(year)) for year in _years(run)),
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 def _code_of(column: str) -> str:

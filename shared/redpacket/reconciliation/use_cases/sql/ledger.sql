@@ -25,11 +25,12 @@ SELECT account AS subject, what || '_' || CAST(year AS varchar) || ' vs entries'
   UNION ALL SELECT account, 'received_fen', year_of(position_ms), amount_fen, 0, at_ms FROM entry WHERE kind = 'settle'
   UNION ALL SELECT account, 'received_count', year_of(position_ms), 1, 0, at_ms FROM entry WHERE kind = 'settle'
   UNION ALL SELECT 'user:' || luckiest_user_id, 'luckiest_count', year_of(luckiest_at_ms), 1, 0, closed_at_ms FROM packet WHERE kind = 'lucky' AND luckiest_user_id IS NOT NULL
-  UNION ALL SELECT account, 'sent_fen', year, 0, sent_fen, 0 FROM year_sum WHERE sent_fen <> 0
-  UNION ALL SELECT account, 'sent_count', year, 0, sent_count, 0 FROM year_sum WHERE sent_count <> 0
-  UNION ALL SELECT account, 'received_fen', year, 0, received_fen, 0 FROM year_sum WHERE received_fen <> 0
-  UNION ALL SELECT account, 'received_count', year, 0, received_count, 0 FROM year_sum WHERE received_count <> 0
-  UNION ALL SELECT account, 'luckiest_count', year, 0, luckiest_count, 0 FROM year_sum WHERE luckiest_count <> 0) x
+  UNION ALL SELECT account, 'sent_fen', :year, 0, sent_fen_:year, 0 FROM balance WHERE sent_fen_:year <> 0
+  UNION ALL SELECT account, 'sent_count', :year, 0, sent_count_:year, 0 FROM balance WHERE sent_count_:year <> 0
+  UNION ALL SELECT account, 'received_fen', :year, 0, received_fen_:year, 0 FROM balance WHERE received_fen_:year <> 0
+  UNION ALL SELECT account, 'received_count', :year, 0, received_count_:year, 0 FROM balance WHERE received_count_:year <> 0
+  UNION ALL SELECT account, 'luckiest_count', :year, 0, luckiest_count_:year, 0 FROM balance WHERE luckiest_count_:year <> 0
+) x
 WHERE year IS NOT NULL GROUP BY account, what, year HAVING MAX(at_ms) < :until_ms
 
 -- check_bounds I7
