@@ -77,10 +77,10 @@ _ANSWERS = (
 
 TAGS = {
     "Packets": "Send a packet, take a share, and look at what became of it.",
-    "Me": "What belongs to the caller: profile, balance, lists and transfers.",
+    "Me": "The caller's own data: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
     "Payments": "Money in and out by a payment gateway: the host's wallet, or WeChat Pay.",
-    "Log": "What packets and campaigns committed to, in a signed log for everybody.",
+    "Log": "Commitments of packets and campaigns, in a signed log for everybody.",
     "Operators": "Money in, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
 }

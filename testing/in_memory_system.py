@@ -306,7 +306,7 @@ class InMemorySystem:
         return self.send_order(order)
 
     def send_in_shards(self, shards: int, count: int, total_fen: int = 6000) -> Packet:
-        """Send a campaign's packet that is cut into *parts*."""
+        """Send a campaign's packet that is cut into *shards*."""
         self.shard_share_count = -(-count // shards)
         now_ms = self.clock.now_ms()
         campaign = a_campaign(

@@ -36,7 +36,7 @@ class Screen:
     notes: Console = field(default_factory=lambda: console_for(stderr=True))
 
     def report(self, answer: Any, shown: RenderableType | None = None) -> None:  # noqa: ANN401 - any JSON
-        """Write an answer: *found* as JSON, or *shown* for people."""
+        """Write an answer: *answer* as JSON, or *shown* for people."""
         if self.is_json:
             self.console.file.write(f"{json.dumps(answer, ensure_ascii=False)}\n")
         else:

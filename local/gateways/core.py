@@ -1,6 +1,6 @@
 """The books of a simulated gateway: orders, refunds, transfers, consents, and what moved.
 
-No wire format is known here. A `Policy` decides how the gateway behaves, and *tell* receives
+No wire format is known here. A `Policy` decides how the gateway behaves, and *report* receives
 whatever the merchant is notified of.
 """
 

@@ -64,8 +64,8 @@ class FakeGateway(Gateway):
     looks; *refusal*: instead of a transfer, or of the answer
     about one that it has; *is_away*: no call is answered; *ends_orders*: orders
     that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
-    then SUCCEEDED; *billed_on*: the day whose statement has a line; *bill*: what becomes of a day's
-    lines, None while there is no statement.
+    then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
+    day's lines; None while there is no statement.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class FakePayees:
 
 
 class FakeAuthorizations(_Port):
-    """Implements Authorizations; *asked* is every number that was asked for."""
+    """Implements Authorizations; *requests* has every number that was asked for."""
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(gateway)

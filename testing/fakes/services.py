@@ -15,7 +15,7 @@ from testing.builders import NOW_MS
 class Away:
     """A dependency that does not answer: not at all, or not to calls of some names.
 
-    To all others *known* answers; *asked* has the arguments of those that failed.
+    To all others *kept* answers; *requests* has the arguments of those that failed.
     """
 
     def __init__(

@@ -793,7 +793,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
-        """Let a channel's statements be as *bill* says meanwhile."""
+        """Let a channel's statements be as *statement* says meanwhile."""
         true_bills = [each.edit_statement for each in self.gateways[channel]]
         for fake_gateway in self.gateways[channel]:
             fake_gateway.edit_statement = statement

@@ -45,7 +45,7 @@ class Approvals(Protocol):
     """Changes that need a second operator."""
 
     def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
-        """Store an approval and *people*, and log *action*; return False if the id exists."""
+        """Store an approval and *users*, and log *action*; return False if the id exists."""
 
     def find_approval(self, approval_id: str) -> Approval | None:
         """Return an approval."""

@@ -34,12 +34,12 @@ class ListedApproval(TypedDict):
     """Approval in the operators' view, with its decision."""
 
     approval_id: ApprovalId
-    kind: Annotated[ApprovalKind, about("What was asked for.")]
+    kind: Annotated[ApprovalKind, about("Kind of the requested change.")]
     status: ApprovalState
-    operator: Annotated[OperatorName, about("Who asked, as `asked_by`.")]
+    operator: Annotated[OperatorName, about("Operator who requested it, as `asked_by`.")]
     asked_by: OperatorName
-    payee: Annotated[UserToken | None, about("Who gets a deposit; null for others.")]
-    subject: Annotated[Word, about("As in the journal.", "user:FxwabzlgU")]
+    payee: Annotated[UserToken | None, about("Payee of a deposit; null for others.")]
+    subject: Annotated[Word, about("Subject, as in the journal.", "user:FxwabzlgU")]
     subject_name: SubjectName
     summary: Summary
     amount_fen: Annotated[SumFen, about("The money that it moves.", 888)]
@@ -52,7 +52,7 @@ class ListedApproval(TypedDict):
             ge=0,
         ),
     ]
-    changes: Annotated[list[ActionChange], about("What it changes.")]
+    changes: Annotated[list[ActionChange], about("Changes that it makes.")]
     asked_at_ms: AtMs
     decided_by: Annotated[UserToken | None, about("Null while it waits.")]
     decided_at_ms: AtMs | None

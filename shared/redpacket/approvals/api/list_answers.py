@@ -37,8 +37,8 @@ class ListedAction(TypedDict):
     """Operator's action, logged permanently before or with the change."""
 
     at_ms: values.AtMs
-    operator: Annotated[OperatorName, about("Who did it.")]
-    action: Annotated[ActionKind, about("What was done.")]
+    operator: Annotated[OperatorName, about("Operator of the action.")]
+    action: Annotated[ActionKind, about("Kind of the action.")]
     subject: Annotated[values.Word, about("To what: `kind:name`.", "campaign:new-year")]
     subject_name: SubjectName
     summary: Summary
@@ -57,7 +57,7 @@ HostId = Annotated[
     about("The host's own id of the user; null where it is not known, or erased.", "alice"),
 ]
 Nickname = Annotated[str | None, about("Null where they have none.", "安")]
-WinnerState = Annotated[WinnerStatus, about("What became of the unit.")]
+WinnerState = Annotated[WinnerStatus, about("State of the unit.")]
 Unit = Annotated[
     str,
     about("Its prize and number.", "cup.12", pattern=f"^{PRIZE_ID.pattern}\\.[1-9][0-9]{{0,6}}$"),
@@ -164,7 +164,9 @@ class ListedWinner(DecidedWinner):
     user: HostId
     nickname: Nickname
     won_at_ms: values.AtMs
-    recipient: Annotated[str | None, about("Who gets the goods; only for `operate`, until then.")]
+    recipient: Annotated[
+        str | None, about("Recipient of the goods; only for `operate`, until then.")
+    ]
     phone: Annotated[str | None, about("Their phone number.")]
     address: Annotated[str | None, about("Their address.")]
 

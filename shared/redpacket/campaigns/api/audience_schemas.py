@@ -31,7 +31,7 @@ class AudienceBody(StrictBody):
     mode: Annotated[
         Literal["allow", "deny"] | None,
         about(
-            "What the list is for: `allow` lets only users who are on it take part, `deny` only "
+            "Purpose of the list: `allow` lets only users who are on it take part, `deny` only "
             "those who are not. Until it is said once, the list does not count; null leaves it."
         ),
     ] = None

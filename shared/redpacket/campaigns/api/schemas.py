@@ -123,8 +123,8 @@ class CampaignBody(StrictBody):
     draw_beacon: Annotated[
         Literal["day", "none"] | None,
         about(
-            "`day`: each day's draws take a round of the public beacon. Where the deployment has "
-            "a beacon, its parameter says the default. Fixed when the campaign is created."
+            "`day`: each day's draws take a round of the public beacon. A parameter of a "
+            "deployment with a beacon sets the default. Fixed when the campaign is created."
         ),
     ] = None
     required_claims: Annotated[

@@ -29,13 +29,13 @@ EventId = Annotated[
 ShownSecret = Annotated[
     str,
     about(
-        "What signs, as Standard Webhooks writes it; shown this once.",
+        "Signing secret in the form of Standard Webhooks; shown this once.",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
         pattern="^whsec_[A-Za-z0-9+/=]+$",
     ),
 ]
 AnswerStatus = Annotated[
-    int, about("What the receiver answered; 0 for no answer in time.", 204, ge=0, le=999)
+    int, about("Status of the receiver's answer; 0 for no answer in time.", 204, ge=0, le=999)
 ]
 HeldCount = Annotated[int, about(f"{COUNT_MAX} stands for more.", ge=0, le=COUNT_MAX)]
 

@@ -15,7 +15,7 @@ from redpacket.platform.http.bodies import about
 HostUserId = Annotated[
     values.Word | None,
     about(
-        "What the host calls this user: the subject of their tokens. Null for a user who was "
+        "The host's id of this user: the subject of their tokens. Null for a user who was "
         "erased, or of whom that is not known.",
         "alice",
     ),
@@ -59,7 +59,7 @@ class ShareClaimed(_OfSender):
     """A user durably claimed a share, or its amount is in their account (`claim.settled`)."""
 
     prize_id: Annotated[
-        values.PrizeId | None, about("Of a unit of a cash prize; only when it is settled.")
+        values.PrizeId | None, about("Cash prize of the unit; only when it is settled.")
     ]
     share_no: values.ShareNo
     amount_fen: values.ShareFen
@@ -75,7 +75,7 @@ class DrawWon(TypedDict):
     prize_id: values.PrizeId
     title: values.Word
     kind: PrizeKind
-    amount_fen: Annotated[values.ShareFen | None, about("Of cash.")]
+    amount_fen: Annotated[values.ShareFen | None, about("Amount of a cash prize.")]
     unit_no: Annotated[int, about("Which unit of the prize.", ge=1)]
     user: HostUserId
     user_token: values.UserToken

@@ -33,11 +33,11 @@ class WebhookBody(StrictBody):
         str,
         StringConstraints(pattern=r"^https?://[!-~]+$", max_length=URL_LENGTH_MAX),
         about(
-            "Where events are posted: https, a global address, no redirects. http and private "
+            "Address for events: https, a global address, no redirects. http and private "
             "addresses are for deployments that allow them, as a local stack does."
         ),
     ]
-    events: Annotated[list[EventName], about("Of which types.", min_length=1, max_length=20)]
+    events: Annotated[list[EventName], about("Types of the events.", min_length=1, max_length=20)]
     is_on: Annotated[
         bool, about("While it is false no event is taken up, and what waits goes on waiting.")
     ] = True

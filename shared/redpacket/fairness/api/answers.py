@@ -15,16 +15,14 @@ from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 _DIGEST = "^[0-9a-f]{64}$"
 
 Index = Annotated[int, about("The place in the log, from 0.", 7, ge=0, lt=LOG_SIZE_MAX)]
-Size = Annotated[int, about("How many entries the log has.", 42, ge=0, le=LOG_SIZE_MAX)]
+Size = Annotated[int, about("Number of entries in the log.", 42, ge=0, le=LOG_SIZE_MAX)]
 IdHash = Annotated[
     str,
     about("SHA-256 of the id of the packet or the campaign, in hex.", SOME_DIGEST, pattern=_DIGEST),
 ]
 Committed = Annotated[
     str,
-    about(
-        "What the packet or the campaign showed as its `commitment`.", SOME_DIGEST, pattern=_DIGEST
-    ),
+    about("The `commitment` of the packet or the campaign.", SOME_DIGEST, pattern=_DIGEST),
 ]
 Hash = Annotated[str, Field(pattern=_DIGEST, examples=[SOME_DIGEST])]
 Path = Annotated[

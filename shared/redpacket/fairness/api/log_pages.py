@@ -38,7 +38,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 cursor_of = integer("cursor", 0, LOG_SIZE_MAX, missing=0, meaning="The first index of the page.")
 size_of = integer(
-    "size", 1, LOG_SIZE_MAX, missing=None, meaning="Of the log; its newest head without it."
+    "size", 1, LOG_SIZE_MAX, missing=None, meaning="Size of the log; its newest head without it."
 )
 to_of = integer(
     "to", 1, LOG_SIZE_MAX, missing=None, meaning="The later size; the newest head without it."

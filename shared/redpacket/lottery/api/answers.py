@@ -283,9 +283,7 @@ class OneDraw(TypedDict):
 class GoodsAddress(TypedDict):
     """Delivery address of the caller's goods; null until they give it, and after an erasure."""
 
-    status: Annotated[
-        Literal["won", "handed_over", "forfeited"], about("What became of the goods.")
-    ]
+    status: Annotated[Literal["won", "handed_over", "forfeited"], about("State of the goods.")]
     name: Annotated[str | None, about("The recipient.", "王小明")]
     phone: Annotated[str | None, about("Their phone number.", "+86 138 0013 8000")]
     address: Annotated[str | None, about("Their address.", "上海市世纪大道 1 号")]

@@ -126,5 +126,5 @@ class Erased(TypedDict):
 class Health(TypedDict):
     """Health of the API."""
 
-    status: Annotated[Literal["ok"], about("Where it stands.")]
+    status: Annotated[Literal["ok"], about("Current status.")]
     version: Annotated[Word, Field(examples=["0.1.0"])]

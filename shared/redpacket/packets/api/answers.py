@@ -51,7 +51,7 @@ class Me(ShownPerson):
 class Claim(TypedDict):
     """The caller's claim; the amount is durable."""
 
-    outcome: Annotated[Literal["claimed", "already_claimed"], about("What became of the request.")]
+    outcome: Annotated[Literal["claimed", "already_claimed"], about("Result of the request.")]
     packet_id: values.PacketId
     share_no: values.ShareNo
     amount_fen: values.ShareFen
@@ -62,11 +62,11 @@ class Claim(TypedDict):
 class Admission(TypedDict):
     """Result of a two-step packet's grab; the token opens a share if one is left."""
 
-    outcome: Annotated[Literal["admitted"], about("What became of the request.")]
+    outcome: Annotated[Literal["admitted"], about("Result of the request.")]
     grab_token: Annotated[
         str,
         about(
-            "What a grab of a packet in two steps answered.",
+            "Token from the grab of a packet in two steps.",
             "Z3JhYi10b2tlbg",
             pattern="^[A-Za-z0-9_-]+$",
         ),
@@ -134,7 +134,7 @@ class SentPacket(TypedDict):
             pattern="^https?://",
         ),
     ]
-    payment_id: Annotated[PaymentId | None, about("What it is paid by.")]
+    payment_id: Annotated[PaymentId | None, about("Payment that funds it.")]
 
 
 class Taken(ShownPerson):
@@ -256,7 +256,7 @@ class Proof(TypedDict):
     seed: Annotated[
         str,
         about(
-            "What decided the amounts; secret until the end.",
+            "Seed of the amounts; secret until the end.",
             "AAECAwQFBgcICQoLDA0ODw",
             pattern="^[A-Za-z0-9_-]{22}$",
         ),

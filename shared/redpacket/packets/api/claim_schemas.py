@@ -38,7 +38,7 @@ class OpenBody(StrictBody):
     grab_token: Annotated[
         str,
         StringConstraints(max_length=200),
-        about("What a grab of a packet in two steps answered."),
+        about("Token from the grab of a packet in two steps."),
     ]
     via: Via = None
 

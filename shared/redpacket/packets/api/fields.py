@@ -124,7 +124,8 @@ Passphrase = Annotated[
     Field(json_schema_extra=_VISIBLE_TEXT),
 ]
 OwnPassphrase = Annotated[
-    Passphrase | None, about("What a taker has to type or say (口令红包); at most 20 characters.")
+    Passphrase | None,
+    about("Phrase that a claimer types or says (口令红包); at most 20 characters."),
 ]
 SeenVersion = Annotated[
     Annotated[int, Field(ge=1)] | None,
@@ -138,7 +139,7 @@ else:
     PayWith = Literal[("balance", *map(str, ProviderName))]
 GatewayChannel = Annotated[
     ChannelName,
-    about("By which gateway; one that is not set up is 422 `channel_unavailable`."),
+    about("Gateway; one that is not set up is 422 `channel_unavailable`."),
 ]
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],

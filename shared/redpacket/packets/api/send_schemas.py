@@ -56,9 +56,7 @@ class SendBody(StrictBody):
             "equal", "double_mean", "double_mean_live", "base_double_mean", "bell", "cut_points"
         ]
         | None,
-        about(
-            "How the total is split (docs/guide/packets.md). `double_mean` by default for `lucky`."
-        ),
+        about("Split of the total (docs/guide/packets.md). `double_mean` by default for `lucky`."),
     ] = None
     share_fen_min: Annotated[Fen, about("Minimum amount of a share.")] = 1
     share_fen_max: Annotated[
@@ -106,8 +104,8 @@ class SendBody(StrictBody):
     amounts_shown: Annotated[
         AmountsWord | None,
         about(
-            "`end` hides others' amounts until the packet has ended. As its campaign says where "
-            "it is missing, or else `live`."
+            "`end` hides others' amounts until the packet has ended. The default "
+            "is the campaign's value, or else `live`."
         ),
     ] = None
     cover_url: Annotated[

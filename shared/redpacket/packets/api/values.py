@@ -66,9 +66,9 @@ Commitment = Annotated[
     Digest, about("Hash that is published before the first claim and that the proof must match.")
 ]
 PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
-PacketSplit = Annotated[Split, about("How the total is split (docs/guide/packets.md).")]
+PacketSplit = Annotated[Split, about("Split of the total (docs/guide/packets.md).")]
 PacketOpening = Annotated[Opening, about("`two_step`: a grab admits, and opening takes the share.")]
-PacketState = Annotated[PacketStatus, about("Where it stands.")]
+PacketState = Annotated[PacketStatus, about("Current status.")]
 Greeting = Annotated[str, about("At most 50 characters.", "恭喜发财，大吉大利")]
 Payout = Annotated[
     Literal["queued", "settled"],
@@ -96,7 +96,7 @@ CoverUrl = Annotated[
     about("URL of a cover image on one of `CoverHosts`, or on the page itself.", None),
 ]
 Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
-ToldStatus = Annotated[CampaignStatus, about("Where it stands.")]
+ToldStatus = Annotated[CampaignStatus, about("Current status.")]
 
 UserToken = Annotated[
     str,

@@ -79,9 +79,9 @@ class ListedWithdrawal(TypedDict):
     user: Annotated[str | None, about("The host's own id; null if erased or unknown.", "alice")]
     user_token: UserToken
     created_at_ms: AtMs
-    waits_for: Annotated[str | None, about("What it waits for.", "the provider's answer")]
-    next_step: Annotated[str | None, about("What happens, or what to do, next.", None)]
-    next_at_ms: Annotated[AtMs | None, about("When the schedule looks at it again.")]
+    waits_for: Annotated[str | None, about("Reason for the wait.", "the provider's answer")]
+    next_step: Annotated[str | None, about("Next step, by the system or by an operator.", None)]
+    next_at_ms: Annotated[AtMs | None, about("Time of the next check by the schedule.")]
 
 
 class WithdrawalDetails(ListedWithdrawal):
@@ -113,8 +113,8 @@ class Binding(TypedDict):
 
     is_bound: bool
     account: Annotated[str | None, about("Changes only if another account is linked.", "3fa85f64")]
-    bound_at_ms: Annotated[AtMs | None, about("When it was linked.")]
-    opens_at_ms: Annotated[AtMs | None, about("When withdrawals to it open.")]
+    bound_at_ms: Annotated[AtMs | None, about("Time of the link.")]
+    opens_at_ms: Annotated[AtMs | None, about("Time from which withdrawals to it are open.")]
 
 
 class Token(TypedDict):

@@ -32,7 +32,7 @@ _DECIDED = {"None", "ConditionalCheckFailed"}
 
 
 class TransactionCanceled(Exception):
-    """A condition failed; *found[i]* is the row at operation *i* ({} if none) if its own did."""
+    """A condition failed; *rows[i]* is the row at operation *i* ({} if none) if its own did."""
 
     def __init__(self, rows: Sequence[dict[str, Value] | None]) -> None:
         super().__init__("a condition of the transaction did not hold")

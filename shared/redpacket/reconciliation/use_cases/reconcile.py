@@ -62,7 +62,7 @@ class Reconciliation:
     def take(
         self, name: str, examined: int, differences: Sequence[Difference], more: int = 0
     ) -> None:
-        """Record a check, which has *more* differences than it *found*; keep FOUND_MAX of all."""
+        """Record a check, which has *more* than these *differences*; keep FOUND_MAX of all."""
         self.checks.append(Checked(name, examined, len(differences) + more))
         existing = set(self.differences)
         new = [
