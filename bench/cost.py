@@ -35,7 +35,7 @@ MINUTES = 60 * HOURS
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Counts for each channel: payments, returns, withdrawals that were called, consents."""
+"""Counts for each provider: payments, returns, withdrawals that were called, consents."""
 POLL_S = 20
 """Lambda's poller asks an empty queue so often."""
 KEY_KEPT_S = 300
@@ -71,7 +71,7 @@ def measure() -> dict[str, Any]:
         ("USD per million polls of the record page", direct),
         ("USD a month of a stack that nothing uses, dev", idle),
         ("USD a month of a stack that nothing uses, prod", idle_prod),
-        ("USD a month of both payment gateways more, which nothing uses", payments),
+        ("USD a month of both payment providers more, which nothing uses", payments),
     ):
         print(f"\n{says}")
         for service, usd in {**costs, "together": total(costs)}.items():
@@ -192,7 +192,7 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 
 def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
-    """Return the price of a month of both gateways that nothing uses: a dispatch and a sweep.
+    """Return the price of a month of both providers that nothing uses: a dispatch and a sweep.
 
     A dispatch reads the list of calls, the breaker and the switch until nothing came for a while.
     """
@@ -255,7 +255,7 @@ def usd_of(grabs: int, claims: int) -> float:
 
 
 def campaign_usd(book: Mapping[str, Any], deployment: Deployment) -> float:
-    """Return the price of a packet rain, where every claim counts against a quota, too."""
+    """Return the price of a packet rain, whose claims also count against a quota."""
     rain = book["campaign"]
     grabs = rain["users"] * rain["grabs_per_user"]
     claims = count_claims(indexes_of(read_template()), has_quota=True)

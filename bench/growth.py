@@ -1,4 +1,4 @@
-"""Whether a claim costs more in a larger packet.
+"""Measures how the cost of a claim depends on the size of its packet.
 
 The cost is the server's CPU for claims of the second half of packets, whose first half is filled
 beforehand.

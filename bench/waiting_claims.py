@@ -41,7 +41,7 @@ class _Message:
 
 
 class PayoutQueue:
-    """Messages that are visible, hidden or dead. Implements the flows' PayoutQueue, too."""
+    """Messages that are visible, hidden or dead. Implements the use cases' PayoutQueue."""
 
     def __init__(self, refs: Iterable[ShareRef], terms: QueueTerms, time: VirtualTime) -> None:
         self.dead: list[ShareRef] = []

@@ -4,7 +4,7 @@ Thirty users race for ten shares of the first packet. Then comes one packet of e
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
 quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest goes
 back when it expires. The last one is paid for by WeChat Pay, and who takes a share withdraws it. At
-the end every fen must be where it belongs, here and at the gateway.
+the end every fen must be where it belongs, here and at the provider.
 """
 
 import json
@@ -244,7 +244,7 @@ def _expire(show: _Demo) -> None:
 
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
-    """Let a sender pay for a packet and a taker withdraw; compare the gateway's book with ours."""
+    """Let a sender pay for a packet and a taker withdraw; compare the provider's book with ours."""
     say("\nA packet that its sender pays for by WeChat Pay, at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
@@ -254,7 +254,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         packet_id, payment_id = sent["packet_id"], sent["payment_id"]
         show.packet_ids.append(packet_id)
         payment = f"/me/payments/{payment_id}"
-        # If the gateway did not answer the send in time, the payment has the prompt later.
+        # If the provider did not answer the send in time, the payment has the prompt later.
         _wait_for("the prompt to pay", lambda: payer.get(payment)["wechat"] is not None)
         say(f"  {sent['status']}, pays {payer.get(payment)['wechat']['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")

@@ -46,7 +46,7 @@ def _deploy(
     store.create_bucket(Bucket=ARTIFACT_BUCKET)
     for archive in build.archives:
         store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
-    # Over the 51,200 bytes that a request may hold; sam deploy puts it into a bucket, too.
+    # Over the 51,200 bytes that a request may hold; sam deploy also uploads it to a bucket.
     template = json.dumps(_as_emulated(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(

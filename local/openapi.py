@@ -79,7 +79,7 @@ TAGS = {
     "Packets": "Send a packet, take a share, and look at what became of it.",
     "Me": "The caller's own data: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
-    "Payments": "Money in and out by a payment gateway: the host's wallet, or WeChat Pay.",
+    "Payments": "Money in and out by a payment provider: the host's wallet, or WeChat Pay.",
     "Log": "Commitments of packets and campaigns, in a signed log for everybody.",
     "Operators": "Money in, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
@@ -612,7 +612,7 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
 def _refusal(
     status: int, errors: list[type[RedPacketError]], gateways: str | None
 ) -> tuple[str, Schema]:
-    """Return the name and the form of the answer with one of *errors*, or of the gateway."""
+    """Return the name and the form of the answer with one of *errors*, or of API Gateway."""
     codes = list(dict.fromkeys(error.code for error in errors))
     forms = [_ref(problem_name(code)) for code in codes]
     told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []
@@ -625,7 +625,7 @@ def _refusal(
     described: Schema = {"description": " ".join(told), "content": content}
     are_retried = [error.retry_after_s is not None for error in errors]
     if any(are_retried):
-        # The gateway's own answer has no header of ours.
+        # API Gateway's own answer has no header of ours.
         always = all(are_retried) and not gateways
         header = _header("RetryAfter" if always else "OptionalRetryAfter")
         described["headers"] = {"Retry-After": header}

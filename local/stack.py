@@ -89,12 +89,12 @@ class Stack:
 
     @property
     def page(self) -> str:
-        """The base URL that people open, from a phone in this network, too."""
+        """The base URL for browsers, including phones in this network."""
         return f"http://{self._access.host}:{self.ports.front}"
 
     @property
     def gateway(self) -> str:
-        """The address of the payment gateway."""
+        """The address of the payment provider."""
         return f"http://{HOST}:{self.ports.gateway}"
 
     @property
@@ -326,7 +326,7 @@ class Stack:
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_counterparties(self) -> None:
-        """Start the payment gateway, the host's wallet and its receiver of events."""
+        """Start the payment provider, the host's wallet and its receiver of events."""
         results_url = f"{self.api}/gateway/host/callback"
         gateway = self._start_counterparty("gateway", "wechat", self.ports.gateway)
         wallet = self._start_counterparty(
@@ -344,7 +344,7 @@ class Stack:
         return self._run("receiver", command, env, places.ROOT)
 
     def _store_secrets(self) -> dict[str, str]:
-        """Store what a deployer gets from the gateways, and return the parameters that name it."""
+        """Store what a deployer gets from the providers, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
         merchant = self.state_dir / "payments" / "merchant.json"
         keys = {

@@ -173,7 +173,7 @@ class OutsideFacts:
 
     @property
     def held_fen(self) -> int:
-        """Return the money that left accounts for gateways, less the money that came in."""
+        """Return the money that left accounts for providers, less the money that came in."""
         brought_in_fen = sum(
             payment.amount_fen - payment.reversed_fen
             for payment in self.payments
@@ -546,10 +546,10 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
 
 
 def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Difference]:
-    """I6: the ledger agrees with *book*, all lines of the gateway.
+    """I6: the ledger agrees with *book*, all lines of the provider.
 
     A withdrawal has at most one successful bill, of its amount, and none if it was returned. Money
-    that a gateway received is credited once or refunded.
+    that a provider received is credited once or refunded.
     """
     lines: Lines = defaultdict(list)
     for line in book:
@@ -564,7 +564,7 @@ def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Di
 
 
 Lines: TypeAlias = dict[tuple[StatementKind, str], list[StatementLine]]
-"""Movements at a gateway, by our numbers; each check removes those that it has examined."""
+"""Movements at a provider, by our numbers; each check removes those that it has examined."""
 
 
 def _check_paid_out(facts: OutsideFacts, lines: Lines) -> list[Difference]:

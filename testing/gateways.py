@@ -1,4 +1,4 @@
-"""The simulator of gateways, as processes with the adapters that speak to them, and in process."""
+"""The simulator of providers, as processes with the adapters that speak to them, and in process."""
 
 import json
 import os
@@ -112,7 +112,7 @@ class Fake:
 
 @dataclass(slots=True)
 class Side:
-    """One channel: its adapters, its counterparty, and what that sends us."""
+    """One provider: its adapters, its counterparty, and what that sends us."""
 
     channel: ProviderName
     fake: Fake
@@ -226,7 +226,7 @@ class MemorySide(Side):
 
 @dataclass(slots=True)
 class WeChatSide(Side):
-    """The channel of WeChat Pay, with what only it has."""
+    """The provider of WeChat Pay, with what only it has."""
 
     client: WeChatClient = field(kw_only=True)
     merchant: WeChatMerchant = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Invariants of payments and withdrawals: entries against rows, and rows against the gateway."""
+"""Invariants of payments and withdrawals: entries against rows, and rows against the provider."""
 
 from __future__ import annotations
 

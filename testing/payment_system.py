@@ -1,4 +1,4 @@
-"""People who pay in and withdraw, on the system in memory and a gateway in memory."""
+"""People who pay in and withdraw, on the system in memory and a provider in memory."""
 
 import itertools
 from collections.abc import Mapping
@@ -243,7 +243,7 @@ class PaymentSystem:
         return self.sweep()
 
     def called(self, amount_fen: int, *, is_away: bool = False) -> Withdrawal:
-        """Let the user withdraw, and call the gateway, which may be away meanwhile."""
+        """Let the user withdraw, and call the provider, which may be away meanwhile."""
         withdrawal = self.withdraw("user", amount_fen)
         self.gateway.is_away = is_away
         self.dispatch(1_000)
@@ -263,7 +263,7 @@ class PaymentSystem:
         return self.confirm(payment)
 
     def refund(self, payment: Payment, amount_fen: int) -> None:
-        """Refund a payment by hand at the gateway, which tells of it."""
+        """Refund a payment by hand at the provider, which tells of it."""
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 
@@ -284,7 +284,7 @@ class PaymentSystem:
         return self.system.ledger.balance_fen(f"user:{user_id}")
 
     def differences(self, bound_ms: int | None = None) -> list[Difference]:
-        """Run every check, and compare the gateway's own book with the ledger."""
+        """Run every check, and compare the provider's own book with the ledger."""
         differences = self.system.differences(bound_ms)
         facts = self.system.ledger_state().outside
         differences += check_outside(facts, self.gateway.bill_lines())

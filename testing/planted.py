@@ -240,13 +240,13 @@ PLANTED: dict[str, Plant] = {
 BY_THE_ROW = {
     # The tests' own checks of whole ledgers cover these.
     *("check_posted", "check_tally", "check_unit", "check_player"),
-    # They need a time bound or the gateway's own book.
+    # They need a time bound or the provider's own book.
     *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
     *("check_outside", "check_outside_in_time"),
 }
 
 NOT_IN_SQL = {
-    # Audits recompute points, and the gateway's book is compared with its statements.
+    # Audits recompute points, and the provider's book is compared with its statements.
     *("check_outcomes", "check_outside"),
     # The whole sums of `check_packet_total` and both late checks, under other names in tests.
     "check_settled_in_time",

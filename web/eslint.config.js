@@ -23,7 +23,7 @@ export default config(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
       // `noUncheckedIndexedAccess` asks for it where a check came before.
       "@typescript-eslint/no-non-null-assertion": "off",
-      // An empty text means the default, too.
+      // An empty text also means the default.
       "@typescript-eslint/prefer-nullish-coalescing": ["error", { ignorePrimitives: { string: true } }],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Node's `test` is awaited by its runner.

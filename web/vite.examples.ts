@@ -2,7 +2,7 @@
 
 import { defineConfig } from "vite";
 
-// Where the packets come from: another origin than the host's.
+// Origin of the packets, which differs from the host's.
 const packets = (process.env.VITE_PACKETS ??= "http://127.0.0.1:8080");
 
 export default defineConfig({

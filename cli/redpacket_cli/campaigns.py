@@ -23,7 +23,7 @@ from redpacket_cli.words import translate
 
 campaign = typer.Typer(help="Campaigns: list, edit, show, preheat.", no_args_is_help=True)
 prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
-audience = typer.Typer(help="Who may take part in a campaign.", no_args_is_help=True)
+audience = typer.Typer(help="The users who may take part in a campaign.", no_args_is_help=True)
 
 CampaignId = Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)]
 PrizeId = Annotated[str, typer.Argument(help="The prize's id.", callback=an_id)]
@@ -162,7 +162,7 @@ def import_audience(
     ],
     mode: Annotated[
         Literal["allow", "deny", "keep"],
-        typer.Option(help="What the list is for, once all are in it; keep leaves that as it is."),
+        typer.Option(help="Meaning of the list after the upload; keep changes nothing."),
     ] = "keep",
     parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=16)] = 4,
 ) -> None:

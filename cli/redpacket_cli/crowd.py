@@ -37,14 +37,16 @@ def add_to(app: typer.Typer) -> None:
 def load(
     context: typer.Context,
     packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
-    users: Annotated[int, typer.Option(help="How many grab.", min=1, max=100_000)] = 100,
+    users: Annotated[int, typer.Option(help="Number of users.", min=1, max=100_000)] = 100,
     parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=256)] = 16,
     tokens: Annotated[
         Path | None, typer.Option(help="Tokens, one a line: on AWS the host makes them.")
     ] = None,
-    prefix: Annotated[str, typer.Option(help="How users of a local stack are called.")] = "load",
+    prefix: Annotated[
+        str, typer.Option(help="Start of the names of a local stack's users.")
+    ] = "load",
 ) -> None:
-    """Let a crowd grab a packet, each user once, and tell what came of it and how fast."""
+    """Let a crowd grab a packet, each user once, and report the outcomes and latencies."""
     session = session_of(context)
     session.target.connect_once()
     given = _tokens(session.target, tokens, users, prefix, parallel)

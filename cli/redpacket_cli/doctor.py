@@ -119,14 +119,14 @@ def _debts(session: Session) -> Iterator[Finding]:
 
 def _withdrawals(session: Session) -> Iterator[Finding]:
     since_ms = int(time.time() * 1000) - _WAITS_LONG_MS
-    found = [
+    pending = [
         each
         for status in ("queued", "processing")
         for each in lists.some(
             session.target.operator, "/admin/withdrawals", {"status": status}, _SOME
         )
     ]
-    count = sum(each["created_at_ms"] < since_ms for each in found)
+    count = sum(each["created_at_ms"] < since_ms for each in pending)
     if count:
         detail = f"{count} have no result after 30 minutes. See redpacket withdrawals list"
         yield "warn", "withdrawals", detail
@@ -135,9 +135,9 @@ def _withdrawals(session: Session) -> Iterator[Finding]:
 
 
 def _webhooks(session: Session) -> Iterator[Finding]:
-    found = session.target.operator.get("/admin/webhooks")["items"]
+    webhooks = session.target.operator.get("/admin/webhooks")["items"]
     down = [
-        each for each in found if each["is_on"] and each["failure_count"] >= _DOWN_AFTER_FAILURES
+        each for each in webhooks if each["is_on"] and each["failure_count"] >= _DOWN_AFTER_FAILURES
     ]
     for each in down:
         name, count = each["name"], each["failure_count"]

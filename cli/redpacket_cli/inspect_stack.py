@@ -83,7 +83,7 @@ def logs(
     context: typer.Context,
     function: Function,
     words: Annotated[str, typer.Argument(help="Text that the lines contain.")] = "",
-    hours: Annotated[float, typer.Option(help="How far back.", min=0)] = 1,
+    hours: Annotated[float, typer.Option(help="Hours to search.", min=0)] = 1,
     last: Annotated[int, typer.Option(help="Number of lines.", min=1)] = 20,
 ) -> None:
     """Print the newest log lines of a function that contain a text; --json has whole traces."""
@@ -257,7 +257,8 @@ def resolve_return(
     payment_id: Annotated[str, typer.Argument(callback=an_id)],
     transaction_id: Annotated[str, typer.Argument(help="Number of the provider.", callback=an_id)],
     by: Annotated[
-        Literal["deposit", "outside"], typer.Option(help="How the money went back to its payer.")
+        Literal["deposit", "outside"],
+        typer.Option(help="The way by which the payer got the money back."),
     ],
     reference: Annotated[
         str, typer.Option(help="transfer_id of your deposit, or number of the bank transfer.")

@@ -15,14 +15,14 @@ from redpacket_cli.api import Api, again
 from redpacket_cli.failures import no_target
 from redpacket_cli.session import Session, an_id, session_of
 
-winners = typer.Typer(help="Who won goods: export, decide.", no_args_is_help=True)
-claims = typer.Typer(help="Who took shares of a packet: export.", no_args_is_help=True)
+winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
+claims = typer.Typer(help="Claims of a packet: export.", no_args_is_help=True)
 packets = typer.Typer(
     help="Packets of a campaign, a sender, or all open ones: list, export.", no_args_is_help=True
 )
-audit_log = typer.Typer(help="What operators did: list, export.", no_args_is_help=True)
+audit_log = typer.Typer(help="Actions of operators: list, export.", no_args_is_help=True)
 approvals = typer.Typer(
-    help="What waits for another operator: list, approve, reject.", no_args_is_help=True
+    help="Changes that wait for another operator: list, approve, reject.", no_args_is_help=True
 )
 
 PAGE_ITEMS = 100

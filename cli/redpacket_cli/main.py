@@ -40,7 +40,7 @@ class Failing(TyperGroup):
     """Ends a command that fails with the exit code of its failure."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
-        """Take --json from behind a command, too, up to a lone "--"."""
+        """Accept --json also after the command, up to a lone "--"."""
         end = args.index("--") if "--" in args else len(args)
         if _JSON in args[:end]:
             args = [_JSON, *(word for word in args[:end] if word != _JSON), *args[end:]]

@@ -113,8 +113,8 @@ def set_limit(
 @staging.command("link")
 def staging_link(
     context: typer.Context,
-    path: Annotated[str, typer.Option(help="Where the link leads on the page.")] = "/",
-    days: Annotated[int, typer.Option(help="How long the link and its cookie hold.", min=1)] = 7,
+    path: Annotated[str, typer.Option(help="The page's path that the link opens.")] = "/",
+    days: Annotated[int, typer.Option(help="Days until the link expires.", min=1)] = 7,
 ) -> None:
     """Sign a link by which a tester gets the staging stack's page and API."""
     session = session_of(context)
@@ -135,9 +135,9 @@ def staging_word(key: str, until_s: int) -> str:
 
 def risk(
     context: typer.Context,
-    user: Annotated[str, typer.Argument(help="As the host knows them.")],
-    verdict: Annotated[Literal["allow", "deny"], typer.Argument(help="What they may do.")],
-    hours: Annotated[float, typer.Option(help="How long it holds.", min=0)] = 24,
+    user: Annotated[str, typer.Argument(help="The user's id at the host.")],
+    verdict: Annotated[Literal["allow", "deny"], typer.Argument(help="The decision.")],
+    hours: Annotated[float, typer.Option(help="Hours until it expires.", min=0)] = 24,
 ) -> None:
     """Deny a user all grabs and draws for a while, or take that back."""
     session = session_of(context)

@@ -49,8 +49,8 @@ def add_to(app: typer.Typer) -> None:
 
 def token(
     context: typer.Context,
-    user: Annotated[str, typer.Argument(help="Whom the token is for.")],
-    scope: Annotated[str, typer.Option(help="What it permits, like hongbao/admin.")] = "",
+    user: Annotated[str, typer.Argument(help="The user of the token.")],
+    scope: Annotated[str, typer.Option(help="Its scope, like hongbao/admin.")] = "",
 ) -> None:
     """Print a token of the local stack's issuer."""
     session = session_of(context)
@@ -81,11 +81,11 @@ def deposit(
 def send(
     context: typer.Context,
     total_fen: Amount,
-    count: Annotated[int, typer.Argument(help="How many shares.", min=1)],
+    count: Annotated[int, typer.Argument(help="Number of shares.", min=1)],
     kind: Annotated[str, typer.Option(help="lucky or equal.")] = "lucky",
     campaign: Annotated[str, typer.Option(help="Paid from this campaign's budget.")] = "",
-    greeting: Annotated[str, typer.Option(help="What takers read.")] = "",
-    passphrase: Annotated[str, typer.Option(help="What takers must say.")] = "",
+    greeting: Annotated[str, typer.Option(help="Text that claimers read.")] = "",
+    passphrase: Annotated[str, typer.Option(help="Text that claimers must enter.")] = "",
     opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
     expires_in_s: Annotated[int, typer.Option(help="0: the deployment's own.", min=0)] = 0,
     user: As = "",
@@ -339,8 +339,8 @@ def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
 def verify(
     context: typer.Context,
     files: Annotated[list[Path], typer.Argument(help="A proof first, then pages of results.")],
-    user: Annotated[str, typer.Option(help="Whose draws they are.")] = "",
-    commitment: Annotated[str, typer.Option(help="What you noted before.")] = "",
+    user: Annotated[str, typer.Option(help="The user who drew.")] = "",
+    commitment: Annotated[str, typer.Option(help="The commitment that you noted earlier.")] = "",
 ) -> None:
     """Check offline that amounts or draws are what was promised.
 

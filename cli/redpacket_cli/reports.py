@@ -26,10 +26,10 @@ report = typer.Typer(
 
 REPORTS = {
     "winners": "Every win of a campaign: prize, unit, user and draw.",
-    "spend": "What was sent, claimed and refunded on each day, by campaign.",
+    "spend": "Money sent, claimed and refunded on each day, by campaign.",
     "dormant": "Balances without an entry for 180 days, the largest first.",
-    "refunds": "What share of the money of closed packets went back, by day and campaign.",
-    "waiting": "What waits to be settled, closed, paid or returned, and for how long.",
+    "refunds": "Refunded share of the money of closed packets, by day and campaign.",
+    "waiting": "Work that waits to be settled, closed, paid or refunded, with its age.",
 }
 """Views that each reconciliation makes anew."""
 

@@ -47,7 +47,7 @@ def show_webhook(context: typer.Context, name: Name) -> None:
 def put_webhook(
     context: typer.Context,
     name: Name,
-    url: Annotated[str, typer.Argument(help="Where events are posted: https.")],
+    url: Annotated[str, typer.Argument(help="The https URL that receives events.")],
     event: Annotated[
         list[str], typer.Option(help="A type, like redpacket.packet.claimed; repeat it for more.")
     ],

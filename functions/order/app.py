@@ -18,7 +18,7 @@ handler = Api()
 
 @handler.schedule
 def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa: ARG001 - Lambda's form
-    """Order the payment of an unpaid packet at the gateway."""
+    """Order the payment of an unpaid packet at the provider."""
     user, payments = person_of(event["host_id"]), containers.payments
     ports, payees = payments.payment_ports, payments.payees_of(user)
     return payment_view(find_payment(event["payment_id"], user.user_id, ports=ports, payees=payees))

@@ -194,7 +194,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     scopes=AUDITORS,
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
-    """List money that gateways took and that waits for a person, newest first."""
+    """List money that providers took and that waits for a person, newest first."""
     page, cursor = containers.payments.payment_lists.list_listed_returns(
         withdrawals_cursor_of(request), _RETURNS_PER_PAGE
     )
@@ -251,7 +251,7 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     scopes=AUDITORS,
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
-    """List users who owe money, because it was refunded at the gateway after they had spent it."""
+    """List users who owe money, because it was refunded at the provider after they had spent it."""
     page, cursor = list_debts(
         withdrawals_cursor_of(request),
         _DEBTS_PER_PAGE,

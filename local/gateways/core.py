@@ -1,6 +1,6 @@
-"""The books of a simulated gateway: orders, refunds, transfers, consents, and what moved.
+"""The books of a simulated provider: orders, refunds, transfers, consents, and what moved.
 
-No wire format is known here. A `Policy` decides how the gateway behaves, and *report* receives
+No wire format is known here. A `Policy` decides how the provider behaves, and *report* receives
 whatever the merchant is notified of.
 """
 
@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 
 
 class Clock(Protocol):
-    """The time of a gateway; a simulation's is virtual."""
+    """The time of a provider; a simulation's is virtual."""
 
     def now_ms(self) -> int:
         """Return the time in milliseconds."""
@@ -162,7 +162,7 @@ Made = Transaction | Refund | Transfer | Consent
 
 
 class Gateway:
-    """A gateway's books of one merchant."""
+    """A provider's books of one merchant."""
 
     def __init__(
         self, clock: Clock, policy: Policy, report: Callable[[Made], object] = lambda _: None
@@ -190,7 +190,7 @@ class Gateway:
         return existing
 
     def find_transaction(self, transaction_id: str) -> Transaction:
-        """Return a payment by the gateway's own id."""
+        """Return a payment by the provider's own id."""
         for order in self.orders.values():
             for transaction in order.transactions:
                 if transaction.outside_no == transaction_id:

@@ -10,7 +10,7 @@ import httpx
 from local.gateways.core import MS_PER_S, Gateway, wall_s
 from local.gateways.policy import Mode
 
-# The gateway's own go on for a day; these are over before a test gives up.
+# The provider's own go on for a day; these are over before a test gives up.
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
 ANSWER_TIMEOUT_S = 5.0
 COPIES = 3

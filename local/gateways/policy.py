@@ -1,4 +1,4 @@
-"""Behavior of a gateway: faults of calls, notices and statements."""
+"""Behavior of a provider: faults of calls, notices and statements."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A day's lines as the gateway tells them; *is_damaged*: in a file that ends too early."""
+    """A day's lines as the provider tells them; *is_damaged*: in a file that ends too early."""
 
     lines: list[Line]
     is_damaged: bool = False
@@ -101,9 +101,9 @@ class Statement:
 
 @dataclass(slots=True)
 class Policy:
-    """The modes of a gateway, drawn for each call, notification and statement.
+    """The modes of a provider, drawn for each call, notification and statement.
 
-    Each method is the one place where a gateway may behave badly in its way; simulations override
+    Each method is the one place where a provider may behave badly in its way; simulations override
     them. A draw depends on the seed, the subject, and how often that was asked for before; not on
     the order in which callers come.
     """
@@ -174,7 +174,7 @@ class Policy:
         )
 
     def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
-        """Pay what nobody has to confirm; let it fail in the mode that refuses."""
+        """Pay a transfer that needs no confirmation, or let it fail in the mode that refuses."""
         if meeting.mode is Mode.REFUSES:
             gateway.move(transfer, "failed", "ACCOUNT_FROZEN")
         elif transfer.state == "processing":

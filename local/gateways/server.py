@@ -23,7 +23,7 @@ Done = TypeVar("Done")
 
 
 class Provider(ABC):
-    """One gateway's protocol over the core: its routes, its notices, its words for states."""
+    """One provider's protocol over the core: its routes, its notices, its words for states."""
 
     words: Mapping[str, str] = {}
 

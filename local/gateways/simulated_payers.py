@@ -1,4 +1,4 @@
-"""Actions of people at a gateway: users pay and confirm, operators use the merchant's console."""
+"""Actions of people at a provider: users pay and confirm, operators use the merchant's console."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ Found = TypeVar("Found")
 
 
 class SimulatedPayers:
-    """The controls of one gateway: each public method takes the body of `POST /_fake/<name>`."""
+    """The controls of one provider: each public method takes the body of `POST /_fake/<name>`."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SimulatedPayers:
         return {"number": body["number"]}
 
     def advance(self, body: Body) -> Body:
-        """Put the gateway's clock forward by `ms`."""
+        """Put the provider's clock forward by `ms`."""
         self._gateway.clock.sleep_ms(body["ms"])
         self._gateway.lapse()
         return {"now_ms": self._gateway.clock.now_ms()}

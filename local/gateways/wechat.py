@@ -46,7 +46,7 @@ CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
-# The life that the gateway gives an order without an end.
+# The life that the provider gives an order without an end.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
 # The life of tokens and tickets, and the time before its end when new ones are lent.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
@@ -55,7 +55,7 @@ TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-# The greatest length of a body's texts; an empty text is wrong, too.
+# The greatest length of a body's texts; an empty text is also wrong.
 TEXTS = {
     "appid": 32,
     "mchid": 32,
@@ -93,7 +93,7 @@ Handler = Callable[[Call, Meeting], Body | None]
 
 
 class WeChat(Provider):
-    """The gateway of one merchant."""
+    """The provider of one merchant."""
 
     words = STATES
 
@@ -270,7 +270,7 @@ class WeChat(Provider):
         return self._refund_shown(refund, "PROCESSING")
 
     def _paid_of(self, wanted: Body) -> Transaction:
-        """Return the payment that a refund names by the gateway's id, or by the order's number."""
+        """Return the payment that a refund names by the provider's id, or by the order's number."""
         try:
             if "transaction_id" in wanted:
                 return self.gateway.find_transaction(wanted["transaction_id"])
@@ -436,7 +436,7 @@ class WeChat(Provider):
         except Refused as refused:
             refusal = json.dumps({"code": refused.code}).encode()
             return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
-        # Like the real gateway: the file itself is not signed; its hash came before.
+        # Like the real provider: the file itself is not signed; its hash came before.
         return Response(content, media_type="application/octet-stream")
 
     # -- who a client is

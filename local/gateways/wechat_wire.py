@@ -30,7 +30,7 @@ FIELDS = {"mchid", "nonce_str", "signature", "timestamp", "serial_no"}
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """Names and keys that a merchant of the gateway is given and keeps secret."""
+    """Names and keys that a merchant of the provider is given and keeps secret."""
 
     mch_id: str
     app_id: str
@@ -44,7 +44,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """The gateway's own key pair, and what it has of its merchant's."""
+    """The provider's own key pair, and what it has of its merchant's."""
 
     private_key: rsa.RSAPrivateKey
     merchants_key: rsa.RSAPublicKey
@@ -54,7 +54,7 @@ class GatewayKeys:
     def of(cls, folder: Path) -> Self:
         """Return the keys in *folder*; made when they are missing.
 
-        `merchant.json` there is what the merchant gets, `gateway.pem` the gateway's own.
+        `merchant.json` there is what the merchant gets, `gateway.pem` the provider's own.
         """
         own_file, merchant_file = folder / "gateway.pem", folder / "merchant.json"
         if not merchant_file.exists():
@@ -82,7 +82,7 @@ class GatewayKeys:
             self.merchants_key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
-        # Without it the gateway would have to sign with a certificate, which new merchants lack.
+        # Without it the provider would have to sign with a certificate, which new merchants lack.
         if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
             raise _sign_error("Wechatpay-Serial names no key of this gateway")
 
@@ -145,7 +145,7 @@ class GatewayKeys:
 
 
 def rfc3339(at_ms: int) -> str:
-    """Return *at_ms* as the gateway writes it: to the second, in Beijing's zone."""
+    """Return *at_ms* as the provider writes it: to the second, in Beijing's zone."""
     return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()
 
 

@@ -24,7 +24,7 @@ _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTE
 
 
 def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
-    """Tell whether the cache says so without its clock: reopening, too, is a matter of time."""
+    """Report whether the cache decides without its clock; reopening also depends on time."""
     reopens = seen.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "O"
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 

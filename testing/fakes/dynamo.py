@@ -198,7 +198,7 @@ class FakeDynamo:
             self._table(name).update(held)
 
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
-        """Return the next rows; as on AWS a full page has a key to go on, if nothing follows, too.
+        """Return the next rows; as on AWS, a full page has a key even if nothing follows.
 
         A key is a place, not a count: what is written before it meanwhile changes nothing.
         """

@@ -1,4 +1,4 @@
-"""The payment gateways' ports over the simulator in process, and small fakes beside them."""
+"""The payment providers' ports over the simulator in process, and small fakes beside them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -125,7 +125,7 @@ class FakeGateway(Gateway):
         return _transaction(paid)
 
     def refund_outside(self, number: str, amount_fen: int) -> str:
-        """Refund a payment by hand, in the gateway's own console."""
+        """Refund a payment by hand, in the provider's own console."""
         return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).number
 
     def refund_paid(self, paid: Paid, amount_fen: int) -> str:
@@ -393,7 +393,7 @@ class FakeNoticeQueue:
 
 
 def an_account(user_id: str) -> ExternalAccount:
-    """Return a user's account at the gateway."""
+    """Return a user's account at the provider."""
     return ExternalAccount(sealed=f"sealed-{user_id}", name_hash=f"hash-{user_id}")
 
 

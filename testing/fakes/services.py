@@ -64,7 +64,7 @@ class FakeLogger:
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         self.errors.append((name, error))
-        # A logger writes the causes of an error, too.
+        # A logger also writes the causes of an error.
         chain: list[BaseException | None] = [error]
         while cause := chain[-1]:
             chain.append(cause.__cause__ or cause.__context__)

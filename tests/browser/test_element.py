@@ -82,7 +82,7 @@ def test_a_packet_opens_in_a_page_of_another_origin(
     guest.shoot(f"element-{page}-closed")
     coin.click()
 
-    expect(guest.page.locator("#told")).to_have_text(re.compile(r"claimed \d+ fen"))
+    expect(guest.page.locator("#message")).to_have_text(re.compile(r"claimed \d+ fen"))
     proof = guest.page.get_by_role("link", name=re.compile("验证公平|Check that it is fair"))
     expect(proof).to_have_attribute("href", f"{guest.api}/packets/{packet_id}/proof")
     assert guest.audit() == []
@@ -112,7 +112,7 @@ def test_a_host_gets_the_code_of_a_refusal(visit: Visit, operator: Operator) -> 
     operator.grab("early", packet_id)
     guest.page.get_by_role("button", name=OPEN).click()
 
-    expect(guest.page.locator("#told")).to_have_text("refused packet_emptied")
+    expect(guest.page.locator("#message")).to_have_text("refused packet_emptied")
 
 
 def test_a_token_comes_by_message_from_the_named_origin_only(

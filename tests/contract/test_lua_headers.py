@@ -96,5 +96,5 @@ def test_no_key_is_built_inside_a_script(name: str) -> None:
 
     assert declared
     assert {key for command, key in called if command != "TIME"} <= declared
-    # Whether a server tells of its life is up to the server; nothing else may fail quietly.
+    # A server need not report its lifetime; nothing else may fail quietly.
     assert set(re.findall(r"redis\.pcall\('(\w+)'", script)) <= {"INFO"}

@@ -1,4 +1,4 @@
-"""Callbacks of gateways: true, repeated, late, forged, and in any order."""
+"""Callbacks of providers: true, repeated, late, forged, and in any order."""
 
 import json
 import time
@@ -221,7 +221,7 @@ def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
 
 
 def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
-    """A gateway has many merchants, and signs for all of them with one key."""
+    """A provider has many merchants, and signs for all of them with one key."""
     keys = GatewayKeys.of(wechat.keys_folder)
 
     def told_to(mch_id: str) -> Received:

@@ -1,4 +1,4 @@
-"""The fake gateway and wallet are as strict as the real ones, and keep their own books."""
+"""The fake provider and wallet are as strict as the real ones, and keep their own books."""
 
 import json
 import time
@@ -182,7 +182,7 @@ def test_a_statement_that_there_is_not_is_refused(wechat: WeChatSide, query: str
 
 
 def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:
-    """Address of a proxy between us and the gateway."""
+    """Address of a proxy between us and the provider."""
     order = wechat.order()
     wechat.payments_in.order(order)
     path = f"/v3/pay/transactions/out-trade-no/{order.number}?mchid={wechat.merchant.mch_id}"

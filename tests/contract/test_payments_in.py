@@ -1,4 +1,4 @@
-"""Money in: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
+"""Money in: the same stories by each provider's adapter, over real HTTP to the fake processes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Money out: the same stories by each gateway's adapter, over real HTTP to the fake processes."""
+"""Money out: the same stories by each provider's adapter, over real HTTP to the fake processes."""
 
 from dataclasses import replace
 

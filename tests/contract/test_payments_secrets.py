@@ -46,7 +46,7 @@ def _all_of(error: BaseException) -> str:
 
 
 def _calls(side: Side) -> list[Callable[[], Any]]:
-    """Every call of a channel, with a user whose name is known to the test."""
+    """Every call of a provider, with a user whose name is known to the test."""
     alice, number = side.account("alice"), a_number()
     order = side.order(method=PayMethod.JSAPI, payer=alice)
     transfer = side.transfer()
@@ -129,7 +129,7 @@ def test_the_library_is_given_no_logger(wechat: WeChatSide) -> None:
 def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
     wechat: WeChatSide, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rename would send a test's requests to the real gateway: this fails first."""
+    """A rename would send a test's requests to the real provider: this fails first."""
     assert wechat.client._pay._core._gate_way == wechat.fake.url
 
     class Renamed:

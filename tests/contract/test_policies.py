@@ -132,7 +132,7 @@ SECRETS = {
     STACK.arn("WebhookKeys"): json.dumps({"1": "w" * 64}),
     STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
 }
-"""Those that functions read by themselves; the gateways here are in memory, and have no keys."""
+"""Those that functions read by themselves; the providers here are in memory, and have no keys."""
 
 
 @dataclass
@@ -187,8 +187,8 @@ class Recorder:
         does = "GetObject" if operation.startswith(("get", "head")) else "PutObject"
         for action in (does, *(["PutObjectTagging"] if "Tagging" in arguments else [])):
             self._add(f"s3:{action}", f"{arn}/{key}")
-        found = self.pictures[key] = {**self.pictures.get(key, {}), **arguments}
-        return {**found, "Body": BytesIO(found["Body"])}
+        picture = self.pictures[key] = {**self.pictures.get(key, {}), **arguments}
+        return {**picture, "Body": BytesIO(picture["Body"])}
 
     def _run(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer as the state machine, which has ended one run."""
@@ -392,7 +392,7 @@ class Handlers:
 
 
 class _Callbacks:
-    """Implements Callbacks of a gateway that signs nothing."""
+    """Implements Callbacks of a provider that signs nothing."""
 
     def read(self, headers: Any, body: bytes, now_ms: int) -> ProviderEvent:
         told = json.loads(body)
@@ -600,7 +600,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.follow_notices()
     path = {"payment_id": number}
     assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
-    # Paid once more, which goes back, and given back in the gateway's own console.
+    # Paid once more, which goes back, and given back in the provider's own console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     handlers.ask("POST /gateway/wechat/callback", body=callback)

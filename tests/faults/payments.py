@@ -1,10 +1,10 @@
 """Deterministic simulation of payments and withdrawals, as `simulation` does it with packets.
 
-People pay in and withdraw, for balances and for packets, through gateways that time out after
+People pay in and withdraw, for balances and for packets, through providers that time out after
 paying, hide what they made, refuse, are told to refund by hand, and are paid late and twice. One of
-two channels hangs while the other one works; notices come early, twice, in any order, and days
+two providers hangs while the other one works; notices come early, twice, in any order, and days
 later. Functions die between any two calls, stall before the one that pays, and are replaced by some
-with other limits, without a channel, or of another merchant. Then the gateways' own books and
+with other limits, without a provider, or of another merchant. Then the providers' own books and
 statements are compared with the ledger. The naive control calls, then marks, and takes a new number
 when it gets no answer.
 """
@@ -98,9 +98,9 @@ class Setup:
 
 
 class FaultyGate:
-    """A gateway's port behind a wire; a call may still arrive when its caller has given up.
+    """A provider's port behind a wire; a call may still arrive when its caller has given up.
 
-    *hang_ms* tells how long a call to a channel hangs, 0 for most.
+    *hang_ms* tells how long a call to a provider hangs, 0 for most.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class PaymentSchedule(Schedule):
     withdrawals: list[Withdrawal] = field(default_factory=list)
 
     def prepare(self) -> None:
-        """Set up a gateway that does what gateways do, and people with some money."""
+        """Set up a provider that does what providers do, and people with some money."""
         pick, chance = self.random.choice, self.random.random
         merchants = (gateway.MERCHANT, Merchant("app", "another"))
         self.gateways = {
@@ -357,7 +357,7 @@ class PaymentSchedule(Schedule):
         self._often(lambda town: _ignore(town.sweep(40_000)), times=8)()
 
     def _operator(self) -> None:
-        """Deploy with other settings, for another merchant, or without a channel."""
+        """Deploy with other settings, for another merchant, or without a provider."""
         pick, chance = self.random.choice, self.random.random
         for _ in range(self.random.randint(0, 3)):
             self.sleep_ms(pick(_WAITS_MS))
@@ -381,15 +381,15 @@ class PaymentSchedule(Schedule):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             self.reconcile(self.process())
 
-    # The gateways' side
+    # The providers' side
 
     @property
     def all_gateways(self) -> list[gateway.FakeGateway]:
-        """The gateways of all channels and merchants."""
+        """The simulators of all providers and merchants."""
         return [*self.gateways[WECHAT], self.gateways[HOST][0]]
 
     def _weather(self) -> None:
-        """Let one channel hang for a while; the other one may work."""
+        """Let one provider hang for a while; the other one may work."""
         for _ in range(self.random.randint(0, 4)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             channel, for_ms = self.random.choice(CHANNELS), self.random.choice(_OUTAGES_MS)
@@ -435,7 +435,7 @@ class PaymentSchedule(Schedule):
         return report
 
     def _postman(self) -> None:
-        """Bring notices in any order, and what no gateway has told yet."""
+        """Bring notices in any order, and what no provider has told yet."""
         for _ in range(self.random.randint(8, 16)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             if self.payments and self.random.random() < 0.2:
@@ -644,7 +644,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a channel hang all the while: by its end the other one has no open ends."""
+        """Let a provider hang all the while: by its end the other one has no open ends."""
         if channel is None:
             yield
             return
@@ -679,7 +679,7 @@ class PaymentSchedule(Schedule):
                     self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
-        """I8: what was never asked of a gateway that is off ends without it."""
+        """I8: what was never asked of a provider that is off ends without it."""
         if self.is_naive:
             return
         state, on = self.system.ledger_state(), self.setup.channels
@@ -793,7 +793,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
-        """Let a channel's statements be as *statement* says meanwhile."""
+        """Let a provider's statements be as *statement* says meanwhile."""
         true_bills = [each.edit_statement for each in self.gateways[channel]]
         for fake_gateway in self.gateways[channel]:
             fake_gateway.edit_statement = statement

@@ -82,7 +82,6 @@ def is_wrong(
     after: Known,
 ) -> bool:
     """Tell whether the ledger said otherwise when the user asked, and still did at the answer."""
-    rules = packet.rules
     rules, slack_ms = packet.rules, 2 * SKEW_MAX_MS
     match refusal:
         case RateLimited():

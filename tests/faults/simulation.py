@@ -1,4 +1,4 @@
-"""Deterministic simulation: the real flows, interleaved at every I/O, under heavy faults.
+"""Deterministic simulation: the real use cases, interleaved at every I/O, under heavy faults.
 
 One seed is one schedule: who runs next, what fails, when the cache forgets and the clock jumps.
 Then the faults stop, the sweep and the queue get their time, and every invariant must hold. The

@@ -1,4 +1,4 @@
-"""Payments in and withdrawals out through a gateway that fails: `make faults-payments`, smaller."""
+"""Payments and withdrawals through a provider that fails: `make faults-payments`, smaller."""
 
 from tests.faults.thousand_payments import IN_FEN, OUT_FEN, figures_of
 

@@ -1,8 +1,8 @@
-"""A thousand payments in and as many withdrawals, through a gateway that fails as often as told.
+"""A thousand payments in and as many withdrawals, through a provider that fails as often as told.
 
 10% of its calls time out after their effect and 5% before it. Everything is asked for twice and
-told twice, and functions die between any two steps: before or after any call, of the gateway or of
-a table. Then the gateway's own book is compared with the ledger. The naive control calls, then
+told twice, and functions die between any two steps: before or after any call, of the provider or of
+a table. Then the provider's own book is compared with the ledger. The naive control calls, then
 marks, and takes a new number when it gets no answer.
 
     python -m tests.faults.thousand_payments --count 1000 --seed 7
@@ -36,7 +36,7 @@ IN_FEN, OUT_FEN = 100, 60
 TIMES_OUT_BEFORE = 0.05
 TIMES_OUT_AFTER = 0.10
 DIES = 0.005
-"""At a call of the gateway; at a call of a table a tenth of it, for there are so many more."""
+"""At a call of the provider; at a call of a table a tenth of it, for there are so many more."""
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
 PATIENCE = 10
@@ -50,7 +50,7 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Final money at the gateway and in the ledger."""
+    """Final money at the provider and in the ledger."""
 
     payments: int
     withdrawals: int
@@ -62,7 +62,7 @@ class Figures:
 
 
 class Town:
-    """People, our functions and the gateway, for one run."""
+    """People, our functions and the provider, for one run."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
@@ -148,7 +148,7 @@ class Town:
         return differences + self.payments.differences(bound_ms=0)
 
     def figures(self) -> Figures:
-        """Compare the gateway's own book with the ledger."""
+        """Compare the provider's own book with the ledger."""
         gateway, state = self.payments.gateway, self.payments.system.ledger_state()
         outside = state.outside
         came, went, back = (

@@ -1,4 +1,4 @@
-"""Money in and out over the handlers, by the simulator of both gateways in memory."""
+"""Money in and out over the handlers, by the simulator of both providers in memory."""
 
 from typing import Any
 

@@ -93,7 +93,7 @@ def _reconciled(operator: HttpUser) -> dict[str, Any]:
 
 
 def _about(result: dict[str, Any], subject: str) -> list[dict[str, Any]]:
-    # Other tests leave dead letters and flushed caches behind, which are differences, too.
+    # Other tests leave dead letters and flushed caches behind, which are also differences.
     return [difference for difference in result["differences"] if difference["subject"] == subject]
 
 

@@ -221,7 +221,7 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
     }
     assert started == {
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
-        # The schedules need some, too.
+        # The schedules also need some.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
         # Receivers can wait: what is not reserved belongs to the crowd first.
         "DeliverFunctionMessages": 20,

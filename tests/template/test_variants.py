@@ -57,7 +57,7 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     }
 
     assert named <= names
-    # Which Fn::Sub itself gives a value.
+    # Names that Fn::Sub itself resolves.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
     local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
     local |= {"Console", "More"}

@@ -1,6 +1,6 @@
-/** What a host page knows: which packet to show, where packets come from, and how to get its user's token. */
+/** The knowledge of a host page: the packet, the address of packets, and its user's token. */
 
-export const asked = new URLSearchParams(location.search);
+export const query = new URLSearchParams(location.search);
 
 export const api = `${import.meta.env.VITE_PACKETS}/api`;
 

@@ -3,24 +3,24 @@
 import { createElement as h, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-import { api, asked, tokenOf } from "./host.js";
+import { api, query, tokenOf } from "./host.js";
 
 function Shop() {
   const [token, setToken] = useState();
-  const [told, setTold] = useState("");
+  const [message, setMessage] = useState("");
   return h(
     "main",
     null,
     h("h1", null, "A shop made with React"),
     h("red-packet", {
-      "packet-id": asked.get("packet"),
+      "packet-id": query.get("packet"),
       api,
       token,
-      onsignin: async () => setToken(await tokenOf(asked.get("user"))),
-      onclaimed: ({ detail }) => setTold(`claimed ${detail.amount_fen} fen`),
-      onrefused: ({ detail }) => setTold(`refused ${detail.code}`),
+      onsignin: async () => setToken(await tokenOf(query.get("user"))),
+      onclaimed: ({ detail }) => setMessage(`claimed ${detail.amount_fen} fen`),
+      onrefused: ({ detail }) => setMessage(`refused ${detail.code}`),
     }),
-    h("p", { id: "told" }, told),
+    h("p", { id: "message" }, message),
   );
 }
 

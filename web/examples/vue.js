@@ -2,24 +2,24 @@
 
 import { createApp, h, ref } from "vue";
 
-import { api, asked, tokenOf } from "./host.js";
+import { api, query, tokenOf } from "./host.js";
 
 const Shop = {
   setup() {
     const token = ref();
-    const told = ref("");
+    const message = ref("");
     return () =>
       h("main", [
         h("h1", "A shop made with Vue"),
         h("red-packet", {
-          "packet-id": asked.get("packet"),
+          "packet-id": query.get("packet"),
           api,
           token: token.value,
-          onSignin: async () => (token.value = await tokenOf(asked.get("user"))),
-          onClaimed: ({ detail }) => (told.value = `claimed ${detail.amount_fen} fen`),
-          onRefused: ({ detail }) => (told.value = `refused ${detail.code}`),
+          onSignin: async () => (token.value = await tokenOf(query.get("user"))),
+          onClaimed: ({ detail }) => (message.value = `claimed ${detail.amount_fen} fen`),
+          onRefused: ({ detail }) => (message.value = `refused ${detail.code}`),
         }),
-        h("p", { id: "told" }, told.value),
+        h("p", { id: "message" }, message.value),
       ]);
   },
 };

@@ -11,7 +11,7 @@ export interface OidcAuth {
   issuer: string;
   client_id: string;
   scope: string;
-  /** Which token the API takes. */
+  /** The token that the API accepts. */
   token: "access_token" | "id_token";
 }
 
@@ -42,7 +42,7 @@ export interface Config {
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
-  /** The gateways that money goes in and out by; without one there is no wallet. */
+  /** The providers that money goes in and out by; without one there is no wallet. */
   channels?: ("wechat" | "host")[];
   /** Address at which users of WeChat's own browser get the code that names their account. */
   wechat?: WeChat;

@@ -15,10 +15,10 @@ export function navigate(path: string, isReplaced = false): void {
     history.replaceState({ scrollTop: scrollY }, "");
     history.pushState(null, "", path);
   }
-  tell(0);
+  notify(0);
 }
 
-function tell(scrollTop: number): void {
+function notify(scrollTop: number): void {
   for (const listener of listeners) listener(scrollTop);
 }
 
@@ -37,7 +37,7 @@ export function scrollBeforeReload(): number {
 }
 
 addEventListener("popstate", ({ state }: { state: { scrollTop?: number } | null }) => {
-  tell(state?.scrollTop ?? 0);
+  notify(state?.scrollTop ?? 0);
 });
 
 document.addEventListener("click", (event) => {

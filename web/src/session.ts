@@ -70,7 +70,7 @@ export class Session {
     return arrived.path;
   }
 
-  /** Comes back from WeChat, or leaves for it: in WeChat nobody taps to sign in. */
+  /** Comes back from WeChat, or leaves for it: in WeChat users sign in without a tap. */
   async #arriveFromWeChat(): Promise<Arrival | undefined> {
     if (!isInWeChat()) return undefined;
     const { arrive } = await import("./wechat-sign-in.ts");

@@ -9,9 +9,9 @@ export function offerWeChatSpeech(): void {
 }
 
 function listen(): Listening {
-  const told = new AbortController();
-  const heard = hear(told.signal).catch(() => undefined);
-  return { heard, stop: () => told.abort() };
+  const stopping = new AbortController();
+  const heard = hear(stopping.signal).catch(() => undefined);
+  return { heard, stop: () => stopping.abort() };
 }
 
 async function hear(stopped: AbortSignal): Promise<string | undefined> {

@@ -7,12 +7,12 @@ import { Problem } from "../src/api/problems.ts";
 
 interface Scene {
   client: Client;
-  asked: { url: string; init: RequestInit }[];
+  requests: { url: string; init: RequestInit }[];
   waitsMs: number[];
 }
 
 function scene(...answers: (Response | Error)[]): Scene {
-  const asked: Scene["asked"] = [];
+  const requests: Scene["requests"] = [];
   const waitsMs: number[] = [];
   const client = new Client({
     base: "/api",
@@ -24,12 +24,12 @@ function scene(...answers: (Response | Error)[]): Scene {
       return Promise.resolve();
     },
     fetch: (url, init) => {
-      asked.push({ url: url as string, init: init ?? {} });
-      const answer = answers[asked.length - 1] ?? answers.at(-1)!;
+      requests.push({ url: url as string, init: init ?? {} });
+      const answer = answers[requests.length - 1] ?? answers.at(-1)!;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer.clone());
     },
   });
-  return { client, asked, waitsMs };
+  return { client, requests, waitsMs };
 }
 
 const ok = Response.json({ done: true });
@@ -38,13 +38,13 @@ const problem = (status: number, code: string, headers = {}) =>
 const header = (init: RequestInit, name: string) => new Headers(init.headers).get(name);
 
 test("a 503 waits as long as it was told, with jitter, and repeats the same key and body", async () => {
-  const { client, asked, waitsMs } = scene(problem(503, "unavailable", { "Retry-After": "2" }), ok);
+  const { client, requests, waitsMs } = scene(problem(503, "unavailable", { "Retry-After": "2" }), ok);
 
   await client.ask("POST", "/packets", { body: { a: 1 }, key: "k", repeats: 1 });
 
   assert.deepEqual(waitsMs, [2250]);
-  assert.deepEqual(asked[0], { ...asked[1], init: { ...asked[1]!.init, signal: asked[0]!.init.signal } });
-  assert.equal(header(asked[1]!.init, "Idempotency-Key"), "k");
+  assert.deepEqual(requests[0], { ...requests[1], init: { ...requests[1]!.init, signal: requests[0]!.init.signal } });
+  assert.equal(header(requests[1]!.init, "Idempotency-Key"), "k");
 });
 
 test("a lost connection is repeated, a refusal is not", async () => {
@@ -53,7 +53,7 @@ test("a lost connection is repeated, a refusal is not", async () => {
 
   const refused = scene(problem(410, "packet_emptied"), ok);
   await assert.rejects(refused.client.ask("POST", "/x", { repeats: 5 }), { code: "packet_emptied" });
-  assert.equal(refused.asked.length, 1);
+  assert.equal(refused.requests.length, 1);
 });
 
 test("a draw before the day's round waits for it; a campaign before its start is told", async () => {
@@ -67,22 +67,22 @@ test("a draw before the day's round waits for it; a campaign before its start is
 
 test("429 and a closed switch are told with their time and not repeated", async () => {
   for (const [status, code] of [[429, "rate_limited"], [503, "switched_off"]] as const) {
-    const { client, asked } = scene(problem(status, code, { "Retry-After": "7" }));
+    const { client, requests } = scene(problem(status, code, { "Retry-After": "7" }));
     await assert.rejects(client.ask("POST", "/x", { repeats: 5 }), { code, retryAfterS: 7 });
-    assert.equal(asked.length, 1);
+    assert.equal(requests.length, 1);
   }
 });
 
 test("repeats end, and the problem is told", async () => {
-  const { client, asked } = scene(problem(503, "unavailable", { "Retry-After": "1" }));
+  const { client, requests } = scene(problem(503, "unavailable", { "Retry-After": "1" }));
   await assert.rejects(client.ask("GET", "/x", { repeats: 3 }), Problem);
-  assert.equal(asked.length, 4);
+  assert.equal(requests.length, 4);
 });
 
 test("a refused token is renewed once", async () => {
-  const { client, asked } = scene(new Response("{}", { status: 401 }), ok);
+  const { client, requests } = scene(new Response("{}", { status: 401 }), ok);
   await client.ask("GET", "/me");
-  assert.deepEqual(asked.map(({ init }) => header(init, "Authorization")), ["Bearer old", "Bearer new"]);
+  assert.deepEqual(requests.map(({ init }) => header(init, "Authorization")), ["Bearer old", "Bearer new"]);
 });
 
 test("the gateway's own answers have a code too", async () => {
@@ -115,7 +115,7 @@ test("a pending write keeps its key over a reload, for its user and body only", 
 
 test("the type of an answer follows from its path", () => {
   type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
-  const found: [
+  const cases: [
     Same<AnswerOf<"/me">, Schemas["Me"]>,
     Same<AnswerOf<`/packets/${string}`>, Schemas["Record"]>,
     Same<AnswerOf<`/packets/${string}/feed?limit=1&cursor=${string}`>, Schemas["Feed"]>,
@@ -124,5 +124,5 @@ test("the type of an answer follows from its path", () => {
     Same<AnswerOf<"/mee">, unknown>,
   ] = [true, true, true, false, true, true];
 
-  assert.equal(found.length, 6);
+  assert.equal(cases.length, 6);
 });

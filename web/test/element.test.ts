@@ -48,7 +48,7 @@ test("the packed package has the built file, and types for React and Vue", (cont
   execFileSync("tar", ["-xzf", join(folder, filename), "--strip-components=1", "-C", place]);
   writeFileSync(join(folder, "consumer.tsx"), CONSUMER);
   const options = "--noEmit --strict --target es2022 --module esnext --moduleResolution bundler --jsx react-jsx";
-  const found = spawnSync(
+  const run = spawnSync(
     process.execPath,
     ["node_modules/typescript/bin/tsc", ...options.split(" "), join(folder, "consumer.tsx")],
     { encoding: "utf8" },
@@ -57,7 +57,7 @@ test("the packed package has the built file, and types for React and Vue", (cont
   assert.deepEqual(files.map(({ path }) => path).sort(), [
     ...["README.md", "index.d.ts", "package.json", "react.d.ts", "red-packet.js", "vue.d.ts"],
   ]);
-  assert.equal(found.stdout, "");
+  assert.equal(run.stdout, "");
   assert.equal(readFileSync(join(place, "red-packet.js"), "utf8"), readFileSync("dist/red-packet.js", "utf8"));
 });
 

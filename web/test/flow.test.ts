@@ -25,11 +25,11 @@ function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },
   });
-  const asked: { path: string; body: unknown }[] = [];
+  const requests: { path: string; body: unknown }[] = [];
   const clock = { nowMs: NOW_MS };
   const ask = (method: string, path: string, options: Ask = {}) => {
     const route = `${method} ${path.replace("/packets/p", "").replace(/\?.*/, "")}`;
-    asked.push({ path: route, body: options.body });
+    requests.push({ path: route, body: options.body });
     const left = answers[route] ?? [];
     const answer = left.length > 1 ? left.shift() : left[0];
     if (answer instanceof Error) return Promise.reject(answer);
@@ -49,7 +49,7 @@ function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
     },
     isCalm: true,
   });
-  return { flow, asked, states, clock };
+  return { flow, requests, states, clock };
 }
 
 const refused = (code: Code, retryAfterS?: number) => new Problem(code, 400, retryAfterS);
@@ -69,17 +69,17 @@ test("a tap claims a share", async () => {
 });
 
 test("two taps are one request", async () => {
-  const { flow, asked } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
+  const { flow, requests } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
   await flow.load();
   await Promise.all([flow.take(), flow.take()]);
   flow.end();
 
-  assert.equal(asked.filter(({ path }) => path === "POST /grab").length, 1);
+  assert.equal(requests.filter(({ path }) => path === "POST /grab").length, 1);
 });
 
 test("two steps: the first admits, and the second opens with its token", async () => {
   const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
-  const { flow, asked } = viewer({ "GET ": [RECORD], "POST /grab": [admission], "POST /open": [CLAIM] });
+  const { flow, requests } = viewer({ "GET ": [RECORD], "POST /grab": [admission], "POST /open": [CLAIM] });
   await flow.load();
   await flow.take();
   assert.equal(flow.state, "admitted");
@@ -87,12 +87,12 @@ test("two steps: the first admits, and the second opens with its token", async (
   await flow.take();
   flow.end();
 
-  assert.deepEqual(asked.find(({ path }) => path === "POST /open")?.body, { grab_token: "g" });
+  assert.deepEqual(requests.find(({ path }) => path === "POST /open")?.body, { grab_token: "g" });
   assert.equal(flow.state, "opened");
 });
 
 test("a sender follows their packet without opening it, and may take a share", async () => {
-  const { flow, asked } = viewer({
+  const { flow, requests } = viewer({
     "GET ": [{ ...RECORD, is_sender: true }],
     "GET /feed": [FEED],
     "POST /grab": [CLAIM],
@@ -108,7 +108,7 @@ test("a sender follows their packet without opening it, and may take a share", a
   flow.end();
 
   assert.equal(flow.state, "opened");
-  assert.equal(asked.filter(({ path }) => path === "POST /grab").length, 1);
+  assert.equal(requests.filter(({ path }) => path === "POST /grab").length, 1);
 });
 
 test("a sender sees the end of their packet as everybody does", async () => {
@@ -121,7 +121,7 @@ test("a sender sees the end of their packet as everybody does", async () => {
 
 test("thanks are shown at once, and as the API has them after a refusal", async () => {
   const mine = { ...CLAIM, thanks: null };
-  const { flow, asked } = viewer({
+  const { flow, requests } = viewer({
     "GET ": [{ ...RECORD, mine }, { ...RECORD, mine: { ...mine, thanks: "🎉" } }],
     "GET /feed": [FEED],
     "POST /thanks": [{ thanks: "🙏" }, refused("already_thanked")],
@@ -130,7 +130,7 @@ test("thanks are shown at once, and as the API has them after a refusal", async 
   const first = flow.thank("🙏");
   assert.equal(flow.thanks, "🙏");
   await first;
-  assert.deepEqual(asked.at(-1), { path: "POST /thanks", body: { emoji: "🙏" } });
+  assert.deepEqual(requests.at(-1), { path: "POST /thanks", body: { emoji: "🙏" } });
 
   await flow.thank("👍");
   flow.end();
@@ -141,11 +141,11 @@ test("thanks are shown at once, and as the API has them after a refusal", async 
 test("an admission that has ended leads back to the first step", async () => {
   const admission = { outcome: "admitted", grab_token: "g", expires_at_ms: NOW_MS + 5000 };
   const answers = { "GET ": [RECORD], "POST /grab": [admission], "POST /open": [refused("grab_token_invalid")] };
-  const { flow, asked } = viewer(answers);
+  const { flow, requests } = viewer(answers);
   await flow.load();
   for (let tap = 0; tap < 3; tap++) await flow.take();
 
-  assert.deepEqual(asked.map(({ path }) => path), ["GET ", "POST /grab", "POST /open", "POST /grab"]);
+  assert.deepEqual(requests.map(({ path }) => path), ["GET ", "POST /grab", "POST /open", "POST /grab"]);
 });
 
 test("an unknown outcome is shown as such, and asked for again", async () => {
@@ -216,11 +216,11 @@ test("a viewer who has a share sees it without a tap", async () => {
 });
 
 test("a visitor without a token sees the cover, and signs in to open", async () => {
-  const { flow, asked } = viewer({ "GET /feed": [FEED] }, { isSignedIn: false });
+  const { flow, requests } = viewer({ "GET /feed": [FEED] }, { isSignedIn: false });
   await flow.load();
 
   assert.deepEqual([flow.state, flow.cover?.nickname], ["signed_out", "Ann"]);
-  assert.deepEqual(asked.map(({ path }) => path), ["GET /feed"]);
+  assert.deepEqual(requests.map(({ path }) => path), ["GET /feed"]);
 });
 
 test("without a token, an exclusive packet can't be told from none", async () => {

@@ -16,19 +16,19 @@ test("a format is made once for each language", (context) => {
   const made = context.mock.method(Intl, "DateTimeFormat", DateTimeFormat).mock;
   const options = { month: "long" } as const;
 
-  const told = (["zh-CN", "en", "zh-CN", "en"] as const).map((wanted) => {
+  const months = (["zh-CN", "en", "zh-CN", "en"] as const).map((wanted) => {
     setLanguage(wanted);
     return formatTime(NOON_MS, options);
   });
 
-  assert.deepEqual(told, ["十月", "October", "十月", "October"]);
+  assert.deepEqual(months, ["十月", "October", "十月", "October"]);
   assert.equal(made.callCount(), 2);
 });
 
 test("one element speaks another language, and the choice of its page stays", () => {
   setLanguage("zh-CN");
 
-  const told = speaking("en", () => language());
+  const inEnglish = speaking("en", () => language());
 
-  assert.deepEqual([told, language(), speaking(undefined, language)], ["en", "zh-CN", "zh-CN"]);
+  assert.deepEqual([inEnglish, language(), speaking(undefined, language)], ["en", "zh-CN", "zh-CN"]);
 });

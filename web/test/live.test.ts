@@ -5,7 +5,7 @@ import type { Client } from "../src/api/client.ts";
 import { Live } from "../src/packet/live.ts";
 
 const OPEN = { status: "open", claims: [], next: null };
-/** Of equal shares: no user is the luckiest, ever. */
+/** Equal shares have no luckiest user. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
 /** Lets all that can go on go on, and then some minutes pass. */
@@ -21,44 +21,44 @@ function followed(context: test.TestContext, ...answers: object[]) {
   const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
   Object.assign(globalThis, { document: page });
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const get = (path: string) => {
-    asked.push(path);
-    return Promise.resolve(answers[asked.length - 1] ?? answers.at(-1));
+    requests.push(path);
+    return Promise.resolve(answers[requests.length - 1] ?? answers.at(-1));
   };
   const live = new Live({ get } as unknown as Client, "p", () => undefined);
   context.after(() => live.stop());
   live.start();
-  return { asked, page };
+  return { requests, page };
 }
 
 test("an emptied packet is asked for until nothing has changed for a while, and no more", async (context) => {
-  const { asked } = followed(context, OPEN, OPEN, EMPTIED);
+  const { requests } = followed(context, OPEN, OPEN, EMPTIED);
 
   await minutes(context, 2);
-  const count = asked.length;
+  const count = requests.length;
   await minutes(context, 30);
 
   assert.ok(count > 4, "names may still come");
-  assert.equal(asked.length, count);
+  assert.equal(requests.length, count);
 });
 
 test("an open packet is asked for as long as somebody looks, ever more slowly", async (context) => {
-  const { asked, page } = followed(context, OPEN);
+  const { requests, page } = followed(context, OPEN);
 
   await minutes(context, 10);
-  const count = asked.length;
+  const count = requests.length;
   page.hidden = true;
   await minutes(context, 10);
 
   assert.ok(count > 50 && count < 100, `${count}`);
-  assert.ok(asked.length <= count + 1);
+  assert.ok(requests.length <= count + 1);
 });
 
 test("a closed packet is asked for once", async (context) => {
-  const { asked } = followed(context, { ...EMPTIED, status: "closed" });
+  const { requests } = followed(context, { ...EMPTIED, status: "closed" });
 
   await minutes(context, 10);
 
-  assert.equal(asked.length, 1);
+  assert.equal(requests.length, 1);
 });

@@ -34,7 +34,7 @@ interface Simulator {
 const require = createRequire(import.meta.url);
 const simulate = require("miniprogram-simulate") as Simulator;
 
-interface Asked {
+interface WxRequest {
   url: string;
   method: string;
   header: Record<string, string>;
@@ -72,25 +72,25 @@ const PACKET = {
 const CLAIM = { outcome: "claimed", packet_id: "p1", share_no: 2, amount_fen: 708, payout: "queued" };
 
 let rendered: Shown[] = [];
-let asked: Asked[] = [];
-let answers: Record<string, (request: Asked) => Answer> = {};
+let requests: WxRequest[] = [];
+let answers: Record<string, (request: WxRequest) => Answer> = {};
 let stored: Record<string, unknown> = {};
 let called: [string, unknown][] = [];
 
-/** What WeChat gives to a mini-program, as far as ours uses it. */
+/** The part of WeChat's API that our mini-program uses. */
 const wx = {
-  request(request: Asked) {
+  request(request: WxRequest) {
     const path = request.url.replace("https://packets.example/api", "");
     const route = `${request.method} ${path}`;
-    assert.ok(routes.some((known) => known.test(route)), `no such route: ${route}`);
-    asked.push(request);
+    assert.ok(routes.some((pattern) => pattern.test(route)), `no such route: ${route}`);
+    requests.push(request);
     const answer = answers[route]?.(request);
     setTimeout(() => {
       if (answer) request.success({ statusCode: answer[0], data: answer[1] });
       else request.fail();
     });
   },
-  login: ({ success }: { success: (told: { code: string }) => void }) => success({ code: `code-${called.push(["login", 0])}` }),
+  login: ({ success }: { success: (answer: { code: string }) => void }) => success({ code: `code-${called.push(["login", 0])}` }),
   getRandomValues: () => Promise.resolve({ randomValues: crypto.getRandomValues(new Uint8Array(16)).buffer }),
   requestPayment(options: { success: () => void }) {
     called.push(["requestPayment", options]);
@@ -121,10 +121,10 @@ async function until(is: () => boolean, what: string): Promise<void> {
 }
 
 const sentTo = (route: string) =>
-  asked.filter(({ method, url }) => `${method} ${url.split("/api")[1]}` === route);
+  requests.filter(({ method, url }) => `${method} ${url.split("/api")[1]}` === route);
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   stored = {};
   called = [];
   // Each test signs in anew.
@@ -259,7 +259,7 @@ test("a rain grabs each packet that is hit once, and adds up what was won", asyn
   await until(() => page.data.isOver === true, "the end");
 
   assert.match(page.dom.textContent, /开工红包雨.*抢到 1\.20 元.*红包雨结束了/);
-  assert.equal(asked.filter(({ url }) => url.endsWith("/grab")).length, 3);
+  assert.equal(requests.filter(({ url }) => url.endsWith("/grab")).length, 3);
   assert.deepEqual(page.instance.onShareAppMessage!(), {
     title: "开工红包雨",
     path: "/pages/rain/index?campaign=spring",

@@ -12,17 +12,17 @@ import { routeOf } from "../src/operator/routes.ts";
 
 /** A client of an API that gives each of *answers* in turn, and the last one from then on. */
 function asking(...answers: (() => Response)[]) {
-  const asked: { url: string; accept: string | null }[] = [];
+  const requests: { url: string; accept: string | null }[] = [];
   const client = new Client({
     base: "",
     token: () => "t",
     sleep: () => Promise.resolve(),
     fetch: (url, init) => {
-      asked.push({ url: url as string, accept: new Headers(init?.headers).get("Accept") });
-      return Promise.resolve((answers[asked.length - 1] ?? answers.at(-1)!)());
+      requests.push({ url: url as string, accept: new Headers(init?.headers).get("Accept") });
+      return Promise.resolve((answers[requests.length - 1] ?? answers.at(-1)!)());
     },
   });
-  return { client, asked };
+  return { client, requests };
 }
 
 const page = (items: number[], next: string | null) => () => Response.json({ items, next });
@@ -31,7 +31,7 @@ const csv = (text: string, next?: string) => () =>
   new Response(text, { headers: next ? { "X-Next-Cursor": next } : {} });
 
 test("a list goes on behind short and empty pages, and ends", async () => {
-  const { client, asked } = asking(page([], "a b"), page([1], "c"), page([2, 3], null));
+  const { client, requests } = asking(page([], "a b"), page([1], "c"), page([2, 3], null));
   const rows = new Rows<number>(client, "/admin/packets", { status: "open", sender: "" });
 
   await rows.more();
@@ -41,16 +41,16 @@ test("a list goes on behind short and empty pages, and ends", async () => {
   await rows.more();
 
   assert.deepEqual(
-    asked.map(({ url }) => url),
+    requests.map(({ url }) => url),
     ["/admin/packets?status=open", "/admin/packets?status=open&cursor=a+b", "/admin/packets?status=open&cursor=c"],
   );
 });
 
 test("a list of many empty pages asks its reader before it reads on", async () => {
-  const { client, asked } = asking(page([], "on"));
+  const { client, requests } = asking(page([], "on"));
   const rows = new Rows<number>(client, "/x");
   await rows.more();
-  assert.deepEqual([asked.length, rows.next], [10, "on"]);
+  assert.deepEqual([requests.length, rows.next], [10, "on"]);
 });
 
 test("a page that fails keeps what was read, and is read again", async () => {
@@ -72,20 +72,20 @@ test("what an answer says takes the place of its row alone", () => {
 
 test("all pages of CSV become one file with one head", async () => {
   const head = '"user","note"\r\n';
-  const { client, asked } = asking(
+  const { client, requests } = asking(
     csv(`${head}"a","two\r\nlines"\r\n`, "c1"),
     csv(head, "c2"),
     refusal(503, "unavailable"),
     csv(`${head}"b","'=1+1"\r\n`),
   );
-  const told: number[] = [];
+  const progress: number[] = [];
 
-  const text = await wholeCsv(client, "/admin/x", { status: "won" }, (n) => told.push(n));
+  const text = await wholeCsv(client, "/admin/x", { status: "won" }, (n) => progress.push(n));
 
   assert.equal(text, `${head}"a","two\r\nlines"\r\n"b","'=1+1"\r\n`);
-  assert.deepEqual(told, [1, 2, 3]);
-  assert.equal(asked[1]!.url, "/admin/x?status=won&limit=100&cursor=c1");
-  assert.ok(asked.every(({ accept }) => accept === "text/csv"));
+  assert.deepEqual(progress, [1, 2, 3]);
+  assert.equal(requests[1]!.url, "/admin/x?status=won&limit=100&cursor=c1");
+  assert.ok(requests.every(({ accept }) => accept === "text/csv"));
 });
 
 test("nothing is returned of a CSV that breaks off or has no end", async () => {
@@ -93,7 +93,7 @@ test("nothing is returned of a CSV that breaks off or has no end", async () => {
   await assert.rejects(wholeCsv(cut.client, "/x"), { code: "forbidden" });
   const endless = asking(csv("h\r\n1\r\n", "c"));
   await assert.rejects(wholeCsv(endless.client, "/x"), TooLongError);
-  assert.equal(endless.asked.length, CSV_PAGES_MAX);
+  assert.equal(endless.requests.length, CSV_PAGES_MAX);
 });
 
 const APPROVAL: Approval = {
@@ -168,7 +168,7 @@ const CAMPAIGN = {
 
 test("a campaign's look counts prizes and packets, and packets of prizes once", async () => {
   const claims = [{ nickname: "Ann", amount_fen: null, claimed_at_ms: 9 }];
-  const { client, asked } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7, claims }));
+  const { client, requests } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7, claims }));
   const packet = (id: string, status: string, prize_id: string | null = null) =>
     ({ packet_id: id, status, prize_id, claimed_count: status === "closed" ? 5 : null }) as unknown as
       Parameters<typeof look>[2][number];
@@ -178,7 +178,7 @@ test("a campaign's look counts prizes and packets, and packets of prizes once", 
   ]);
 
   assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 4, unfollowed: 0, claims: [{ atMs: 9, name: "Ann", fen: null }] });
-  assert.deepEqual(asked.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
+  assert.deepEqual(requests.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
 });
 
 test("what needs a look is said", () => {
@@ -215,12 +215,12 @@ test("samples thin out where they are old, and say how many a second are taken",
 });
 
 test("the tail of a list is read from its last page on", async () => {
-  const { client, asked } = asking(page([1, 2], "b"), page([3], null), page([3, 4], null));
+  const { client, requests } = asking(page([1, 2], "b"), page([3], null), page([3, 4], null));
   const tail = new Tail<number>(client, "/x", { prize_id: "tea" });
   assert.deepEqual(await tail.read(), [1, 2, 3]);
   assert.deepEqual(await tail.read(), [1, 2, 3, 4]);
   assert.deepEqual(
-    asked.map(({ url }) => url),
+    requests.map(({ url }) => url),
     ["/x?prize_id=tea&limit=100", ...Array<string>(2).fill("/x?prize_id=tea&limit=100&cursor=b")],
   );
 });

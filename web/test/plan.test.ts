@@ -69,7 +69,7 @@ test("a new campaign is a draft until its prizes are there, and then what is wan
   );
   assert.ok(!("budget_fen" in steps[0]!.body));
   assert.equal(steps[2]!.body.budget_fen, 100_000);
-  // Who sets no budgets sends none.
+  // A form without budgets sends none.
   assert.ok(!("budget_fen" in stepsTo(undefined, form({ budget: "5" }), "on", false).at(-1)!.body));
 });
 

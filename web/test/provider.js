@@ -23,7 +23,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   // The page exchanges its code itself, across origins.
   clientBasedCORS: (_, origin) => origin === page,
   claims: { openid: ["sub"], profile: ["nickname"] },
-  // As Cognito does, the id token has the profile.
+  // The id token has the profile, as with Cognito.
   conformIdTokenClaims: false,
   findAccount: (_, accountId) => ({
     accountId,

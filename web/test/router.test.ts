@@ -18,14 +18,14 @@ const { navigate, onNavigate } = await import("../src/router.ts");
 const { routeOf } = await import("../src/routes.ts");
 
 test("a link starts at the top, and Back returns to where the reader was", () => {
-  const told: number[] = [];
-  onNavigate((scrollTop) => told.push(scrollTop));
+  const positions: number[] = [];
+  onNavigate((scrollTop) => positions.push(scrollTop));
   Object.assign(globalThis, { scrollY: 640 });
 
   navigate("/packets/p");
   heard.popstate!({ state: states[0] });
 
-  assert.deepEqual(told, [0, 640]);
+  assert.deepEqual(positions, [0, 640]);
   assert.equal(history.scrollRestoration, "manual");
 });
 

@@ -33,10 +33,10 @@ test("the card of an exclusive packet names nothing of it", () => {
 });
 
 test("a payment is asked of WeChat's bridge, also one that comes late", async () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const WeixinJSBridge = {
     invoke: (name: string, options: object, done: () => void) => {
-      asked.push([name, options]);
+      requests.push([name, options]);
       done();
     },
   };
@@ -51,7 +51,7 @@ test("a payment is asked of WeChat's bridge, also one that comes late", async ()
   await payInWeChat(prompt);
 
   const call = ["getBrandWCPayRequest", prompt];
-  assert.deepEqual([asked, listeners.length], [[call, call], 1]);
+  assert.deepEqual([requests, listeners.length], [[call, call], 1]);
 });
 
 test("a phone in WeChat pays there, and elsewhere shows a code", () => {

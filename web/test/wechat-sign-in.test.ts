@@ -31,8 +31,8 @@ const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" 
 /** Comes back with *search*; returns the arrival, and the codes that were sent. */
 async function back(search: string, answer?: object): Promise<[Arrival | undefined, unknown[]]> {
   const sent: unknown[] = [];
-  const ask = (...said: unknown[]) => {
-    sent.push(said);
+  const ask = (...options: unknown[]) => {
+    sent.push(options);
     return answer ? Promise.resolve(answer) : Promise.reject(new Error("code_invalid"));
   };
   Object.assign(at, { pathname: "/signed-in", search });
@@ -48,10 +48,10 @@ function leave(path: string): string {
 test("WeChat is asked silently, and told to come back to this origin alone", () => {
   const [one, other] = [leave("/packets/1?via=a#top"), leave("/packets/1")];
 
-  const asked = left.at(-2)!;
-  assert.equal(asked.searchParams.get("redirect_uri"), "https://page.example/signed-in");
-  assert.equal(asked.searchParams.get("scope"), "snsapi_base");
-  assert.equal(asked.hash, "#wechat_redirect");
+  const target = left.at(-2)!;
+  assert.equal(target.searchParams.get("redirect_uri"), "https://page.example/signed-in");
+  assert.equal(target.searchParams.get("scope"), "snsapi_base");
+  assert.equal(target.hash, "#wechat_redirect");
   assert.notEqual(one, other);
   assert.ok(one.length >= 32);
 });

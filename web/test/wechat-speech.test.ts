@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 const page = "https://page.example/packets/1?via=a";
-const asked: string[] = [];
+const requests: string[] = [];
 const scripts: { src: string }[] = [];
 Object.assign(globalThis, {
   location: { href: `${page}#part`, pathname: "/packets/1" },
@@ -11,7 +11,7 @@ Object.assign(globalThis, {
   sessionStorage: { getItem: () => null, setItem: () => undefined, removeItem: () => undefined },
   trustedTypes: {
     createPolicy: (name: string, rules: { createScriptURL: (url: string) => string }) => {
-      asked.push(name);
+      requests.push(name);
       return rules;
     },
   },
@@ -117,7 +117,7 @@ test("what is said in WeChat until a second tap is recognized", async (context) 
   assert.deepEqual(paths, [`/wechat/js-config?${new URLSearchParams({ url: page }).toString()}`]);
   const [{ appId, timestamp, nonceStr, signature } = {}] = wx.configs;
   assert.deepEqual([appId, timestamp, nonceStr, signature], ["wx1", 1, "n", "s"]);
-  assert.deepEqual(asked, ["wechat-js-sdk"]);
+  assert.deepEqual(requests, ["wechat-js-sdk"]);
   assert.deepEqual(scripts.map(({ src }) => src), ["https://res.wx.qq.com/open/js/jweixin-1.6.0.js"]);
 });
 

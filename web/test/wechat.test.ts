@@ -22,7 +22,7 @@ const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" 
 /** Opens the wallet with *search*; returns whether an account was bound, and what was sent. */
 async function open(context: test.TestContext, search: string): Promise<[boolean, unknown[]]> {
   const sent: unknown[] = [];
-  context.mock.method(session.client, "ask", (...said: unknown[]) => Promise.resolve(sent.push(said)));
+  context.mock.method(session.client, "ask", (...call: unknown[]) => Promise.resolve(sent.push(call)));
   at.search = search;
   return [await bindWeChat(), sent];
 }

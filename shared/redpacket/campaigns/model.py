@@ -45,7 +45,7 @@ class CampaignStatus(StrEnum):
 
 
 class CampaignState(StrEnum):
-    """State of a campaign for users, which depends on the time, too."""
+    """State of a campaign for users, which also depends on the time."""
 
     UPCOMING = "upcoming"
     ON = "on"

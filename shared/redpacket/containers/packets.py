@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _ORDER_TIMEOUT_S = 8
-"""Seconds for a cold start and a gateway's answer; the sender can poll the payment afterwards."""
+"""Seconds for a cold start and a provider's answer; the sender can poll the payment afterwards."""
 
 
 @dataclass(eq=False)

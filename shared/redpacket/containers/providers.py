@@ -28,7 +28,7 @@ Part = TypeVar("Part")
 
 @dataclass(eq=False)
 class ProvidersContainer(Container):
-    """Payment providers of the registry, with their parts by channel, and their notices."""
+    """Payment providers of the registry, with their parts by provider, and their notices."""
 
     @cached_property
     def providers(self) -> Mapping[ProviderName, Provider[Any]]:

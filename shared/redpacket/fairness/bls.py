@@ -42,7 +42,7 @@ class PublicKey:
         if not 0 <= round_no < 2 ** (8 * _ROUND_BYTES):
             return False
         try:
-            # Checks the subgroup, too.
+            # Also checks the subgroup.
             point = BlstP1Element().uncompress(signature)
         except ValueError:
             return False

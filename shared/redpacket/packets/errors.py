@@ -6,11 +6,11 @@ from redpacket.platform.errors import Rejected
 
 
 class ClaimRefused(Rejected):
-    """Base of refusals that only a grab or an open has."""
+    """Base of the refusals of grabs and opens."""
 
 
 class SendRefused(Rejected):
-    """Base of refusals that only a send has."""
+    """Base of the refusals of sends."""
 
 
 class SplitImpossible(SendRefused):

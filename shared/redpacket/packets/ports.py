@@ -319,7 +319,7 @@ class Phrases(Protocol):
 
 
 class PacketPayments(Protocol):
-    """Payment orders of packets, for functions that reach no gateway."""
+    """Payment orders of packets, for functions that reach no provider."""
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
         """Return a payment in the form of GET /me/payments/{payment_id}."""

@@ -10,7 +10,7 @@ class WithdrawalRefused(Rejected):
 
 
 class ChannelUnavailable(Malformed):
-    """This deployment does not offer this channel. Choose another one."""
+    """This deployment does not offer this provider. Choose another one."""
 
     code = "channel_unavailable"
     status = 422

@@ -1,4 +1,4 @@
-"""Ports for sign-in through a gateway and for consent to its transfers."""
+"""Ports for sign-in through a provider and for consent to its transfers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Logins(Protocol):
-    """Exchange of a gateway's authorization code for an account."""
+    """Exchange of a provider's authorization code for an account."""
 
     def find_account(self, code: str) -> ExternalAccount | None:
         """Return a code's account, or None if the code is wrong, used or expired."""
@@ -22,7 +22,7 @@ class Authorizations(Protocol):
     def ask(
         self, authorization_no: str, payee: ExternalAccount, display_name: str
     ) -> AuthorizationFound:
-        """Request a consent, once for each number; the gateway shows *display_name*."""
+        """Request a consent, once for each number; the provider shows *display_name*."""
 
     def query(self, authorization_no: str) -> AuthorizationFound:
         """Return a consent's state; NOT_FOUND is a state."""
@@ -48,7 +48,7 @@ class PageSigner(Protocol):
 
 
 class TokenIssuer(Protocol):
-    """Issuer of tokens for users who sign in through a gateway."""
+    """Issuer of tokens for users who sign in through a provider."""
 
     def subject_of(self, account: ExternalAccount) -> str:
         """Return the permanent subject of this user's tokens."""

@@ -49,7 +49,7 @@ class PaymentRepository(Protocol):
         """Store the payer's client parameters, unless the payment has ended."""
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return numbers of payments to query at the gateway, oldest first."""
+        """Return numbers of payments to query at the provider, oldest first."""
 
     def look_again(self, number: str, at_ms: int | None) -> None:
         """Reschedule a payment in `list_waiting`, or with None remove it."""
@@ -106,10 +106,10 @@ class ReturnRepository(Protocol):
         """Reschedule a return in `list_returns_due`."""
 
     def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
-        """Record a completed return, once, at the gateway's time."""
+        """Record a completed return, once, at the provider's time."""
 
     def list_return(self, returned: PaymentReturn) -> None:
-        """Move a return that the gateway will never make to the operators' list."""
+        """Move a return that the provider will never make to the operators' list."""
 
     def resolve(self, returned: PaymentReturn, action: Action) -> bool:
         """Set a LISTED return to RESOLVED by its reference, and log the action.
@@ -141,7 +141,7 @@ class ReturnRepository(Protocol):
 
 
 class ComparedDays(Protocol):
-    """Last compared statement day of each gateway."""
+    """Last compared statement day of each provider."""
 
     def find_compared(self, channel: ProviderName) -> str | None:
         """Return the day, or None before the first comparison."""

@@ -1,10 +1,10 @@
-"""Ports for payment gateways and their callbacks.
+"""Ports for payment providers and their callbacks.
 
-The contract between use cases and gateways (docs/architecture.md has the steps):
+The contract between use cases and providers (docs/architecture.md has the steps):
 
 * **Numbers are ours.** Each order, refund and transfer has a number that we choose, of at most 32
-  letters and digits. A gateway carries out each number at most once. Repeating a call with the same
-  number and content changes nothing and returns the current state.
+  letters and digits. A provider carries out each number at most once. Repeating a call with the
+  same number and content changes nothing and returns the current state.
 * **Unknown is not refused.** `Unavailable` means that the outcome is unknown: a timeout, a lost
   connection, HTTP 5xx, `SYSTEM_ERROR`, throttling with an uncertain effect, or an answer that is
   malformed or has a wrong signature. The caller retries the SAME number and queries.
@@ -51,10 +51,10 @@ Part = TypeVar("Part")
 ProviderSettings = TypeVar("ProviderSettings", bound="Settings")
 
 CALL_MS_MAX = 5_000
-"""Timeout of a gateway call; most take less than one second."""
+"""Timeout of a provider call; most take less than one second."""
 
 SETTLING_MS = 60_000
-"""Milliseconds for which a gateway may return NOT_FOUND after a call (docs/adr/0030)."""
+"""Milliseconds for which a provider may return NOT_FOUND after a call (docs/adr/0030)."""
 
 
 def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
@@ -154,7 +154,7 @@ class PaymentProvider(Protocol):
         """Return an order with every payment that was taken for it, not only the first."""
 
     def query_transaction(self, transaction_id: str) -> Transaction | None:
-        """Return a payment by the gateway's id, including one that `query` does not list."""
+        """Return a payment by the provider's id, including one that `query` does not list."""
 
     def close(self, number: str) -> None:
         """Close an order, unless it is closed, paid or unknown; a payment may still arrive."""
@@ -166,7 +166,7 @@ class PaymentProvider(Protocol):
         """Return a refund, ours or one made outside; NOT_FOUND is a state."""
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        """Return all payments and refunds of a day such as "2026-11-22" in the gateway's time zone.
+        """Return payments and refunds of a day such as "2026-11-22" in the provider's time zone.
 
         Return None if the statement does not exist yet. The adapter has verified the file's hash.
         """
@@ -191,7 +191,7 @@ class PayoutProvider(Protocol):
 
         REFUSED is only for answers with a reason. THROTTLED and OUT_OF_FUNDS are transient;
         NOT_AUTHORIZED is USER_NOT_AUTHORIZED; OTHER is permanent. For a number that was carried out
-        already, return its state, whatever code the gateway uses.
+        already, return its state, whatever code the provider uses.
         """
 
     def query(self, transfer_no: str) -> TransferFound:
@@ -209,7 +209,7 @@ class PayoutProvider(Protocol):
 
 
 class CallbackVerifier(Protocol):
-    """Verifier of a gateway's callbacks."""
+    """Verifier of a provider's callbacks."""
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         """Return a callback's notice; header names are lowercase.
@@ -227,7 +227,7 @@ class NoticeQueue(Protocol):
 
 
 class GatewayPace(Protocol):
-    """Durable rate limits and circuit breaker of a gateway, shared by all functions."""
+    """Durable rate limits and circuit breaker of a provider, shared by all functions."""
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
         """Return the next free slot in microseconds, or 0 if none was taken."""

@@ -1,4 +1,4 @@
-"""Encryption of users' gateway account names, such as openids, with a keyed hash."""
+"""Encryption of users' provider account names, such as openids, with a keyed hash."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AccountKeys:
 
 
 class Accounts:
-    """Encryption of the account names of one gateway, bound to *context*.
+    """Encryption of the account names of one provider, bound to *context*.
 
     AES-SIV is deterministic, so a repeated write changes nothing. It reveals only equality, as the
     hash does.

@@ -49,7 +49,7 @@ class TransferRepository(Protocol):
         """Return ids of withdrawals to transfer, oldest first; the list may lag."""
 
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return ids of withdrawals to query at the gateway; the list may lag."""
+        """Return ids of withdrawals to query at the provider; the list may lag."""
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
         """Keep a provider's answer for operators, with the last ones of *seen*."""
@@ -129,7 +129,7 @@ class BoundPayees(Payees, Protocol):
 
 
 class AuthorizationRepository(Protocol):
-    """Repository of consents to transfers without confirmation, one per user and channel."""
+    """Repository of consents to transfers without confirmation, one per user and provider."""
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
         """Store a consent's request and refer to it; False if the account differs from *payee*."""
@@ -138,7 +138,7 @@ class AuthorizationRepository(Protocol):
         """Return a consent."""
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        """Return numbers of consents to query at the gateway, oldest first; the list may lag."""
+        """Return numbers of consents to query at the provider, oldest first; the list may lag."""
 
     def look_again(self, number: str, at_ms: int) -> None:
         """Reschedule a consent in `list_waiting`."""
@@ -150,7 +150,7 @@ class AuthorizationRepository(Protocol):
         """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
 
     def doubt(self, user_id: str, channel: ProviderName, number: str, now_ms: int) -> None:
-        """Disable an ACTIVE consent until the gateway is queried again."""
+        """Disable an ACTIVE consent until the provider is queried again."""
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
         """Set to CLOSING to stop its use in transfers; False if the payee row changed."""

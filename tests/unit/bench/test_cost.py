@@ -255,7 +255,7 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
-    # A poll of each channel is eight partitions at half a unit, the breaker and the switch.
+    # A poll of each provider is eight partitions at half a unit, the breaker and the switch.
     polled, swept = 2 * 6 * (4 + 2), 2 * 4 * 4 + 16
     assert statement["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
 
@@ -279,7 +279,7 @@ SAID = {
     "with the page's 4 polls": "usd_with_page_polls",
     "a month of an idle stack, dev": "idle_usd_per_month",
     "a month of an idle stack, prod": "idle_usd_per_month_prod",
-    "more with both gateways": "idle_usd_per_month_of_payments",
+    "more with both providers": "idle_usd_per_month_of_payments",
 }
 
 

@@ -120,7 +120,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     assert ending
     assert ending.status is AuthorizationStatus.CLOSING
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
-    # The sweep ends it at the gateway, by its number alone.
+    # The sweep ends it at the provider, by its number alone.
     town.sweep()
     assert town.gateway.consents[consent.number].state == "closed"
 

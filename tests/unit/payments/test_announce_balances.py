@@ -1,4 +1,4 @@
-"""Claims that raise a balance above the threshold, from the queue of claims to the gateway."""
+"""Claims that raise a balance above the threshold, from the queue of claims to the provider."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""Rows whose gateway was turned off, or acts for another merchant now."""
+"""Rows whose provider was turned off, or acts for another merchant now."""
 
 from collections.abc import Callable, Iterator
 
@@ -170,7 +170,7 @@ def test_an_unpaid_packet_of_another_merchant_is_cancelled_after_a_day(town: Pay
     assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
-# A gateway that is turned off
+# A provider that is turned off
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def town() -> PaymentSystem:
 
 
 def _listed(town: PaymentSystem) -> PaymentReturn:
-    """Return a second transaction that the gateway will not give back."""
+    """Return a second transaction that the provider will not give back."""
     payment = town.pay_in("user", 900)
     town.pay_again(payment)
     (returned,) = town.returns.list_returns(payment.number)
@@ -55,7 +55,7 @@ def _deposit(
 
 
 def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
-    """Refund it in the gateway's console, which tells of it."""
+    """Refund it in the provider's console, which tells of it."""
     second = town.gateway.orders[returned.number].transactions[1]
     note_refund(WECHAT, town.gateway.refund_paid(second, fen), ports=town.payments)
 

@@ -49,7 +49,7 @@ def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     assert town.start(key="three").prompt
 
 
-# A gateway that does not answer
+# A provider that does not answer
 
 
 def test_whoever_asks_for_a_payment_again_and_again_does_not_order_it_each_time(

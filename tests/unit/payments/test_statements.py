@@ -98,7 +98,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
 
 
 class _Schedule:
-    """The runs at 11:00 and 15:00 for two channels; *away* says which fails, on which days."""
+    """The runs at 11:00 and 15:00 for two providers; *away* says which fails, on which days."""
 
     def __init__(self, town: PaymentSystem) -> None:
         self.town = town
@@ -123,7 +123,7 @@ class _Schedule:
         )
 
     def run(self, hour: int, days: int = 0, **event: Any) -> dict[ProviderName, list[str]]:
-        """Go *days* on, and run at an hour; return the compared days by channel."""
+        """Go *days* on, and run at an hour; return the compared days by provider."""
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
@@ -278,12 +278,12 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
 STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)
 
 Lines = list[tuple[str, int, int]]
-"""Subjects of differences, with what the gateway says and what we know."""
+"""Subjects of differences, with what the provider says and what we know."""
 
 
 def _loses(book: list[Line], line: Line) -> Lines:
     book.remove(line)
-    # For a refund we know the transaction, not the gateway's number of the refund.
+    # For a refund we know the transaction, not the provider's number of the refund.
     paid = [paid_line.outside_no for paid_line in book if paid_line.number == line.of_number]
     return [(f"{line.number} {[line.outside_no, *paid][-1]}", 0, line.amount_fen)]
 
@@ -353,7 +353,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     payment = town.pay_in("user", 100)
-    # The gateway says that it came a moment later.
+    # The provider says that it came a moment later.
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
@@ -421,7 +421,7 @@ def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -
     ]
 
 
-# The gateway's whole book, as tests compare it
+# The provider's whole book, as tests compare it
 
 
 def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) -> None:

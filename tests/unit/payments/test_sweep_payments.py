@@ -1,4 +1,4 @@
-"""Sweeps of payments against gateways whose calls take time: no gateway and no step waits."""
+"""Sweeps of payments against providers whose calls take time: no provider and no step waits."""
 
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ CALL_MS = 5_000 // 10
 
 
 class _SlowIn(FakePaymentsIn):
-    """A gateway whose queries take time, and that may give no answer then."""
+    """A provider whose queries take time, and that may give no answer then."""
 
     query_ms = 0
     is_silent = False
@@ -60,7 +60,7 @@ def _start_many(
 
 
 def _called(town: PaymentSystem) -> Withdrawal:
-    """Let bob withdraw, and call the gateway, which pays."""
+    """Let bob withdraw, and call the provider, which pays."""
     town.system.deposit("bob", 1_000)
     withdrawal = town.withdraw("bob", 100)
     town.dispatch(3_000)
@@ -103,7 +103,7 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
 
 
 def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:
-    """Start packets that nobody pays in time, at a gateway that then gives no answer."""
+    """Start packets that nobody pays in time, at a provider that then gives no answer."""
     slow = _SlowIn(town.gateway)
     town.gates_in = {WECHAT: slow}
     packets = [town.send_unpaid(f"sender-{number}") for number in range(count)]
@@ -117,7 +117,7 @@ def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Pac
 def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
     town: PaymentSystem,
 ) -> None:
-    """After the breaker opens, no later packet of the channel may count as unpaid."""
+    """After the breaker opens, no later packet of the provider may count as unpaid."""
     slow, packets = _overdue_packets(town, FAILURES_MAX + 3)
     paid = packets[-1]
     town.gateway.pay(paid.payment_id or "")
@@ -211,7 +211,7 @@ def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
     packet = town.send_unpaid()
 
     for packet_id in (packet.packet_id, a_packet_id()):
-        # Neither asks a gateway.
+        # Neither asks a provider.
         _cancel_unpaid(packet_id, {}, town.payments)
 
     assert town.system.stored(packet).status is PacketStatus.UNPAID

@@ -1,4 +1,4 @@
-"""Answers that no honest gateway gives, or none so far: they are unknown outcomes."""
+"""Answers that no honest provider gives, or none so far: they are unknown outcomes."""
 
 import hashlib
 import json

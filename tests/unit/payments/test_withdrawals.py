@@ -161,7 +161,7 @@ def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
-# Faults between us and the gateway
+# Faults between us and the provider
 
 
 def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
@@ -259,7 +259,7 @@ def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting_town: Paym
 
 @pytest.fixture
 def waiting_town() -> PaymentSystem:
-    """Return a town whose gateway waits for its payees."""
+    """Return a town whose provider waits for its payees."""
     town = PaymentSystem(details="confirm")
     town.system.deposit("user", 1000)
     town.gateway.next_state = lambda state: state
@@ -389,7 +389,7 @@ def test_what_was_refused_is_given_up_as_well(waiting_town: PaymentSystem) -> No
 def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     town: PaymentSystem,
 ) -> None:
-    # A schedule of the simulation had a gateway that said "processing" for two and a half days.
+    # A schedule of the simulation had a provider that said "processing" for two and a half days.
     withdrawal = town.called(300)
     town.gateway.next_state = lambda state: state
     for _ in range(120):

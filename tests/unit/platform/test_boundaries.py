@@ -116,7 +116,7 @@ AWAITING, PROCESSING, CANCELLING = (
     ("stops", "to_cancel", "to_look"),
     [
         ((Stop.CANCELLED, Stop.EXPIRED), (AWAITING, PROCESSING), (CANCELLING,)),
-        # A refused bill, only while nobody has confirmed it.
+        # A refused transfer, only before it is confirmed.
         ((Stop.REFUSED, Stop.NOT_AUTHORIZED), (AWAITING,), (PROCESSING, CANCELLING)),
     ],
 )

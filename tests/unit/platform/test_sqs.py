@@ -1,4 +1,4 @@
-"""Messages of ours in SQS: notices of gateways, and claims to pay."""
+"""Messages of ours in SQS: notices of providers, and claims to pay."""
 
 import json
 from dataclasses import replace

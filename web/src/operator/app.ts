@@ -11,7 +11,7 @@ import "./approvals.ts";
 import "./campaign.ts";
 import "./deposits.ts";
 import "./list.ts";
-import { campaigns, claims, journal, packets, sharers, withdrawals } from "./lists.ts";
+import { auditLog, campaigns, claims, packets, sharers, withdrawals } from "./lists.ts";
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
@@ -19,7 +19,7 @@ import { duties, ownToken } from "./view.ts";
 import "./winners.ts";
 import { o } from "./words.ts";
 
-/** Which link of the bar a place belongs to. */
+/** The bar's link for each place. */
 const PARENT: Partial<Record<Place, Place>> = {
   ...{ new_campaign: "campaigns", campaign: "campaigns", edit_campaign: "campaigns", winners: "campaigns" },
   claims: "packets",
@@ -165,7 +165,7 @@ export class OperatorApp extends View {
       case "switches":
         return html`<op-switches></op-switches>`;
       case "journal":
-        return html`${heading(o("journal"))}<op-list .list=${journal()}></op-list>`;
+        return html`${heading(o("journal"))}<op-list .list=${auditLog()}></op-list>`;
       default:
         return this.#message(o("lost"));
     }

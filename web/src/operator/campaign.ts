@@ -84,9 +84,9 @@ export class OperatorCampaign extends CampaignView {
   /** Asks first, outside of what makes the page busy. */
   #do(duty: "send_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
     return this.act(duty, async () => {
-      const told = await work();
+      const message = await work();
       await this.lookNow(true);
-      return told ?? "";
+      return message ?? "";
     });
   }
 
@@ -195,8 +195,8 @@ export class OperatorCampaign extends CampaignView {
         const page = await write<Schemas["Preheated"]>("POST", path);
         n += page.packet_count;
         loaded += page.loaded_count;
-        this.told = o("preheated", { n, loaded });
-        if (page.next === null) return this.told;
+        this.message = o("preheated", { n, loaded });
+        if (page.next === null) return this.message;
         cursor = page.next;
       }
     });

@@ -103,7 +103,7 @@ export class OperatorEditor extends ConsoleView {
 
   #field(name: string, label: OpWord, value: string, more: { type?: string; hint?: OpWord; list?: string; fixed?: boolean } = {}) {
     const wrong = this.wrong[name];
-    const told = `wrong-${name}`;
+    const hintId = `wrong-${name}`;
     const isNumber = more.type === "number";
     return html`<label class="field tall ${wrong ? "is-wrong" : ""}">
       <span>${o(label)}</span>
@@ -116,10 +116,10 @@ export class OperatorEditor extends ConsoleView {
         ?disabled=${more.fixed === true || (name !== "budget" && !duties().may("plan"))}
         autocomplete="off"
         aria-invalid=${!!wrong}
-        aria-describedby=${wrong ? told : nothing}
+        aria-describedby=${wrong ? hintId : nothing}
       />
       ${more.hint ? html`<small>${o(more.hint)}</small>` : nothing}
-      ${wrong ? html`<small class="bad" id=${told}>${o(wrong)}</small>` : nothing}
+      ${wrong ? html`<small class="bad" id=${hintId}>${o(wrong)}</small>` : nothing}
     </label>`;
   }
 
@@ -323,7 +323,7 @@ export class OperatorEditor extends ConsoleView {
         answer = await write<{ version: number } | Awaiting>(method, path, sent);
       } catch (error) {
         const name = prize && this.form!.prizes.find((candidate) => candidate.id === prize)?.title;
-        if (error instanceof Problem && name) this.told = o("prize_failed", { name, why: problemText(error.code) });
+        if (error instanceof Problem && name) this.message = o("prize_failed", { name, why: problemText(error.code) });
         throw error;
       }
       if (awaits(answer)) return at + 1 < steps.length ? "rest" : "last";

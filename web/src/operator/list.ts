@@ -188,17 +188,17 @@ export class OperatorList extends ConsoleView {
   #save(): void {
     const saving = (this.#saving = new AbortController());
     const filters = this.#filters;
-    this.told = o("csv_begun");
+    this.message = o("csv_begun");
     void this.attempt(async () => {
       try {
-        const onPage = (n: number) => (this.told = o("csv_pages", { n }));
+        const onPage = (n: number) => (this.message = o("csv_pages", { n }));
         const text = await wholeCsv(session.client, this.list.path, filters, onPage, saving.signal);
         save(`${this.list.file}.csv`, text);
-        this.told = o("csv_done", { file: `${this.list.file}.csv` });
+        this.message = o("csv_done", { file: `${this.list.file}.csv` });
       } catch (error) {
-        this.told = "";
-        if (error instanceof TooLongError) this.told = o("csv_long");
-        else if (saving.signal.aborted) this.told = o("csv_cancelled");
+        this.message = "";
+        if (error instanceof TooLongError) this.message = o("csv_long");
+        else if (saving.signal.aborted) this.message = o("csv_cancelled");
         else throw error instanceof Problem ? error : new Problem("unknown");
       }
     }).finally(() => {

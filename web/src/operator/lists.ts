@@ -144,7 +144,7 @@ export function winners(campaignId: string): ListOf<Winner> {
   };
 }
 
-export function journal(): ListOf<Action> {
+export function auditLog(): ListOf<Action> {
   return {
     path: "/admin/journal",
     title: "journal",
@@ -187,11 +187,11 @@ export function withdrawals(): ListOf<Withdrawal> {
       { label: "user", show: ({ user, user_token: token }) => person({ user, user_token: token, nickname: null }) },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
       { label: "status", show: (row) => html`${o(`withdrawal_${row.status}`)}<small>${o(`channel_${row.channel}`)}</small>` },
-      { label: "waits_for", show: (row) => (row.waits_for ? told(row.waits_for) : "—") },
+      { label: "waits_for", show: (row) => (row.waits_for ? translated(row.waits_for) : "—") },
       {
         label: "next_step",
         show: (row) =>
-          row.next_step ? html`${told(row.next_step)}<small>${when(row.next_at_ms)}</small>` : "—",
+          row.next_step ? html`${translated(row.next_step)}<small>${when(row.next_at_ms)}</small>` : "—",
       },
       { label: "number", show: (row) => code(row.withdrawal_id) },
     ],
@@ -207,7 +207,7 @@ export function withdrawals(): ListOf<Withdrawal> {
 }
 
 /** A sentence of the API about a withdrawal, in the language of now. */
-const told = (text: string) => (language() === "en" ? text : (WAITS[text] ?? text));
+const translated = (text: string) => (language() === "en" ? text : (WAITS[text] ?? text));
 
 /** A person by name, with the token that the API takes. */
 export function nameOf({ id, name }: Action["operator"]) {

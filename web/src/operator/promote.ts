@@ -21,15 +21,15 @@ export class OperatorPromote extends View {
     ...View.properties,
     campaign: { attribute: false },
     modules: { state: true },
-    told: { state: true },
+    message: { state: true },
   };
   declare campaign: Campaign;
   declare modules: boolean[][] | undefined;
-  declare told: string;
+  declare message: string;
 
   constructor() {
     super();
-    this.told = "";
+    this.message = "";
   }
 
   override connectedCallback(): void {
@@ -53,7 +53,7 @@ export class OperatorPromote extends View {
             <button class="secondary" ?disabled=${!this.modules} @click=${() => this.#saveCode()}>${o("save_qr")}</button>
             <button class="secondary" ?disabled=${!this.modules} @click=${() => this.#savePoster()}>${o("save_poster")}</button>
           </p>
-          <p role="status" class="hint">${this.told}</p>
+          <p role="status" class="hint">${this.message}</p>
         </div>
       </div>
     `;
@@ -62,9 +62,9 @@ export class OperatorPromote extends View {
   async #copy(text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);
-      this.told = o("copied");
+      this.message = o("copied");
     } catch {
-      this.told = o("copy_failed");
+      this.message = o("copy_failed");
     }
   }
 
@@ -83,7 +83,7 @@ export class OperatorPromote extends View {
     link.href = url;
     link.download = `${this.campaign.campaign_id}-${kind}.png`;
     link.click();
-    this.told = o("csv_done", { file: link.download });
+    this.message = o("csv_done", { file: link.download });
   }
 }
 

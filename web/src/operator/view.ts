@@ -37,14 +37,14 @@ export type Awaiting = Schemas["AwaitingApproval"];
 const REPEATS = 6;
 
 export class ConsoleView extends View {
-  static override properties = { ...View.properties, told: { state: true }, isBusy: { state: true } };
+  static override properties = { ...View.properties, message: { state: true }, isBusy: { state: true } };
   /** The finished action, for the line that screen readers announce. */
-  declare told: TemplateResult | string;
+  declare message: TemplateResult | string;
   declare isBusy: boolean;
 
   constructor() {
     super();
-    this.told = "";
+    this.message = "";
     this.isBusy = false;
   }
 
@@ -52,10 +52,10 @@ export class ConsoleView extends View {
   protected async act(duty: Duty, work: () => Promise<TemplateResult | string>): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;
-    this.told = "";
+    this.message = "";
     await this.attempt(async () => {
       try {
-        this.told = await work();
+        this.message = await work();
       } catch (error) {
         duties().note(duty, error);
         throw error;
@@ -67,7 +67,7 @@ export class ConsoleView extends View {
   /** Announcement for screen readers, above the view. */
   protected news(): TemplateResult {
     return html`
-      <p class=${this.told ? "told" : "unseen"} role="status">${this.told}</p>
+      <p class=${this.message ? "message" : "unseen"} role="status">${this.message}</p>
       ${this.problem ? problemView(this.problem) : nothing}
     `;
   }

@@ -131,7 +131,7 @@ export class PacketFlow {
     }
   }
 
-  /** Shows the cover to the sender, who may take a share, too. */
+  /** Shows the cover to the sender, who may also take a share. */
   takeOwn(): void {
     this.live.stop();
     this.#go(stateOf({ ...this.packet!, is_sender: false }, this.#options.now()));

@@ -9,7 +9,7 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Which chain of a public beacon a campaign draws by, as the API shows it. */
+/** The public beacon's chain that decides a campaign's draws, as the API shows it. */
 export interface Beacon {
   chain_hash: string;
   genesis_s: number;

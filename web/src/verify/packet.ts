@@ -6,7 +6,7 @@ import { commitmentOf, Impossible, type Terms } from "./terms.ts";
 
 export interface Difference {
   share_no: number;
-  said: number;
+  claimed_fen: number;
   real: number | undefined;
 }
 
@@ -43,14 +43,14 @@ export function verifyPacket(
   } catch (error) {
     if (!(error instanceof Impossible)) throw error;
   }
-  const told = shown.map((amount, place) => ({ share_no: place + 1, said: amount }));
+  const published = shown.map((amount, place) => ({ share_no: place + 1, claimed_fen: amount }));
   for (const { share_no, amount_fen } of claims) {
     // Amounts that were hidden when the page was read say nothing.
-    if (amount_fen !== null) told.push({ share_no, said: amount_fen });
+    if (amount_fen !== null) published.push({ share_no, claimed_fen: amount_fen });
   }
-  const differences = told
+  const differences = published
     .map((share) => ({ ...share, real: amounts[share.share_no - 1] }))
-    .filter((share) => share.said !== share.real);
+    .filter((share) => share.claimed_fen !== share.real);
   const isCommitmentTrue = commitment === proof.commitment;
   const isNotedTrue = noted === undefined ? undefined : noted === commitment;
   const isWhole = shown.length === count && amounts.length === count;

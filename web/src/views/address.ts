@@ -3,12 +3,12 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { t } from "../i18n/people.ts";
+import { t } from "../i18n/user.ts";
 import { session } from "../session.ts";
 import { problemView, typed, View } from "./view.ts";
-import "./people.css";
+import "./user.css";
 
-type Told = Schemas["GoodsAddress"];
+type Prize = Schemas["GoodsAddress"];
 
 const FIELDS = [
   ["name", "name", 32],
@@ -21,12 +21,12 @@ class Address extends View {
     ...View.properties,
     campaignId: { attribute: false },
     drawId: { attribute: false },
-    told: { state: true },
+    prize: { state: true },
     isEditing: { state: true },
   };
   declare campaignId: string;
   declare drawId: string;
-  declare told: Told | undefined;
+  declare prize: Prize | undefined;
   declare isEditing: boolean;
 
   /** Loads on the first update: an element that was loaded late has no properties when it is connected. */
@@ -40,27 +40,27 @@ class Address extends View {
 
   #load(): void {
     void this.attempt(async () => {
-      this.told = await session.client.get(this.#path);
-      this.isEditing = this.told.status === "won" && !this.told.address;
+      this.prize = await session.client.get(this.#path);
+      this.isEditing = this.prize.status === "won" && !this.prize.address;
     });
   }
 
   override render() {
-    const { told, problem } = this;
-    if (problem && !told) return problemView(problem, () => this.#load());
-    if (!told) return nothing;
-    if (this.isEditing) return this.#form(told);
-    const over = told.status === "won" ? undefined : told.status;
+    const { prize, problem } = this;
+    if (problem && !prize) return problemView(problem, () => this.#load());
+    if (!prize) return nothing;
+    if (this.isEditing) return this.#form(prize);
+    const over = prize.status === "won" ? undefined : prize.status;
     return html`<div class="address">
       ${over ? html`<b>${t(`goods_${over}`)}</b>` : nothing}
-      ${told.address ? html`<small>${told.name} ${told.phone}<br />${told.address}</small>` : nothing}
+      ${prize.address ? html`<small>${prize.name} ${prize.phone}<br />${prize.address}</small>` : nothing}
       ${over
         ? nothing
         : html`<button class="quiet" @click=${() => (this.isEditing = true)}>${t("address_edit")}</button>`}
     </div>`;
   }
 
-  #form(told: Told) {
+  #form(prize: Prize) {
     return html`
       <form class="address" @submit=${this.#save}>
         <p class="hint">${t("address_hint")}</p>
@@ -69,7 +69,7 @@ class Address extends View {
             <span>${t(`address_${name}`)}</span>
             <input
               name=${name}
-              value=${told[name] ?? ""}
+              value=${prize[name] ?? ""}
               autocomplete=${autocomplete}
               inputmode=${name === "phone" ? "tel" : "text"}
               pattern=${name === "phone" ? "\\+?[0-9][0-9 \\-]{4,24}" : ".*\\S.*"}
@@ -93,7 +93,7 @@ class Address extends View {
     const form = event.target;
     const body = Object.fromEntries(FIELDS.map(([name]) => [name, typed(form, name)]));
     void this.attempt(async () => {
-      this.told = await session.client.ask("PUT", this.#path, { body, repeats: 3 });
+      this.prize = await session.client.ask("PUT", this.#path, { body, repeats: 3 });
       this.isEditing = false;
     });
   };

@@ -5,7 +5,7 @@ import type { Client, Schemas } from "../api/client.ts";
 /** Amounts in fen by packet, the newest first. */
 export type Catches = ReadonlyMap<string, number>;
 
-/** Nobody catches more pages of shares in one campaign. */
+/** Pages of shares to read for one campaign; no user catches more. */
 const PAGES_MAX = 5;
 
 export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): Promise<Catches> {
@@ -14,7 +14,7 @@ export async function catchesOf(client: Client, campaign: Schemas["Campaign"]): 
   for (let pages = 0; pages < PAGES_MAX && cursor !== null; pages++) {
     const page: Schemas["Received"] = await client.get(`/me/received?${new URLSearchParams(cursor ? { cursor } : {})}`);
     for (const item of page.items) {
-      // A prize in cash is a packet of the campaign, too.
+      // A cash prize is also a packet of the campaign.
       if (item.campaign_id === campaign.campaign_id && !item.prize_id) catches.set(item.packet_id, item.amount_fen);
     }
     const isOlder = page.items.some((item) => item.at_ms < campaign.starts_at_ms);

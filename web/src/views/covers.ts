@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Client, Schemas } from "../api/client.ts";
 import { p } from "../i18n/packet.ts";
-import { t, type Word } from "../i18n/people.ts";
+import { t, type Word } from "../i18n/user.ts";
 import { session } from "../session.ts";
 import "../packet/red-packet.ts";
 import type { Draft } from "./draft.ts";

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
-import { t, type Word } from "../i18n/people.ts";
+import { t, type Word } from "../i18n/user.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { t } from "../i18n/people.ts";
+import { t } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
 import { problemOf } from "../api/problems.ts";
 import { Poll } from "../poll.ts";

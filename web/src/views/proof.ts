@@ -91,7 +91,7 @@ export class ProofView extends View {
         (difference) => html`<p class="wrong">
           ${t("proof_share", {
             no: difference.share_no,
-            said: yuan(difference.said),
+            said: yuan(difference.claimed_fen),
             real: difference.real === undefined ? "–" : yuan(difference.real),
           })}
         </p>`,

@@ -3,7 +3,7 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { t } from "../i18n/people.ts";
+import { t } from "../i18n/user.ts";
 import { session } from "../session.ts";
 import { loadingView, problemView, View } from "./view.ts";
 

@@ -5,7 +5,7 @@ import { html, nothing, svg } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX } from "../api/limits.ts";
 import { p } from "../i18n/packet.ts";
-import { t, type Word } from "../i18n/people.ts";
+import { t, type Word } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
@@ -13,7 +13,7 @@ import { isInWeChat } from "../user-agent.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
 import { orderPayment } from "./order-payment.ts";
 import { problemView, View } from "./view.ts";
-import "./people.css";
+import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
 
@@ -161,12 +161,12 @@ export class Send extends View {
         <i>${t(unit)}</i>
       </label>
       <p class=${isTold ? "wrong" : "limit"} id="${name}-wrong">
-        ${isTold ? this.#told(wrong) : name === "amount" ? this.#told("limits") : nothing}
+        ${isTold ? this.#hint(wrong) : name === "amount" ? this.#hint("limits") : nothing}
       </p>
     `;
   }
 
-  #told(word: Wrong | "limits"): string {
+  #hint(word: Wrong | "limits"): string {
     const maxFen = this.#shareFenMax;
     const n = this.draft.kind === "lucky" ? (countOf(this.draft) ?? 1) : 1;
     const params = { max: yuanShort(maxFen), total: yuanShort(maxFen * n), n, count: COUNT_MAX };

@@ -3,14 +3,14 @@
 import { html, nothing } from "lit";
 
 import { p } from "../i18n/packet.ts";
-import { t } from "../i18n/people.ts";
+import { t } from "../i18n/user.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isInWeChat } from "../user-agent.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
-import "./people.css";
+import "./user.css";
 
 export class ShareView extends View {
   static override properties = {

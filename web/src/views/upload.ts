@@ -3,7 +3,7 @@
 /** Twice the size at which a phone shows the upper half of a packet. */
 const WIDTH = 892;
 const HEIGHT = 750;
-/** As POST /me/pictures takes it. */
+/** The limit of POST /me/pictures. */
 const BYTES_MAX = 300 * 1024;
 const QUALITIES = [0.86, 0.7, 0.5, 0.3];
 

@@ -1,17 +1,17 @@
-/** The wallet: put money in by a gateway, take it out, and follow both until they are over. */
+/** The wallet: pay in by a provider, withdraw, and follow both until they are over. */
 
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
-import { t, type Word } from "../i18n/people.ts";
+import { t, type Word } from "../i18n/user.ts";
 import { parseYuan, yuan } from "../money.ts";
 import { Poll } from "../poll.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import { orderPayment, writeOnce } from "./order-payment.ts";
 import { checked, problemView, typed, View } from "./view.ts";
-import "./people.css";
+import "./user.css";
 
 type Withdrawal = Schemas["Withdrawal"];
 type Deed = "payment" | "withdrawal";

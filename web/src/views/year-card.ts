@@ -1,7 +1,7 @@
 /** A year of red packets as a picture: received and sent, the best luck, the largest share. */
 
 import type { Client, Schemas } from "../api/client.ts";
-import { t } from "../i18n/people.ts";
+import { t } from "../i18n/user.ts";
 import { yuanGrouped } from "../money.ts";
 import { blankCard, SANS, SERIF, WIDTH } from "./card.ts";
 

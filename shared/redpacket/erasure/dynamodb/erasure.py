@@ -69,7 +69,7 @@ class DynamoErasure:
             )
             operations = [unbound, freed]
             if seen.asked_no:
-                # The sweep then closes the consent at the gateway.
+                # The sweep then closes the consent at the provider.
                 operations.append(closing(self._payments, channel, seen.asked_no, now_ms))
             if not self._dynamo.try_transact(operations):
                 raise Contended

@@ -32,7 +32,7 @@ def packet_id_of(text: str) -> str:
 
 
 def new_picture_id() -> str:
-    """Return a new id of a picture, which names nobody."""
+    """Return a new id of a picture, which does not name its owner."""
     return secrets.token_urlsafe(picture.RANDOM_BYTES)
 
 

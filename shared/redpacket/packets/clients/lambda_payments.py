@@ -1,4 +1,4 @@
-"""Client of the payment function, which reaches gateways from outside the VPC."""
+"""Client of the payment function, which reaches providers from outside the VPC."""
 
 from __future__ import annotations
 

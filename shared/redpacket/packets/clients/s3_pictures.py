@@ -32,13 +32,13 @@ class S3Pictures:
         self._put(picture_id, picture, {_OWNER: owner_id})
 
     def find(self, picture_id: str) -> Picture | None:
-        found = self._call("get_object", picture_id)
-        content = found["Body"].read() if found else b""
-        return Picture(content, found["ContentType"]) if found and content else None
+        answer = self._call("get_object", picture_id)
+        content = answer["Body"].read() if answer else b""
+        return Picture(content, answer["ContentType"]) if answer and content else None
 
     def owner_of(self, picture_id: str) -> str | None:
-        found = self._call("head_object", picture_id)
-        return found["Metadata"].get(_OWNER) if found else None
+        answer = self._call("head_object", picture_id)
+        return answer["Metadata"].get(_OWNER) if answer else None
 
     def keep(self, picture_id: str) -> None:
         self._call("put_object_tagging", picture_id, Tagging=_KEPT)
@@ -62,10 +62,10 @@ class S3Pictures:
         with translated("the bucket of pictures"):
             call = getattr(self._s3, operation)
             try:
-                found: dict[str, Any] = call(Bucket=self._bucket, Key=picture_id, **arguments)
+                answer: dict[str, Any] = call(Bucket=self._bucket, Key=picture_id, **arguments)
             except self._s3.exceptions.ClientError as error:
                 # HeadObject has no body, so its code is the status.
                 if error.response["Error"]["Code"] in {"NoSuchKey", "404"}:
                     return None
                 raise
-        return found
+        return answer

@@ -1,4 +1,4 @@
-"""Response types of payments, withdrawals and gateway accounts."""
+"""Response types of payments, withdrawals and provider accounts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SO
 WithdrawalId = Annotated[
     str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
 ]
-ByChannel = Annotated[ProviderName, about("The gateway.")]
+ByChannel = Annotated[ProviderName, about("The provider.")]
 PaidFen = Annotated[int, Field(ge=1, examples=[8888])]
 
 
@@ -56,9 +56,9 @@ class Withdrawal(TypedDict):
     amount_fen: PaidFen
     channel: ByChannel
     created_at_ms: AtMs
-    expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the gateway.")]
+    expected_at_ms: Annotated[AtMs, about("Estimated time of the call to the provider.")]
     reason: Annotated[
-        str, about("The gateway's code if it failed; otherwise empty.", "ACCOUNT_ERROR")
+        str, about("The provider's code if it failed; otherwise empty.", "ACCOUNT_ERROR")
     ]
 
 
@@ -131,17 +131,17 @@ class Token(TypedDict):
 
 
 class ListedReturn(TypedDict):
-    """Uncredited money that a gateway received; an operator decides."""
+    """Uncredited money that a provider received; an operator decides."""
 
     payment_id: PaymentId
-    transaction_id: Annotated[Word, about("The gateway's transaction ID.")]
+    transaction_id: Annotated[Word, about("The provider's transaction ID.")]
     channel: ByChannel
     amount_fen: PaidFen
     reason: Annotated[
         ReturnReason,
         about(
-            "`mismatched`: differs from the order. `refunded`: refunded at the gateway in part "
-            "before the credit. Other values: the gateway rejected our refund."
+            "`mismatched`: differs from the order. `refunded`: refunded at the provider in part "
+            "before the credit. Other values: the provider rejected our refund."
         ),
     ]
     noted_at_ms: AtMs
@@ -155,11 +155,11 @@ class ListedReturns(TypedDict):
 
 
 class Debt(TypedDict):
-    """Refund made at the gateway that exceeded the user's balance."""
+    """Refund made at the provider that exceeded the user's balance."""
 
     user_token: UserToken
     payment_id: PaymentId
-    refund_no: Annotated[Word, about("The refund's number at the gateway.")]
+    refund_no: Annotated[Word, about("The refund's number at the provider.")]
     owed_fen: Annotated[PaidFen, about("The debt from this refund.")]
     debt_fen: Annotated[PaidFen, about("The user's current total debt.")]
     noted_at_ms: AtMs

@@ -19,7 +19,7 @@ _PAYMENT_ID_BYTES = 16
 
 
 def new_payment_id() -> str:
-    """Return a random payment number of 128 bits, in a form that gateways accept."""
+    """Return a random payment number of 128 bits, in a form that providers accept."""
     return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""SQS queue of gateway callbacks, for the payment function to look up."""
+"""SQS queue of provider callbacks, for the payment function to look up."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from redpacket.platform.user import User
 
 
 class TokenPayees:
-    """Implementation of Payees for one user; other gateways use the bound accounts."""
+    """Implementation of Payees for one user; other providers use the bound accounts."""
 
     def __init__(self, user: User, host_accounts: Accounts, bound: Payees) -> None:
         self._user = user

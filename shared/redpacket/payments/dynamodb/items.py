@@ -265,7 +265,7 @@ def line_of(row: dict[str, Any]) -> StatementLine:
 
 
 def merchant_row(merchant: Merchant) -> dict[str, Value]:
-    """Return the attributes of the merchant that a gateway acts for."""
+    """Return the attributes of the merchant that a provider acts for."""
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id}
 
 
@@ -275,12 +275,12 @@ def merchant_of(row: dict[str, Any]) -> Merchant:
 
 
 def account_row(name: str, account: ExternalAccount) -> dict[str, Value]:
-    """Return the attributes of a gateway account, with names prefixed by *name*."""
+    """Return the attributes of a provider account, with names prefixed by *name*."""
     return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
 
 
 def account_of(name: str, row: dict[str, Any]) -> ExternalAccount:
-    """Parse a gateway account; after an erasure it is empty."""
+    """Parse a provider account; after an erasure it is empty."""
     return ExternalAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
 
 

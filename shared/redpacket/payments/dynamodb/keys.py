@@ -1,4 +1,4 @@
-"""Keys of PaymentsTable: money that enters and leaves through a gateway."""
+"""Keys of PaymentsTable: money that enters and leaves through a provider."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ BEGUN_PREFIX = "begun#"
 
 
 def outside_line(channel: str, kind: str, day: str, number: str, outside_no: str) -> dict[str, str]:
-    """Return the key of an expected statement line, by our number and the gateway's."""
+    """Return the key of an expected statement line, by our number and the provider's."""
     shard = work_shard(number)
     return {"pk": outside_lines(channel, kind, day, shard), "sk": f"{number}#{outside_no}"}
 
@@ -72,7 +72,7 @@ OUTSIDE_PREFIX = "outside#"
 
 
 def gateway_row(channel: str, name: str) -> dict[str, str]:
-    """Return the key of a gateway's rate limit slots or circuit breaker."""
+    """Return the key of a provider's rate limit slots or circuit breaker."""
     return {"pk": f"gateway#{channel}", "sk": name}
 
 

@@ -123,7 +123,7 @@ def seen_in(seen: Payee) -> dict[str, Value]:
 
 
 def closing(payments_table: str, channel: ProviderName, number: str, now_ms: int) -> Operation:
-    """Return the update that disables a consent and queues it for closing at the gateway."""
+    """Return the update that disables a consent and queues it for closing at the provider."""
     return update(
         payments_table,
         payment_keys.authorization(number),

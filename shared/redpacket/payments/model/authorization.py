@@ -1,6 +1,6 @@
 """Users' consent to transfers without confirmation.
 
-Its row is durable before the gateway is called, and names the payout account.
+Its row is durable before the provider is called, and names the payout account.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOOK_PAUSE_MS_MAX = 3_600_000
 
 
 class AuthorizationState(StrEnum):
-    """State of a consent at the gateway; CLOSED is final, and a new one needs a new number."""
+    """State of a consent at the provider; CLOSED is final, and a new one needs a new number."""
 
     NOT_FOUND = "not_found"
     AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -32,10 +32,10 @@ class AuthorizationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationFound:
-    """A consent as the gateway reports it.
+    """A consent as the provider reports it.
 
     *confirmation* is for the user's client while it is AWAITING_CONFIRMATION; *reason* is the
-    gateway's code for CLOSED.
+    provider's code for CLOSED.
     """
 
     state: AuthorizationState
@@ -68,6 +68,6 @@ class Authorization:
 
 
 def next_look_ms(authorization: Authorization, now_ms: int) -> int:
-    """Return when to query the gateway again; pauses grow with age."""
+    """Return when to query the provider again; pauses grow with age."""
     age_ms = now_ms - authorization.asked_at_ms
     return now_ms + min(max(_FIRST_LOOK_MS, age_ms), _LOOK_PAUSE_MS_MAX)

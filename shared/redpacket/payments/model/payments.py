@@ -52,7 +52,7 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Payment intent and its result; *number* is ours and identifies it at the gateway.
+    """Payment intent and its result; *number* is ours and identifies it at the provider.
 
     *ordered_at_ms* is the time of the last order call, 0 if none can have been made. *prompt* is
     JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
@@ -81,7 +81,7 @@ class Payment:
 
     @property
     def order(self) -> PaymentOrder:
-        """Return the order for the gateway, identical on each retry."""
+        """Return the order for the provider, identical on each retry."""
         return PaymentOrder(
             self.number, self.amount_fen, self.method, self.payer, self.expires_at_ms
         )
@@ -164,7 +164,7 @@ class PaymentReturn:
 
     @property
     def order(self) -> RefundOrder:
-        """Return the refund order for the gateway."""
+        """Return the refund order for the provider."""
         return RefundOrder(
             self.refund_no, self.number, self.transaction_id, self.amount_fen, self.amount_fen
         )
@@ -240,14 +240,14 @@ def mismatches(payment: Payment, transaction: Transaction, merchant: Merchant) -
 
 
 def may_order(payment: Payment, now_ms: int) -> bool:
-    """Return whether a payment without a prompt may be ordered at the gateway now."""
+    """Return whether a payment without a prompt may be ordered at the provider now."""
     pause_ms = min(payment.ordered_at_ms - payment.created_at_ms, ORDER_PAUSE_MS_MAX)
     is_open = payment.status is PaymentStatus.PENDING and now_ms < payment.expires_at_ms
     return is_open and now_ms >= payment.ordered_at_ms + pause_ms
 
 
 def next_look_ms(payment: Payment, now_ms: int) -> int | None:
-    """Return when to query the gateway again, or None to stop; pauses grow with age."""
+    """Return when to query the provider again, or None to stop; pauses grow with age."""
     if payment.status is PaymentStatus.PAID:
         return None
     if payment.closed_at_ms is not None and now_ms >= payment.closed_at_ms + WATCHED_MS:

@@ -1,4 +1,4 @@
-"""Values of a payment gateway: orders, transactions, transfers and statement lines."""
+"""Values of a payment provider: orders, transactions, transfers and statement lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 CURRENCY = "CNY"
 
 STATEMENT_ZONE = timedelta(hours=8)
-"""UTC offset of statement days at every gateway: China's time zone."""
+"""UTC offset of statement days at every provider: China's time zone."""
 
 
 class PayMethod(StrEnum):
@@ -21,7 +21,7 @@ class PayMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAccount:
-    """Account at a gateway; only the gateway's adapter can decrypt *sealed*.
+    """Account at a provider; only the provider's adapter can decrypt *sealed*.
 
     *name_hash* is a keyed hash of the account's name, for comparisons.
     """
@@ -32,7 +32,7 @@ class ExternalAccount:
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """Merchant that a gateway acts for; both fields are "" if the gateway has none."""
+    """Merchant that a provider acts for; both fields are "" if the provider has none."""
 
     app_id: str
     mch_id: str
@@ -53,7 +53,7 @@ class PaymentOrder:
 
 
 class OrderState(StrEnum):
-    """State of an order at the gateway; PAID and CLOSED accept no further payment."""
+    """State of an order at the provider; PAID and CLOSED accept no further payment."""
 
     NOT_FOUND = "not_found"
     UNPAID = "unpaid"
@@ -63,7 +63,7 @@ class OrderState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """Payment that a gateway received; *transaction_id* is the gateway's, *number* ours."""
+    """Payment that a provider received; *transaction_id* is the provider's, *number* ours."""
 
     transaction_id: str
     number: str
@@ -73,7 +73,7 @@ class Transaction:
     payer_hash: str | None
     paid_at_ms: int
     is_refunded: bool = False
-    """Whether the gateway has refunded any part of it."""
+    """Whether the provider has refunded any part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class RefundOrder:
 
 
 class RefundState(StrEnum):
-    """State of a refund at the gateway; SUCCEEDED and FAILED are final."""
+    """State of a refund at the provider; SUCCEEDED and FAILED are final."""
 
     NOT_FOUND = "not_found"
     PROCESSING = "processing"
@@ -106,7 +106,7 @@ class RefundState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RefundFound:
-    """Refund as the gateway reports it, ours or one made outside."""
+    """Refund as the provider reports it, ours or one made outside."""
 
     refund_no: str
     state: RefundState
@@ -132,7 +132,7 @@ class TransferOrder:
 
 
 class TransferState(StrEnum):
-    """State of a transfer at the gateway; SUCCEEDED, FAILED and CANCELLED are final.
+    """State of a transfer at the provider; SUCCEEDED, FAILED and CANCELLED are final.
 
     Only a call returns REFUSED, never a query.
     """
@@ -158,10 +158,10 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransferFound:
-    """Transfer as the gateway reports it; some gateways omit *amount_fen* and *payee_hash*.
+    """Transfer as the provider reports it; some providers omit *amount_fen* and *payee_hash*.
 
     *confirmation* is for the payee's client while it is AWAITING_CONFIRMATION. *refusal* is set for
-    REFUSED; *reason* is the gateway's own code.
+    REFUSED; *reason* is the provider's own code.
     """
 
     state: TransferState
@@ -184,9 +184,9 @@ class StatementKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """Movement of money at the gateway on one day; *amount_fen* is positive.
+    """Movement of money at the provider on one day; *amount_fen* is positive.
 
-    *number* is OURS, *outside_no* the gateway's. *of_number* is the refunded payment.
+    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment.
     """
 
     kind: StatementKind
@@ -223,7 +223,7 @@ class ProviderEventKind(StrEnum):
 class ProviderEvent:
     """Verified callback. It only names a row to query, and moves no money.
 
-    *number* is OURS, *outside_no* the gateway's. Repeats have the same *notice_id*.
+    *number* is OURS, *outside_no* the provider's. Repeats have the same *notice_id*.
     """
 
     kind: ProviderEventKind

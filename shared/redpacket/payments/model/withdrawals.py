@@ -1,6 +1,6 @@
 """Outgoing withdrawals: at most one bill succeeds for a withdrawal (I6).
 
-The money leaves the user's account before any call. The row holds it until the gateway has paid it
+The money leaves the user's account before any call. The row holds it until the provider has paid it
 or can no longer pay it.
 """
 
@@ -41,7 +41,7 @@ GIVEN_UP_AFTER_MS = 72 * 3_600_000
 """Age in milliseconds at which an unpaid withdrawal is cancelled and returned."""
 
 ID_LENGTH = 30
-"""Length of a withdrawal id; bill numbers add two digits, and gateways accept 32 characters."""
+"""Length of a withdrawal id; bill numbers add two digits, and providers accept 32 characters."""
 
 
 class WithdrawalStatus(StrEnum):
@@ -125,7 +125,7 @@ class Withdrawal:
 
     @property
     def order(self) -> TransferOrder:
-        """Return the order for the gateway, identical on each retry of a bill."""
+        """Return the order for the provider, identical on each retry of a bill."""
         return TransferOrder(
             self.transfer_no, self.amount_fen, self.payee, self.authorization_no, self.details
         )
@@ -142,7 +142,7 @@ def withdrawal_of_transfer(transfer_no: str) -> str:
 
 
 class NextAction(StrEnum):
-    """Next action after the gateway's answer."""
+    """Next action after the provider's answer."""
 
     POST = "post"
     RETURN_FAILED = "return_failed"
@@ -158,7 +158,7 @@ class NextAction(StrEnum):
 
 
 _ENDS = {
-    # A requested cancellation does not undo a transfer that the gateway has paid.
+    # A requested cancellation does not undo a transfer that the provider has paid.
     TransferState.SUCCEEDED: NextAction.POST,
     TransferState.FAILED: NextAction.RETURN_FAILED,
     TransferState.CANCELLED: NextAction.RETURN_CANCELLED,
@@ -168,9 +168,9 @@ _ENDS = {
 def judge(
     withdrawal: Withdrawal, transfer: TransferFound, now_ms: int, settling_ms: int
 ) -> NextAction:
-    """Return the next action for a withdrawal, given the gateway's answer.
+    """Return the next action for a withdrawal, given the provider's answer.
 
-    Raises InvariantViolated if the gateway's bill differs from the order.
+    Raises InvariantViolated if the provider's bill differs from the order.
     """
     _check_same(withdrawal, transfer)
     state = transfer.state
@@ -220,7 +220,7 @@ def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> Nex
 
 
 def _check_same(withdrawal: Withdrawal, transfer: TransferFound) -> None:
-    """Raise InvariantViolated if the gateway reports another amount or payee."""
+    """Raise InvariantViolated if the provider reports another amount or payee."""
     pairs = (
         ("amount", withdrawal.amount_fen, transfer.amount_fen),
         ("payee", withdrawal.payee.name_hash, transfer.payee_hash),

@@ -1,1 +1,1 @@
-"""Payments, withdrawals, and the gateways' callbacks and statements."""
+"""Payments, withdrawals, and the providers' callbacks and statements."""

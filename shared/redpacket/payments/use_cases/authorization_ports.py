@@ -24,7 +24,7 @@ class AuthorizationPorts:
     new_number: Callable[[], str]
 
     def gateway(self, channel: ProviderName) -> Authorizations:
-        """Return a gateway. Raises ChannelUnavailable."""
+        """Return a provider. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable
         return self.gateways[channel]

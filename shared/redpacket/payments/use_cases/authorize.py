@@ -26,7 +26,7 @@ _USABLE = frozenset({AuthorizationStatus.AWAITING_CONFIRMATION, AuthorizationSta
 def authorize(
     user_id: str, channel: ProviderName, display_name: str, *, ports: AuthorizationPorts
 ) -> Authorization:
-    """Return the user's consent in the gateway's current state; request a new one if it ended.
+    """Return the user's consent in the provider's current state; request a new one if it ended.
 
     Raises ChannelUnavailable, PayeeNotBound, Unavailable.
     """
@@ -69,7 +69,7 @@ def end_authorization(
 
 
 def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
-    """Query the gateway for a consent and update the rows. Raises Unavailable."""
+    """Query the provider for a consent and update the rows. Raises Unavailable."""
     seen = ports.book.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen
@@ -100,7 +100,7 @@ def _take(
         ports.logger.failure("consent_mismatched", error, number=seen.number)
         book.begin_close(seen, now_ms)
     elif authorization.state is AuthorizationState.CLOSED or (
-        # No call can be in flight, so the gateway never received it.
+        # No call can be in flight, so the provider never received it.
         authorization.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE

@@ -1,4 +1,4 @@
-"""Binding of a user's gateway account by a code from the gateway."""
+"""Binding of a user's provider account by a code from the provider."""
 
 from __future__ import annotations
 

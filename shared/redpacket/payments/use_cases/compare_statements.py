@@ -1,4 +1,4 @@
-"""Comparison of a day's gateway statement with our rows, in both directions.
+"""Comparison of a day's provider statement with our rows, in both directions.
 
 Unknown lines are followed first, because a refund made outside may send no callback.
 """
@@ -29,7 +29,7 @@ EDGE_MS = 600_000
 """Milliseconds around midnight whose movements may be on either day's statement."""
 
 DAYS_AT_ONCE = 7
-"""Maximum days that one run compares for a channel."""
+"""Maximum days that one run compares for a provider."""
 
 LATE_AFTER_MS = 38 * 3_600_000
 """Milliseconds from the start of a day to 14:00 of the next, when its statement is overdue."""
@@ -55,9 +55,9 @@ def compare_statements(
     stop_at_ms: int,
     may_skip: bool = False,
 ) -> dict[ProviderName, list[StatementReport]]:
-    """Compare each channel's statements since its last compared day, or only those of *day*.
+    """Compare each provider's statements since its last compared day, or only those of *day*.
 
-    An error of one channel does not stop the others. A contradiction or a bug is raised at the end.
+    An error of one provider does not stop the others. Contradictions and bugs are raised last.
     With *may_skip*, *day* counts as compared even without a report.
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
@@ -74,7 +74,7 @@ def compare_statements(
                     report = compare_bill(
                         channel, compared_day, payments=payments, withdrawals=withdrawals
                     )
-            except Exception as error:  # noqa: BLE001 - one channel must not stop the others
+            except Exception as error:  # noqa: BLE001 - one provider must not stop the others
                 payments.logger.failure("bill_not_read", error, channel=channel, day=compared_day)
                 if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
                     errors.append(error)
@@ -93,7 +93,7 @@ def compare_statements(
 
 
 def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
-    """Return the last compared day; a new channel begins with yesterday."""
+    """Return the last compared day; a new provider begins with yesterday."""
     day = payments.compared.find_compared(channel)
     if day is None:
         day = statement_day(payments.clock.now_ms() - 2 * _DAY_MS)
@@ -219,7 +219,7 @@ class _Comparison:
             try:
                 lines = self.read_statement(day) or []
             except RedPacketError as error:
-                # The gateway may have deleted it; compare this day anyway.
+                # The provider may have deleted it; compare this day anyway.
                 self._payments.logger.failure(
                     "bill_not_read", error, channel=self._channel, day=day
                 )

@@ -1,4 +1,4 @@
-"""Payment confirmation: query the gateway and credit a transaction once, under OUR number.
+"""Payment confirmation: query the provider and credit a transaction once, under OUR number.
 
 Callbacks, schedules, and statements all end here; none of them is trusted alone.
 """
@@ -29,7 +29,7 @@ _TRIES = 4
 
 
 def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPorts) -> Payment:
-    """Update a payment from the gateway; *transaction_id* is an untrusted hint.
+    """Update a payment from the provider; *transaction_id* is an untrusted hint.
 
     Raises PaymentNotFound, Unavailable.
     """
@@ -37,7 +37,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     now_ms = ports.clock.now_ms()
     is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
     if is_over and not payment.ordered_at_ms and not transaction_id:
-        # It was never ordered, so no query is needed, and its gateway may be disabled.
+        # It was never ordered, so no query is needed, and its provider may be disabled.
         ports.book.close(payment, now_ms, None)
         return _get(number, ports)
     gateway = ports.gateway_of(payment)
@@ -150,7 +150,7 @@ def _go_on(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
 
 
 def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
-    """Close the order at the gateway first: only an order that can't be paid becomes CLOSED."""
+    """Close the order at the provider first: only an order that can't be paid becomes CLOSED."""
     gateway, now_ms = ports.gateway_of(payment), ports.clock.now_ms()
     settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
     if order.state is OrderState.UNPAID or (

@@ -1,4 +1,4 @@
-"""Dispatch: call the gateway for pending withdrawals. Slots and leases are durable."""
+"""Dispatch: call the provider for pending withdrawals. Slots and leases are durable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dispatch_all(
     stop_at_ms: int,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> dict[ProviderName, DispatchReport]:
-    """Call all gateways at once, each at its pace."""
+    """Call all providers at once, each at its pace."""
 
     def dispatch_by(channel: ProviderName) -> DispatchReport:
         return dispatch(
@@ -62,7 +62,7 @@ def dispatch(
     stop_at_ms: int,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> DispatchReport:
-    """Call the gateway until the time is up, *may_go_on* is False, or nothing is pending."""
+    """Call the provider until the time is up, *may_go_on* is False, or nothing is pending."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
     pending: list[str] = []
@@ -115,7 +115,7 @@ def _batch(pace: Pace, stop_at_ms: int) -> int:
 
 
 def _call_at(withdrawal_id: str, slot_ms: int, ports: WithdrawalPorts) -> Called:
-    """Call in its slot. An error of one withdrawal does not count against the gateway."""
+    """Call in its slot. An error of one withdrawal does not count against the provider."""
     wait_ms = slot_ms - ports.clock.now_ms()
     if wait_ms > 0:
         ports.clock.sleep_ms(wait_ms)

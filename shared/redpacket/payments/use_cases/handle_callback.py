@@ -40,7 +40,7 @@ def handle_callback(
     """Queue a callback's notice at least once.
 
     Raises ChannelUnavailable, SignatureInvalid, Unavailable.
-    It is recorded last, so after a crash the gateway's retry is queued again.
+    It is recorded last, so after a crash the provider's retry is queued again.
     """
     now_ms = ports.clock.now_ms()
     notice = required(ports.callbacks, channel).read(headers, body, now_ms)
@@ -59,7 +59,7 @@ def follow_notice(
     authorizations: AuthorizationPorts,
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Query the gateway for a notice's subject, or pay out a balance. Raises Unavailable."""
+    """Query the provider for a notice's subject, or pay out a balance. Raises Unavailable."""
     if notice.kind is ProviderEventKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
     elif notice.kind is ProviderEventKind.BALANCE:
@@ -83,7 +83,7 @@ def follow_money(
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
 ) -> None:
-    """Query the gateway for a payment, refund, or transfer. Raises Unavailable."""
+    """Query the provider for a payment, refund, or transfer. Raises Unavailable."""
     if notice.kind is ProviderEventKind.PAYMENT:
         confirm_payment(notice.number, notice.outside_no, ports=payments)
     elif notice.kind is ProviderEventKind.REFUND:

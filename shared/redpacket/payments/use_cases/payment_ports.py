@@ -39,13 +39,13 @@ class PaymentPorts:
     limits: PaymentLimits
 
     def gateway(self, channel: ProviderName) -> PaymentProvider:
-        """Return a gateway. Raises ChannelUnavailable."""
+        """Return a provider. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable
         return self.gateways[channel]
 
     def gateway_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
-        """Return the gateway that has a row's order. Raises GatewayChanged."""
+        """Return the provider that has a row's order. Raises GatewayChanged."""
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway

@@ -1,4 +1,4 @@
-"""Rate limiter of gateway calls; one durable number, the next slot, serves all functions."""
+"""Rate limiter of provider calls; one durable number, the next slot, serves all functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NightWindow:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Rate limits of a gateway, with the durable state that all functions share."""
+    """Rate limits of a provider, with the durable state that all functions share."""
 
     channel: ProviderName
     bills_per_minute: int

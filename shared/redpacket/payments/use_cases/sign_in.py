@@ -1,4 +1,4 @@
-"""Sign-in by a gateway's code, for a token from our issuer."""
+"""Sign-in by a provider's code, for a token from our issuer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payment start: store a durable intent, then order at the gateway under its number.
+"""Payment start: store a durable intent, then order at the provider under its number.
 
 After a crash, the next request orders the same number. The sweep closes an unpaid intent.
 """
@@ -112,7 +112,7 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
 
 
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
-    """Return a payment with the prompt for its payer's client, if the gateway answers now."""
+    """Return a payment with the prompt for its payer's client, if the provider answers now."""
     now_ms = ports.clock.now_ms()
     if payment.prompt or not may_order(payment, now_ms):
         return payment

@@ -29,10 +29,10 @@ ROWS_PER_SWEEP = 400
 AGAIN_MS = 60_000
 
 STEP_MS = 5_000
-"""Maximum milliseconds that a step leaves for each later step of its gateway."""
+"""Maximum milliseconds that a step leaves for each later step of its provider."""
 
 UNASKED_MS_MAX = WATCHED_MS
-"""Age in ms at which an unpaid packet is cancelled even if its gateway is unavailable."""
+"""Age in ms at which an unpaid packet is cancelled even if its provider is unavailable."""
 
 _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
 """Name of the step's failures, a function that lists its rows, and the action on each row."""
@@ -81,12 +81,12 @@ def sweep_payments(
 ) -> PaymentSweepReport:
     """Process every work list once, until *stop_at_ms*.
 
-    Each gateway and the unpaid packets have their own lane, and each step its share of the time.
+    Each provider and the unpaid packets have their own lane, and each step its share of the time.
     """
     now_ms = payments.clock.now_ms()
     lanes: list[_Lane] = [("", [_unpaid_step(payments, now_ms)])]
     for channel in ProviderName:
-        # Include disabled gateways: their rows are reported, and end if no call can have been made.
+        # Disabled providers are included: their rows are reported, or end if never called.
         steps = _payment_steps(channel, payments, now_ms)
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
@@ -174,8 +174,8 @@ def _cancel_unpaid(
 ) -> None:
     """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
 
-    If the gateway is unavailable, retry until UNASKED_MS_MAX. Payment and cancellation exclude each
-    other; later money goes to the sender's balance.
+    If the provider is unavailable, retry until UNASKED_MS_MAX. Payment and cancellation exclude
+    each other; later money goes to the sender's balance.
     """
     now_ms = ports.clock.now_ms()
     # The list returns rows that are PAYMENT_LIFE_MS old, so subtract it.

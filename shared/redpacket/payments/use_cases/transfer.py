@@ -1,4 +1,4 @@
-"""Transfer: call the gateway for a withdrawal, query it, and post or return the money.
+"""Transfer: call the provider for a withdrawal, query it, and post or return the money.
 
 A worker may call only within its lease. Money is returned only if no transfer of that number can
 still be made (payments/model/withdrawals.py::judge, I6).
@@ -40,7 +40,7 @@ _TRIES = 5
 
 
 class Called(StrEnum):
-    """Health of the gateway after a call, whether or not the transfer succeeded."""
+    """Health of the provider after a call, whether or not the transfer succeeded."""
 
     ANSWERED = "answered"
     FAILED = "failed"
@@ -48,7 +48,7 @@ class Called(StrEnum):
 
 
 def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
-    """Call the gateway for a pending withdrawal."""
+    """Call the provider for a pending withdrawal."""
     clock = ports.clock
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop:
@@ -76,7 +76,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
 
 
 def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Query the gateway unless a call is in flight, and update the ledger. Raises Unavailable."""
+    """Query the provider unless a call is in flight, and update the ledger. Raises Unavailable."""
     seen = ports.book.find(withdrawal_id)
     if seen is None or seen.is_final:
         return seen

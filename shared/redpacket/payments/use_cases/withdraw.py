@@ -1,4 +1,4 @@
-"""Withdrawal: hold the amount from the balance and queue a request for the gateway."""
+"""Withdrawal: hold the amount from the balance and queue a request for the provider."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalSettings:
-    """Limits agreed with a gateway.
+    """Limits agreed with a provider.
 
     Balances of at least *above_fen* are paid out automatically; 0 disables this. *begins_within_ms*
     is the maximum wait for a dispatch.
@@ -50,13 +50,13 @@ class WithdrawalPorts:
     settings: WithdrawalSettings
 
     def gateway(self, channel: ProviderName) -> PayoutProvider:
-        """Return a gateway. Raises ChannelUnavailable."""
+        """Return a provider. Raises ChannelUnavailable."""
         if channel not in self.gateways:
             raise ChannelUnavailable
         return self.gateways[channel]
 
     def gateway_of(self, row: Withdrawal) -> PayoutProvider:
-        """Return the gateway that has a withdrawal's bill. Raises GatewayChanged."""
+        """Return the provider that has a withdrawal's bill. Raises GatewayChanged."""
         gateway = self.gateways.get(row.channel)
         if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
             return gateway

@@ -6,5 +6,5 @@ from redpacket.packets.api.answers import SentPacket
 from redpacket.payments.api.answers import Payment
 from redpacket.platform.http.bodies import about
 
-CoinPrompt = Annotated[dict[str, str] | None, about("What the coin's client shows.", None)]
+CoinPrompt = Annotated[dict[str, str] | None, about("Data that the coin's client shows.", None)]
 FIELDS = {Payment: CoinPrompt, SentPacket: CoinPrompt}

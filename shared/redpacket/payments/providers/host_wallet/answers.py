@@ -10,7 +10,7 @@ from redpacket.platform.http.bodies import about
 
 HostPrompt = Annotated[
     dict[str, str] | None,
-    about("The host wallet's own answer fields; null for other channels.", None),
+    about("The host wallet's own answer fields; null for other providers.", None),
 ]
 FIELDS = {Payment: HostPrompt, SentPacket: HostPrompt}
 """Types of the field `host`, by answer."""

@@ -1,4 +1,4 @@
-"""Host's wallet as a gateway; docs/reference/host-wallet.md specifies its protocol."""
+"""Host's wallet as a provider; docs/reference/host-wallet.md specifies its protocol."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class WeChatPrompt(TypedDict, total=False):
 Prompt = Annotated[
     WeChatPrompt | None,
     about(
-        "Null for other channels, after the payment has ended, and while the gateway is "
+        "Null for other providers, after the payment has ended, and while the provider is "
         "unavailable. Then retry.",
         {"code_url": "weixin://wxpay/bizpayurl?pr=p4lpSuK"},
     ),

@@ -51,14 +51,14 @@ class Answer:
 
     @property
     def is_ok(self) -> bool:
-        """Return whether the gateway accepted the request; such answers are signed."""
+        """Return whether the provider accepted the request; such answers are signed."""
         return self.status < _REFUSED
 
     @property
     def code(self) -> str:
-        """Refusal code of the gateway, or ""."""
+        """Refusal code of the provider, or ""."""
         code = self.body.get("code", "")
-        # Codes may be logged, so accept only the length and letters of the gateway's codes.
+        # Codes may be logged, so accept only the length and letters of the provider's codes.
         is_code = isinstance(code, str) and code.isascii() and code.replace("_", "").isalnum()
         return code[:64] if not self.is_ok and is_code else ""
 
@@ -88,15 +88,15 @@ class WeChatClient:
         _point_at(self._pay, gateway_url)
 
     def get(self, path: str) -> Answer:
-        """Query the gateway. Raises Unavailable if the answer is unknown."""
+        """Query the provider. Raises Unavailable if the answer is unknown."""
         return self._read(*self._request(path, RequestType.GET, None))
 
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """Send a command to the gateway. Raises Unavailable if its outcome is unknown."""
+        """Send a command to the provider. Raises Unavailable if its outcome is unknown."""
         return self._read(*self._request(path, RequestType.POST, body))
 
     def download(self, url: str) -> bytes:
-        """Return a file that the gateway named; it is unsigned, so compare its hash."""
+        """Return a file that the provider named; it is unsigned, so compare its hash."""
         if not url.startswith(f"{self._url}/"):
             raise Unavailable("the gateway returned a file URL on another host")
         status, content = self._request(
@@ -151,6 +151,6 @@ class WeChatClient:
 def _point_at(pay: WeChatPay, gateway_url: str) -> None:
     core = pay._core  # noqa: SLF001 - the only use
     if not hasattr(core, "_gate_way"):
-        # Otherwise tests would call the real gateway.
+        # Otherwise tests would call the real provider.
         raise RuntimeError("wechatpayv3 has no _gate_way attribute any more: check its version")
     core._gate_way = gateway_url  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""WeChat Pay as a gateway: JSAPI and native orders in, merchant transfers out."""
+"""WeChat Pay as a provider: JSAPI and native orders in, merchant transfers out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REFUNDS = "/v3/refund/domestic/refunds"
 _TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 _MS_PER_S = 1_000
 
-# The gateway's documentation spells these codes both ways.
+# The provider's documentation spells these codes both ways.
 _NO_ORDER = frozenset({"ORDER_NOT_EXIST", "ORDERNOTEXIST"})
 _TAKES_NOTHING = frozenset(
     {"ORDERPAID", "ORDER_PAID", "ORDER_CLOSED", "ORDERCLOSED", "OUT_TRADE_NO_USED"}
@@ -78,7 +78,7 @@ _REFUSALS = {
     "NO_AUTH": Refusal.OTHER,
     "APPID_MCHID_NOT_MATCH": Refusal.OTHER,
 }
-"""Refusals by code; other codes are unknown outcomes, because the gateway adds codes."""
+"""Refusals by code; other codes are unknown outcomes, because the provider adds codes."""
 
 
 @dataclass(frozen=True, slots=True)

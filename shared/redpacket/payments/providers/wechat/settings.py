@@ -28,7 +28,7 @@ class WeChatSettings(Settings):
     wechat_secret_arn = Variable("WECHAT_SECRET_ARN", str, default="")
     """Secret of the merchant; empty disables WeChat Pay."""
     wechat_mch_id = Variable("WECHAT_MCH_ID", resolved, default="")
-    """Merchant of the callbacks that the gateway function verifies."""
+    """Merchant of the callbacks that GatewayFunction verifies."""
     wechat_public_key_id = Variable("WECHAT_PUBLIC_KEY_ID", resolved, default="")
     """Id of the key that verifies callbacks."""
     wechat_public_key = Variable("WECHAT_PUBLIC_KEY", resolved, default="")

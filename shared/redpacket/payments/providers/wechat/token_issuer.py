@@ -1,4 +1,4 @@
-"""Issuer of RS256 tokens, with rotating keys, for users who sign in through a gateway.
+"""Issuer of RS256 tokens, with rotating keys, for users who sign in through a provider.
 
 Verifiers cache the published keys for two hours. A new key is therefore published three hours
 before it signs, and an old one stays published while its tokens may live.
