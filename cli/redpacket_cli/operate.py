@@ -29,9 +29,6 @@ QueueName = Annotated[
     Literal["payout", "notices", "deliveries"], typer.Argument(help="Which queue.")
 ]
 
-_LISTED_S = 5
-"""Seconds for which a shown message is hidden from others."""
-
 _LOOKS_MAX = 7_200
 """Looks at a run, one a second: a large export takes an hour."""
 
@@ -187,9 +184,9 @@ def list_letters(context: typer.Context, queue: QueueName) -> None:
     sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
     name = "ApproximateNumberOfMessages"
     counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
-    received = sqs.receive_message(
-        QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=_LISTED_S
-    ).get("Messages", [])
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
+        "Messages", []
+    )
     items = [_body_of(message) for message in received]
     letters = {"count": int(counted[name]), "items": items}
     rows = ([json.dumps(item, ensure_ascii=False)] for item in items)

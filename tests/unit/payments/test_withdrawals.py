@@ -392,7 +392,9 @@ def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     # A schedule of the simulation had a provider that said "processing" for two and a half days.
     withdrawal = town.called(300)
     town.gateway.next_state = lambda state: state
-    for _ in range(120):
+    town.sweep_after(1_800_000)
+    early = [*town.system.logger.events]
+    for _ in range(119):
         town.sweep_after(1_800_000)
     seen = town.find(withdrawal)
 
@@ -400,6 +402,7 @@ def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     town.sweep_after(1_800_000)
 
     assert (seen.status, seen.stop) == (WithdrawalStatus.PROCESSING, None)
+    assert ("transfer_late" in early, "transfer_late" in town.system.logger.events) == (False, True)
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
     assert town.differences(bound_ms=0) == []
 

@@ -34,6 +34,9 @@ _LOOK_PAUSE_MS_MAX = 30 * 60_000
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
 
+_LATE_MS = 3_600_000
+"""Milliseconds after the expected call at which a withdrawal without a result is reported."""
+
 _ANSWER_LENGTH_MAX = 100
 
 _TRIES = 5
@@ -149,6 +152,8 @@ def _act(
     except InvariantViolated as error:
         ports.logger.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
         raise
+    if next_action in _WAITS and now_ms >= max(seen.created_at_ms, seen.expected_at_ms) + _LATE_MS:
+        ports.logger.event("transfer_late", transfer_no=seen.transfer_no)
     if next_action in _ENDINGS:
         _end(seen, transfer, next_action, ports)
     elif next_action in _CALLS:
@@ -213,6 +218,7 @@ def _call_again(seen: Withdrawal, next_action: NextAction, ports: WithdrawalPort
 
 _ENDINGS = frozenset({NextAction.POST, NextAction.RETURN_FAILED, NextAction.RETURN_CANCELLED})
 _CALLS = frozenset({NextAction.CALL, NextAction.CALL_LATER, NextAction.NEW_NUMBER})
+_WAITS = _CALLS | {NextAction.LOOK, NextAction.ASK_TO_CANCEL}
 _STOPS = {
     NextAction.STOP_REFUSED: Stop.REFUSED,
     NextAction.STOP_NOT_AUTHORIZED: Stop.NOT_AUTHORIZED,
