@@ -95,7 +95,10 @@ BEYOND_SCHEMA = (
     (re.compile("nickname"), re.compile("is or looks reserved. Choose another")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("cover_url"), re.compile("is not a picture of yours. Upload it again")),
-    (re.compile("picture"), re.compile("is not the base64 of a .*")),
+    (
+        re.compile("picture"),
+        re.compile("is not base64|is not a JPEG, PNG.*|is damaged or animated.*"),
+    ),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
     (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),

@@ -14,7 +14,7 @@ from redpacket.packets.api.orders import send_order
 from redpacket.packets.api.packet_ids import new_picture_id
 from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, PictureBody
 from redpacket.packets.errors import SendRefused
-from redpacket.packets.model.picture import PICTURES_PATH, picture_id_of
+from redpacket.packets.model.picture import PICTURES_PATH
 from redpacket.packets.use_cases.send_packet import send_packet as send
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
@@ -59,10 +59,6 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     packet = send(send_order(request), ports=containers.packets.send_ports)
-    is_own = (packet.cover_url or "").startswith(settings.share_base_url)
-    # Another host's URL may end as one of ours.
-    if is_own and (picture_id := picture_id_of(packet.cover_url)):
-        containers.packets.pictures.keep(picture_id)
     ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
 

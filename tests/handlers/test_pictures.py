@@ -6,14 +6,14 @@ import httpx
 import pytest
 
 from redpacket.packets.model.picture import PICTURE_BYTES_MAX
+from redpacket.platform.errors import Unavailable
 from testing.in_memory_system import InMemorySystem
+from testing.pictures import jpeg, png, png_chunk, webp
 from testing.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
-WEBP = b"RIFF\x24\x00\x00\x00WEBPVP8 "
 
-
-def _upload(user: HttpUser, content: bytes = WEBP) -> httpx.Response:
+def _upload(user: HttpUser, content: bytes = webp()) -> httpx.Response:
     return user.post("/me/pictures", {"picture": b64encode(content).decode()})
 
 
@@ -25,9 +25,9 @@ def cover_url(sender: HttpUser) -> str:
 @pytest.mark.parametrize(
     ("content", "media_type"),
     [
-        (WEBP, "image/webp"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"\x89PNG\r\n\x1a\n".ljust(PICTURE_BYTES_MAX, b"-"), "image/png"),
+        (webp(), "image/webp"),
+        (jpeg(), "image/jpeg"),
+        (png(1, 1, png_chunk(b"bKGD", bytes(PICTURE_BYTES_MAX - len(png()) - 12))), "image/png"),
     ],
 )
 def test_a_picture_is_shown_to_everybody_by_its_type_alone(
@@ -45,7 +45,7 @@ def test_a_picture_is_shown_to_everybody_by_its_type_alone(
     ("content", "code"),
     [
         (b"<svg onload='x'/>", "invalid_request"),
-        (b"<!-- RIFF\x24\x00\x00\x00WEBP", "invalid_request"),
+        (png(16_000, 16_000), "invalid_request"),
         (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 1), "invalid_request"),
         (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 4096), "payload_too_large"),
     ],
@@ -65,6 +65,23 @@ def test_a_packet_keeps_the_picture_of_its_sender(
 
     assert a_user().record(sent["packet_id"])["cover_url"] == f"https://share.example{cover_url}"
     assert system.pictures.kept == {cover_url.removeprefix("/pictures/")}
+
+
+def test_a_send_moves_no_money_before_its_picture_is_kept(
+    sender: HttpUser, system: InMemorySystem, cover_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(_: str) -> None:
+        raise Unavailable("the bucket of pictures")
+
+    before = sender.http.get("/me").json()["balance_fen"]
+    with monkeypatch.context() as outage:
+        outage.setattr(system.pictures, "keep", down)
+        failed = sender.send(key="once", cover_url=cover_url)
+
+    assert failed.status_code == 503
+    assert sender.http.get("/me").json()["balance_fen"] == before
+    assert sender.send(key="once", cover_url=cover_url).status_code == 201
+    assert system.pictures.kept
 
 
 def test_no_other_user_can_send_with_it(a_user: MakeUser, cover_url: str) -> None:
@@ -88,7 +105,7 @@ def test_a_url_does_not_make_another_users_picture_ones_own(
 
 
 def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
-    sender: HttpUser, operator: HttpUser, cover_url: str
+    sender: HttpUser, operator: HttpUser, system: InMemorySystem, cover_url: str
 ) -> None:
     sent = sender.send(key="once", cover_url=cover_url)
     removed = operator.http.delete(f"/admin{cover_url}")
@@ -100,4 +117,5 @@ def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
     (noted,) = (item for item in items if item["action"] == "picture_removed")
     assert noted["subject"] == f"user:{sender.user_id}"
     assert sender.send(key="once", cover_url=cover_url).json() == sent.json()
+    assert not system.pictures.kept
     assert sender.send(cover_url=cover_url).json()["code"] == "invalid_request"

@@ -2,6 +2,7 @@
 
 import json
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from local.stack import Stack
 from testing.checks import Told
+from testing.pictures import jpeg
 from tests.integration.conftest import HttpUser, MakeUser
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
@@ -171,7 +173,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
         call(reader, "GET /packets/{packet_id}/feed", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/preview", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
-    picture = call(reader, "POST /me/pictures", {"picture": "/9j/4A=="}).json()
+    picture = call(reader, "POST /me/pictures", {"picture": b64encode(jpeg()).decode()}).json()
     shown = {"picture_id": str(picture.get("cover_url", "A" * 22)).rpartition("/")[2]}
     call(reader, "GET /pictures/{picture_id}", **shown)
     call(reader, "DELETE /admin/pictures/{picture_id}", **shown)

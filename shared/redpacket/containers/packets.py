@@ -210,6 +210,7 @@ class PacketsContainer(Container):
             new_id=self.new_packet_id,
             new_seed=self.platform.new_seed,
             seeds=self.platform.seed_keys,
+            pictures=self.pictures,
             shard_share_count=self.shard_share_count,
         )
 

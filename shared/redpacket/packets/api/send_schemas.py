@@ -21,7 +21,12 @@ from redpacket.packets.api.fields import (
 )
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
-from redpacket.packets.model.picture import PICTURE_BYTES_MAX, Picture, picture_of
+from redpacket.packets.model.picture import (
+    PICTURE_BYTES_MAX,
+    PICTURE_SIDE_MAX,
+    Picture,
+    picture_of,
+)
 from redpacket.packets.split import UNIT_FEN_MAX
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
@@ -137,17 +142,20 @@ class PictureBody(StrictBody):
     picture: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z0-9+/]+={0,2}$", max_length=_PICTURE_LENGTH_MAX),
-        about(f"Base64 of a JPEG, PNG or WebP file of at most {PICTURE_BYTES_MAX // 1024} KiB."),
+        about(
+            f"Base64 of a still JPEG, PNG or WebP file of at most {PICTURE_BYTES_MAX // 1024} KiB "
+            f"and {PICTURE_SIDE_MAX} pixels a side. Its metadata, such as EXIF, are removed."
+        ),
     ]
 
     @property
     def given(self) -> Picture:
         """Return the picture as a model value. Raises InvalidRequest."""
         try:
-            picture = picture_of(b64decode(self.picture, validate=True))
-        except ValueError:  # not the length of a base64 text
-            picture = None
-        if picture is None:
-            message = "is not the base64 of a JPEG, PNG or WebP file"
-            raise InvalidRequest.of("picture", message)
-        return picture
+            content = b64decode(self.picture, validate=True)
+        except ValueError as error:  # not the length of a base64 text
+            raise InvalidRequest.of("picture", "is not base64") from error
+        try:
+            return picture_of(content)
+        except ValueError as error:
+            raise InvalidRequest.of("picture", str(error)) from error

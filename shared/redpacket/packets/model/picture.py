@@ -1,23 +1,39 @@
-"""Pictures that users upload as covers of their packets."""
+"""Pictures that users upload: still ones of a bounded size, without metadata."""
 
 from __future__ import annotations
 
 import re
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 PICTURE_BYTES_MAX = 300 * 1024
+PICTURE_SIDE_MAX = 4096
+"""Pixels of a side: phones decode a picture to 4 bytes a pixel, however small its file is."""
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 RANDOM_BYTES = 16
 """Bytes of an id, which names nobody."""
 PICTURES_PATH = "/pictures/"
 """Path of pictures on the page's own origin and on the API's."""
 
-_TYPES = {
-    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
-    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
-    "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
-}
-"""Allowed media types by the first bytes of a file; none of them runs scripts."""
+_JPEG_START, _JPEG_MARK, _JPEG_SCAN, _JPEG_END = b"\xff\xd8", 0xFF, 0xDA, 0xD9
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_KEPT = re.compile(
+    rb"\xff([\xc0-\xc7\xc9-\xcf\xd9-\xdb\xdd]|\xe0..JFIF\0|\xe2..ICC_PROFILE\0|\xee..Adobe)",
+    re.DOTALL,
+)
+_JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""Marker after the data of a scan."""
+_PNG_START = b"\x89PNG\r\n\x1a\n"
+_PNG_KEPT = frozenset(
+    b"IHDR PLTE IDAT IEND tRNS bKGD gAMA cHRM sRGB iCCP sBIT pHYs".split(),
+)
+_WEBP_START = re.compile(rb"RIFF.{4}WEBP", re.DOTALL)
+_WEBP_KEPT = frozenset((b"VP8X", b"VP8 ", b"VP8L", b"ALPH", b"ICCP"))
+_WEBP_ANIMATION, _WEBP_FLAGS_KEPT = 0x02, 0x30
+
+_Parts = Iterator[tuple[bytes, Sequence[int]]]
+"""Parts of a file that stay, each with the width and height that it states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +44,100 @@ class Picture:
     media_type: str
 
 
-def picture_of(content: bytes) -> Picture | None:
-    """Return the picture that *content* is, or None if it is no picture that users may upload."""
-    types = (name for name, head in _TYPES.items() if head.match(content))
-    media_type = next(types, None)
-    return Picture(content, media_type) if media_type else None
+def picture_of(content: bytes) -> Picture:
+    """Return the picture that *content* is, without metadata.
+
+    Raises ValueError with the reason for a file that is no picture, damaged, animated or too large.
+    """
+    if content.startswith(_PNG_START):
+        media_type, parts = "image/png", _png_parts(content)
+    elif content.startswith(_JPEG_START):
+        media_type, parts = "image/jpeg", _jpeg_parts(content)
+    elif _WEBP_START.match(content):
+        media_type, parts = "image/webp", _webp_parts(content)
+    else:
+        raise ValueError("is not a JPEG, PNG or WebP file")
+    kept, sides = list[bytes](), list[int]()
+    try:
+        for part, stated in parts:
+            kept.append(part)
+            sides += stated
+    except (struct.error, IndexError):
+        sides = []
+    if not sides or 0 in sides:
+        raise ValueError("is damaged or animated. Save it as a still picture")
+    if max(sides) > PICTURE_SIDE_MAX:
+        raise ValueError(f"has a side of {max(sides)} pixels; the limit is {PICTURE_SIDE_MAX}")
+    body = b"".join(kept)
+    if media_type == "image/webp":
+        body = struct.pack("<4sI4s", b"RIFF", len(body) + 4, b"WEBP") + body
+    return Picture(body, media_type)
 
 
 def picture_id_of(cover_url: str | None) -> str | None:
     """Return the id in the URL or path of an uploaded picture, or None for any other cover."""
     head, _, picture_id = (cover_url or "").rpartition(PICTURES_PATH)
     return picture_id if "?" not in head and PICTURE_ID.fullmatch(picture_id) else None
+
+
+def _cut(content: bytes, start: int, end: int) -> bytes:
+    if end > len(content):
+        raise IndexError
+    return content[start:end]
+
+
+def _png_parts(content: bytes) -> _Parts:
+    at, name = len(_PNG_START), b""
+    yield _PNG_START, ()
+    while name != b"IEND":
+        length, name = struct.unpack_from(">I4s", content, at)
+        part = _cut(content, at, at + 12 + length)
+        if name in _PNG_KEPT:
+            yield part, struct.unpack_from(">II", part, 8) if name == b"IHDR" else ()
+        at += len(part)
+
+
+def _jpeg_parts(content: bytes) -> _Parts:
+    at, marker = len(_JPEG_START), 0
+    yield _JPEG_START, ()
+    while marker != _JPEG_END:
+        start, marker = struct.unpack_from(">BB", content, at)
+        if start != _JPEG_MARK:
+            raise IndexError
+        end = at + 2
+        if marker != _JPEG_END:
+            end += struct.unpack_from(">H", content, end)[0]
+        if marker == _JPEG_SCAN:
+            found = _JPEG_MARKER.search(content, end)
+            end = found.start() if found else len(content) + 1
+        part = _cut(content, at, end)
+        if _JPEG_KEPT.match(part):
+            yield part, struct.unpack_from(">HH", part, 5) if marker in _JPEG_FRAMES else ()
+        at = end
+
+
+def _webp_parts(content: bytes) -> _Parts:
+    at, end = 12, 8 + int(struct.unpack_from("<I", content, 4)[0])
+    while at < end:
+        name, length = struct.unpack_from("<4sI", content, at)
+        part = _cut(content, at, at + 8 + length + length % 2)
+        if name == b"VP8X":
+            flags = part[8]
+            if flags & _WEBP_ANIMATION:
+                raise IndexError
+            part = part[:8] + bytes((flags & _WEBP_FLAGS_KEPT,)) + part[9:]
+        if name in _WEBP_KEPT:
+            yield part, _webp_sides(name, part)
+        at += len(part)
+
+
+def _webp_sides(name: bytes, part: bytes) -> tuple[int, ...]:
+    if name == b"VP8X":
+        low, high, low_y, high_y = struct.unpack_from("<HBHB", part, 12)
+        return low + (high << 16) + 1, low_y + (high_y << 16) + 1
+    if name == b"VP8L":
+        (bits,) = struct.unpack_from("<I", part, 9)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if name == b"VP8 ":
+        return tuple(side & 0x3FFF for side in struct.unpack_from("<HH", part, 14))
+    return ()

@@ -34,12 +34,14 @@ def limit_order(
         ("share_fen_max", order.share_fen_max, cap_fen),
     )
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
-    cover_url = order.cover_url
+    cover_url, own_picture_id = order.cover_url, None
     if cover_url and cover_url.startswith(page_url + PICTURES_PATH):
         cover_url = cover_url.removeprefix(page_url)
     if cover_url and cover_url.startswith("/"):
         picture_id = picture_id_of(cover_url)
-        if picture_id and owner_of(picture_id) != order.sender.user_id:
+        if picture_id and owner_of(picture_id) == order.sender.user_id:
+            own_picture_id = picture_id
+        elif picture_id:
             refused.append(("cover_url", "is not a picture of yours. Upload it again"))
         cover_url = f"{page_url}{cover_url}"
     elif cover_url and not is_on_hosts(cover_url, cover_hosts):
@@ -57,5 +59,6 @@ def limit_order(
         order,
         share_fen_max=share_fen_max,
         cover_url=cover_url,
+        own_picture_id=own_picture_id,
         refused_fields=tuple(refused),
     )

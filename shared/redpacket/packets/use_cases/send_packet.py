@@ -16,7 +16,7 @@ from redpacket.operations.model.operators import (
 from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
-from redpacket.packets.ports import ClaimCache, LoadRepository
+from redpacket.packets.ports import ClaimCache, LoadRepository, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
@@ -29,7 +29,8 @@ class SendOrder:
     """A sender's request.
 
     *life_ms* is None only with a *campaign*, whose end then applies. With a *payment_id* the packet
-    is unpaid until that payment. *refused_fields* reject a new request but not a repeated one.
+    is unpaid until that payment. *own_picture_id* is the sender's picture in *cover_url*.
+    *refused_fields* reject a new request but not a repeated one.
     """
 
     sender: User
@@ -46,6 +47,7 @@ class SendOrder:
     life_ms: int | None
     amounts_shown: AmountsShown | None = None
     cover_url: str | None = None
+    own_picture_id: str | None = None
     campaign: Campaign | None = None
     payment_id: str | None = None
     pay_channel: str = ""
@@ -65,6 +67,7 @@ class SendPorts:
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]
     seeds: SeedKeys
+    pictures: Pictures
     shard_share_count: int
 
 
@@ -88,6 +91,9 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
         if first_id := ports.funding.find_sent(order.request):
             return _sent_before(first_id, ports.packets)
         raise
+    if order.own_picture_id:
+        # Money moves last, so a failure here costs nothing.
+        ports.pictures.keep(order.own_picture_id)
     packet_id = ports.funding.fund(packet, funding_of(packet), order.request, _action(packet))
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, ports.packets)
