@@ -88,6 +88,7 @@ from testing.fakes import (
     FakePictures,
     FakeQueue,
     FakeQuotas,
+    FakeRefusals,
     FakeSwitchStore,
     Item,
 )
@@ -121,6 +122,7 @@ VARIABLES = {
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "CLOSE_GRACE_S": str(GRACE_MS // 1000),
     "PICTURES_BUCKET": "pictures",
+    "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
 }
 """Environment variables of a function here."""
 
@@ -151,6 +153,7 @@ class InMemorySystem:
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = GRABS
         self.pictures = FakePictures()
+        self.refusals = FakeRefusals()
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
         self.profiles: ProfileRepository = stored.profiles
@@ -277,6 +280,7 @@ class InMemorySystem:
             "prize_draws": self.draws,
             "draw_cache": self.draw_cache,
             "pictures": self.pictures,
+            "refusal_counts": self.refusals,
         }
         return Process(**{**stands_on, **given})
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Deposit,
         Limit,
         Limits,
+        Refusals,
         Risk,
         Switch,
         Switches,
@@ -145,6 +146,13 @@ def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     operator_id, ports = request.user.user_id, containers.operators.switch_ports
     switches.set_limit(name, value, operator_id=operator_id, ports=ports)
     return HttpAnswer(views.limit_view(name, value))
+
+
+@handler.route("GET /admin/refusals", parameters=(listed.hours_of,), scopes=WATCHERS)
+def read_refusals(request: HttpRequest) -> HttpAnswer[Refusals]:
+    """Count refused requests by code; those of a process's last minute may be missing."""
+    hours = listed.hours_of(request)
+    return HttpAnswer(views.refusals_view(hours, containers.operators.refusal_counts.count(hours)))
 
 
 @handler.route("POST /admin/risk", scopes=ADMINS)

@@ -93,8 +93,26 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
 def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
     """Upload a picture for the cover of a packet; it counts as a send."""
     guards.guard_send(request)
+    return _store_picture(request)
+
+
+@handler.route(
+    "POST /admin/pictures",
+    statuses=(201,),
+    scopes=OPERATORS,
+    body_bytes_max=PICTURE_BODY_BYTES_MAX,
+)
+def upload_prize_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
+    """Upload a picture for prizes, which stays until an operator removes it."""
+    return _store_picture(request, is_kept=True)
+
+
+def _store_picture(
+    request: RequestOf[PictureBody], *, is_kept: bool = False
+) -> HttpAnswer[UploadedPicture]:
     picture_id, picture = new_picture_id(), body_of(PictureBody, request).given
-    containers.packets.pictures.put(picture_id, picture, request.user.user_id)
+    owner_id = request.user.user_id
+    containers.packets.pictures.put(picture_id, picture, owner_id, is_kept=is_kept)
     return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
 
 

@@ -11,6 +11,7 @@ from testing.fakes.services import (
     FakeLogger,
     FakePictures,
     FakeQueue,
+    FakeRefusals,
     FakeSwitchCopy,
     FakeSwitchStore,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "FakePictures",
     "FakeQueue",
     "FakeQuotas",
+    "FakeRefusals",
     "FakeSwitchCopy",
     "FakeSwitchStore",
     "FakeTable",

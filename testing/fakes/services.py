@@ -184,6 +184,17 @@ class FakeDeadLetters:
         return self._dead_count
 
 
+class FakeRefusals:
+    """Implements RefusalCounts with a dictionary."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def count(self, hours: int) -> dict[str, int]:
+        assert hours > 0
+        return self.counts
+
+
 class FakePictures:
     """Implements Pictures with a dictionary; *kept* has the ids that stay."""
 
@@ -191,8 +202,11 @@ class FakePictures:
         self._pictures: dict[str, tuple[Picture, str]] = {}
         self.kept: set[str] = set()
 
-    def put(self, picture_id: str, picture: Picture, owner_id: str) -> None:
+    def put(
+        self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False
+    ) -> None:
         self._pictures[picture_id] = picture, owner_id
+        self.kept |= {picture_id} if is_kept else set()
 
     def find(self, picture_id: str) -> Picture | None:
         return self._pictures[picture_id][0] if picture_id in self._pictures else None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, ViewportSize, expect
 
+from local.places import ROOT
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 
 DESK: ViewportSize = {"width": 1200, "height": 900}
@@ -38,7 +39,12 @@ def _fill_the_form(boss: BrowserUser) -> str:
     page.get_by_label("中奖率").fill("100")
     page.get_by_label("总数").fill("20")
     expect(page.get_by_label("用户会看到")).to_contain_text("明前龙井")
-    boss.shoot("console-editor")
+    upload = page.get_by_label("上传图片")
+    upload.set_input_files({"name": "a.heic", "mimeType": "image/heic", "buffer": b"no picture"})
+    expect(page.get_by_text("这个文件不是能用的图片")).to_be_visible()
+    upload.set_input_files(ROOT / "web" / "public" / "share.png")
+    expect(page.locator(".preview img[src^='/pictures/']")).to_be_visible()
+    boss.audit_views("console-editor")
     _press(page, "发布")
     expect(page.get_by_text("正在等另一位运营批准")).to_be_visible()
     return campaign_id
@@ -111,6 +117,8 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     ann.page.goto(link)
     expect(ann.page.get_by_role("heading", name=TITLE)).to_be_visible()
     _press(ann.page, "抽大奖")
+    expect(ann.page.locator("img[src^='/pictures/']").first).to_be_visible()
+    ann.shoot("lottery-prize-uploaded")
     _press(ann.page, "抽奖")
     expect(ann.page.get_by_text("恭喜中奖")).to_be_visible()
     _press(ann.page, "收下")

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
+from local.deploy import STACK_NAME
+from local.stack import Stack
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 
 DESK: ViewportSize = {"width": 1200, "height": 800}
 # ApprovalFen of the local stack, and one fen more.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
+CACHED_MS = 130_000
+"""Milliseconds until a count of refusals is fetched again: two minutes of caches."""
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +149,21 @@ def test_a_switch_is_turned_off_with_a_reason(a_person: MakePerson) -> None:
     row.get_by_role("button", name="打开").click()
 
     expect(row.get_by_role("button", name="关闭")).to_be_visible()
+
+
+def test_refusals_are_shown_by_reason(a_person: MakePerson, stack: Stack, campaign: str) -> None:
+    for code, count in (("packet_emptied", 4_321), ("rate_limited", 12)):
+        dimensions = [{"Name": "code", "Value": code}]
+        metric = {"MetricName": "refused_count", "Value": count, "Dimensions": dimensions}
+        stack.aws("cloudwatch").put_metric_data(Namespace=STACK_NAME, MetricData=[metric])
+    boss = a_person("Operator", f"/operator/campaigns/{campaign}", viewport=DESK)
+    rows = boss.page.locator("op-refusals li")
+    expect(rows).to_contain_text(
+        ["packet_emptied · 4321 次", "rate_limited · 12 次"], timeout=CACHED_MS
+    )
+    boss.page.get_by_role("button", name="最近 24 小时").click()
+    expect(rows).to_have_count(2, timeout=CACHED_MS)
+    boss.audit_views("operator-refusals", is_strict=True)
 
 
 def test_axe_finds_nothing_in_the_console(a_person: MakePerson, campaign: str) -> None:

@@ -9,6 +9,7 @@ import json
 import re
 import time
 import uuid
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -49,6 +50,7 @@ from testing.fakes.gateway import (
 )
 from testing.fakes.head_signer import FakeSigner
 from testing.fakes.tables import FakeStream
+from testing.pictures import jpeg
 from testing.process import MEMBERS
 from testing.servers import OperatorCache
 from tests.template.iam import ALL, NAMED, Access, allows, may, statements
@@ -167,7 +169,12 @@ class Recorder:
             bodies += [each["MessageBody"] for each in arguments.get("Entries", [])]
             self.messages += [body for body in bodies if body]
             return {"Attributes": {"ApproximateNumberOfMessages": "0"}}
-        runners = {"stepfunctions": self._run, "athena": self._queried, "s3": self._stored}
+        runners = {
+            "stepfunctions": self._run,
+            "athena": self._queried,
+            "s3": self._stored,
+            "cloudwatch": self._counted,
+        }
         if service in runners:
             return runners[service](operation, arguments)
         if service == "secretsmanager":
@@ -189,6 +196,12 @@ class Recorder:
             self._add(f"s3:{action}", f"{arn}/{key}")
         picture = self.pictures[key] = {**self.pictures.get(key, {}), **arguments}
         return {**picture, "Body": BytesIO(picture["Body"])}
+
+    def _counted(self, operation: str, _arguments: dict[str, Any]) -> dict[str, Any]:
+        """Answer as CloudWatch, which has one metric without data."""
+        self._add(f"cloudwatch:{operation.title().replace('_', '')}", "*")
+        dimensions = [{"Name": "code", "Value": "packet_emptied"}]
+        return {"Metrics": [{"Dimensions": dimensions}], "MetricDataResults": []}
 
     def _run(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer as the state machine, which has ended one run."""
@@ -657,7 +670,10 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     out = {"amount_fen": 100, "channel": "wechat"}
     held = handlers.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
     handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
-    cover = handlers.ask("POST /me/pictures", "hal", {"picture": "/9j/4A=="})["cover_url"]
+    handlers.operate("POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
+    cover = handlers.ask("POST /me/pictures", "hal", {"picture": b64encode(jpeg()).decode()})[
+        "cover_url"
+    ]
     picture_id = cover.rpartition("/")[2]
     order = {"kind": "equal", "total_fen": 900, "count": 1, "cover_url": cover}
     packet_id = handlers.ask("POST /packets", "hal", order)["packet_id"]
@@ -696,6 +712,7 @@ def _tell_of_limits(handlers: Handlers) -> None:
         handlers.operate("PUT /admin/limits/{name}", {"value": value}, name="payouts_at_once")
     for name in ("limits", "switches"):
         handlers.operate(f"GET /admin/{name}")
+    handlers.operate("GET /admin/refusals")
 
 
 def _tell_of_a_campaign(

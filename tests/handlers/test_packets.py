@@ -215,6 +215,23 @@ def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
     assert _refusal(sender.http.get("/admin/limits")) == (403, "forbidden")
 
 
+def test_operators_see_refusals_by_code(
+    system: InMemorySystem, operator: HttpUser, sender: HttpUser
+) -> None:
+    system.refusals.counts = {"rate_limited": 2, "packet_emptied": 7}
+
+    assert operator.http.get("/admin/refusals?hours=24").json() == {
+        "hours": 24,
+        "items": [
+            {"code": "packet_emptied", "count": 7},
+            {"code": "rate_limited", "count": 2},
+        ],
+    }
+    assert operator.http.get("/admin/refusals").json()["hours"] == 1
+    assert _refusal(operator.http.get("/admin/refusals?hours=25")) == (422, "invalid_request")
+    assert _refusal(sender.http.get("/admin/refusals")) == (403, "forbidden")
+
+
 # ---------------------------------------------------------------- switches
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from redpacket.packets.model.picture import PICTURE_BYTES_MAX
 from redpacket.platform.errors import Unavailable
+from testing.builders import NOW_MS
 from testing.in_memory_system import InMemorySystem
 from testing.pictures import jpeg, png, png_chunk, webp
 from testing.users import HttpUser
@@ -119,3 +120,23 @@ def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
     assert sender.send(key="once", cover_url=cover_url).json() == sent.json()
     assert not system.pictures.kept
     assert sender.send(cover_url=cover_url).json()["code"] == "invalid_request"
+
+
+def test_an_operators_picture_of_a_prize_stays(
+    sender: HttpUser, operator: HttpUser, system: InMemorySystem
+) -> None:
+    upload = {"picture": b64encode(jpeg()).decode()}
+    assert sender.post("/admin/pictures", upload).json()["code"] == "forbidden"
+    path = operator.post("/admin/pictures", upload).json()["cover_url"]
+
+    assert system.pictures.kept == {path.removeprefix("/pictures/")}
+    assert sender.http.get(path).content == jpeg()
+    prize = {"title": "Tea", "kind": "goods", "weight": 1, "total": 1, "image_url": path}
+    campaign = {"title": "New Year", "starts_at_ms": 1, "ends_at_ms": 2 * NOW_MS, "status": "on"}
+    assert operator.http.put("/admin/campaigns/tea", json=campaign).is_success
+    assert (
+        operator.http.put("/admin/campaigns/tea/prizes/tea", json=prize).json()["image_url"] == path
+    )
+    shown = sender.http.get("/campaigns/tea").json()["prizes"]
+    assert [each["image_url"] for each in shown] == [path]
+    assert operator.http.delete(f"/admin{path}").is_success

@@ -174,6 +174,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
         call(reader, "GET /packets/{packet_id}/preview", packet_id=packet_id)
         call(reader, "GET /packets/{packet_id}/proof", packet_id=packet_id)
     picture = call(reader, "POST /me/pictures", {"picture": b64encode(jpeg()).decode()}).json()
+    call(reader, "POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
     shown = {"picture_id": str(picture.get("cover_url", "A" * 22)).rpartition("/")[2]}
     call(reader, "GET /pictures/{picture_id}", **shown)
     call(reader, "DELETE /admin/pictures/{picture_id}", **shown)
@@ -191,6 +192,7 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
     call(reader, "GET /admin/switches")
     call(reader, "PUT /admin/limits/{name}", {"value": None}, name="sends_per_day")
     call(reader, "GET /admin/limits")
+    call(reader, "GET /admin/refusals")
     target = {"url": "http://127.0.0.1:9/events", "events": ["redpacket.draw.won"], "is_on": False}
     call(reader, "PUT /admin/webhooks/{name}", target, name="walk")
     for part in ("test", "secret", "replay"):

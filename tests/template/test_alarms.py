@@ -81,7 +81,8 @@ def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
         text=True,
         check=True,
     )
-    (line,) = [json.loads(each) for each in done.stdout.splitlines() if '"_aws"' in each]
+    lines = [json.loads(each) for each in done.stdout.splitlines()]
+    (line,) = [each for each in lines if "_aws" in each and name in each]
     counted: dict[str, Any] = line
     return counted
 

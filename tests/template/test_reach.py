@@ -69,7 +69,7 @@ def test_the_code_is_followed_to_its_calls() -> None:
     services = _services(STACKS[0])
 
     assert services["GrabFunction"] == {"dynamodb", "sqs"}
-    assert services["AdminFunction"] == {"dynamodb"}
+    assert services["AdminFunction"] == {"cloudwatch", "dynamodb"}
     assert services["ProfileFunction"] == {"dynamodb"}
     rooms = [
         ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("containers/*.py")

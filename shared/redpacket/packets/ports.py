@@ -328,7 +328,9 @@ class PacketPayments(Protocol):
 class Pictures(Protocol):
     """Pictures that users uploaded; one that is not kept goes away after a day."""
 
-    def put(self, picture_id: str, picture: Picture, owner_id: str) -> None:
+    def put(
+        self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False
+    ) -> None:
         """Store a new picture of a user."""
 
     def find(self, picture_id: str) -> Picture | None:

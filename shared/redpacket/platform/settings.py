@@ -198,6 +198,8 @@ class Settings:
     """Allowed hosts of covers, in the form of AVATAR_HOSTS."""
     pictures_bucket = Variable("PICTURES_BUCKET", str)
     """Bucket of the pictures that users upload."""
+    metrics_namespace = Variable("POWERTOOLS_METRICS_NAMESPACE", str)
+    """Namespace of the stack's metrics."""
     deposit_fen_max = Variable("DEPOSIT_FEN_MAX", _integer)
     """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")

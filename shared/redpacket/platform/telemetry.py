@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from functools import cache
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from aws_lambda_powertools import Logger
 
 REFUSALS_EVERY_S = 60.0
+REFUSED_COUNT = "refused_count"
+"""Metric of refusals, whose dimension `code` has as many values as the API has codes."""
 
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
@@ -69,8 +72,17 @@ class Refusals:
         self._written_at_s = self._now_s()
         counts, self._counts = self._counts, {}
         failed_count, self._failed_count = self._failed_count, 0
+        if not counts:
+            return
+        # CloudWatch's embedded metric format, written here to save the import of the logger.
+        metric = {
+            "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
+            "Dimensions": [["code"]],
+            "Metrics": [{"Name": REFUSED_COUNT, "Unit": "Count"}],
+        }
+        told = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [metric]}
         for each, count in counts.items():
-            write_line("refused", code=each, refused_count=count)
+            write_line("refused", _aws=told, code=each, **{REFUSED_COUNT: count})
         if failed_count:
             _count("request_failed", failed_count, service=ALL_HANDLERS)
 

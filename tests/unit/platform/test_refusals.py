@@ -1,11 +1,13 @@
 """Refusals are counted by code, and a crowd of losers writes no line each."""
 
 import json
+import time
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from local.alarms import metrics_of
 from redpacket.lottery.errors import DayNotStarted
 from redpacket.packets.errors import PacketEmptied
 from redpacket.platform import errors
@@ -82,9 +84,10 @@ def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str])
     clock.at_s += REFUSALS_EVERY_S - 1
     refusals.count("packet_emptied")
 
-    assert first == [
-        {"level": "INFO", "message": "refused", "code": "packet_emptied", "refused_count": 1}
-    ]
+    ((key, count),) = metrics_of(json.dumps(first[0]))
+    assert key == ("redpacket", "refused_count", (("code", "packet_emptied"),))
+    assert count == 1
+    assert first[0]["_aws"]["Timestamp"] == pytest.approx(time.time() * 1000, abs=60_000)
     assert _counted(capsys) == []
 
 

@@ -10,6 +10,7 @@ import { warnings, type Look, type Warning } from "./live.ts";
 import { address } from "./pages.ts";
 import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./plan.ts";
 import "./promote.ts";
+import "./refusals.ts";
 import { deedsOf, doDeed, sendRain } from "./running.ts";
 import { awaitingView, awaits, type Awaiting, duties, inZone, money, write } from "./view.ts";
 import { CampaignView } from "./watch.ts";
@@ -55,6 +56,7 @@ export class OperatorCampaign extends CampaignView {
       </div>
       ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
       ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
+      ${card(o("refusals"), html`<op-refusals></op-refusals>`)}
       ${card(o("promote"), html`<op-promote .campaign=${campaign}></op-promote>`)}
       ${duties().may("edit_audience")
         ? card(

@@ -2,6 +2,7 @@
 
 import { html, nothing } from "lit";
 
+import type { Schemas } from "../api/client.ts";
 import { Problem } from "../api/problems.ts";
 import { problemText } from "../i18n/packet.ts";
 import { parseYuan, yuanGrouped } from "../money.ts";
@@ -15,6 +16,7 @@ import {
   isZone,
   missPercent,
   mistakes,
+  PICTURE,
   planOf,
   stepsTo,
   type Campaign,
@@ -197,7 +199,18 @@ export class OperatorEditor extends ConsoleView {
         ${this.#field(name("per_day"), "per_day", prize.per_day, number)}
       </div>
       ${prize.kind === "code" ? html`<p class="hint">${o("codes_hint")}</p>` : nothing}
-      ${this.#field(name("image_url"), "picture", prize.image_url, { hint: "picture_hint" })} ${box("once", "once_per_user")}
+      ${this.#field(name("image_url"), "picture", prize.image_url, { hint: "picture_hint" })}
+      <label class="field tall">
+        <span>${o("upload_picture")}</span>
+        <input
+          type="file"
+          accept="image/*"
+          ?disabled=${this.isBusy || !duties().may("plan")}
+          @input=${(event: Event) => event.stopPropagation()}
+          @change=${(event: Event) => void this.#upload(event, prize)}
+        />
+      </label>
+      ${box("once", "once_per_user")}
       ${isSaved
         ? box("is_on", "in_draws")
         : html`<button
@@ -229,7 +242,7 @@ export class OperatorEditor extends ConsoleView {
             .filter((prize) => prize.is_on)
             .map(
               (prize) => html`<li>
-                ${prize.image_url.startsWith("https://")
+                ${PICTURE.test(prize.image_url)
                   ? html`<img src=${prize.image_url} alt="" referrerpolicy="no-referrer" />`
                   : html`<span aria-hidden="true">${prize.kind === "packet" ? "福" : "礼"}</span>`}
                 <b>${prize.title || "…"}</b><i>${prize.percent || 0}%</i>
@@ -254,6 +267,22 @@ export class OperatorEditor extends ConsoleView {
     }
     if (this.wrong[name]) this.wrong = { ...this.wrong, [name]: undefined as never };
   };
+
+  #upload(event: Event, prize: PrizeForm): Promise<void> {
+    const input = event.currentTarget as HTMLInputElement;
+    const [file] = input.files ?? [];
+    if (!file) return Promise.resolve();
+    return this.act("plan", async () => {
+      const { PRIZE, pictureOf } = await import("../views/upload.ts");
+      const picture = await pictureOf(file, PRIZE).catch(() => undefined);
+      input.value = "";
+      if (!picture) return o("bad_picture");
+      const { cover_url } = await write<Schemas["UploadedPicture"]>("POST", "/admin/pictures", { picture });
+      const prizes = this.form!.prizes.map((other) => (other.id === prize.id ? { ...other, image_url: cover_url } : other));
+      this.#change({ prizes });
+      return o("done");
+    });
+  }
 
   #change(changed: Partial<PlanForm>): void {
     this.form = { ...this.form!, ...changed };

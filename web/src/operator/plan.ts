@@ -51,6 +51,9 @@ const SCALE = 100_000;
 const COUNT = /^\d{1,9}$/;
 export const CAMPAIGN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
+/** A link, or the path of an uploaded picture. */
+export const PICTURE = /^(https:\/\/[!-~]+|\/pictures\/[\w-]{22})$/;
+
 const HOUR_MS = 3_600_000;
 
 export function emptyPlan(nowMs: number, timezone: string, id: string): PlanForm {
@@ -147,7 +150,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     check(`prizes.${at}.total`, prize.kind === "code" || COUNT.test(prize.total), "bad_count");
     check(`prizes.${at}.per_day`, COUNT.test(prize.per_day), "bad_count");
     if (prize.kind === "packet") check(`prizes.${at}.amount`, !!parseYuan(prize.amount), "bad_amount");
-    const isLink = !prize.image_url.trim() || /^https:\/\/[!-~]+$/.test(prize.image_url.trim());
+    const isLink = !prize.image_url.trim() || PICTURE.test(prize.image_url.trim());
     check(`prizes.${at}.image_url`, isLink, "bad_link");
   });
   if (missPercent(form.prizes) < 0) errors[`prizes.${form.prizes.length - 1}.percent`] = "too_much";

@@ -70,8 +70,8 @@ class Covers extends View {
     const [file] = input.files ?? [];
     if (!file || this.upload === "running") return;
     this.upload = "running";
-    const { coverOf } = await import("./upload.ts");
-    const picture = await coverOf(file).catch(() => undefined);
+    const { COVER, pictureOf } = await import("./upload.ts");
+    const picture = await pictureOf(file, COVER).catch(() => undefined);
     input.value = "";
     this.upload = picture ? undefined : "failed";
     if (!picture) return;

@@ -363,7 +363,7 @@ function titleOf(prize: { title: string; amount_fen: number | null } | null): st
 
 /** The picture of a prize, if it lies on a host that the deployment allows. */
 function pictureOf({ image_url }: { image_url: string | null }): string | undefined {
-  return image_url && isCover(image_url, session.config?.cover_hosts ?? []) ? image_url : undefined;
+  return image_url && (image_url.startsWith("/pictures/") || isCover(image_url, session.config?.cover_hosts ?? [])) ? image_url : undefined;
 }
 
 function pictureView(prize: { image_url: string | null }) {

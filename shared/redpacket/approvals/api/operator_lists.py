@@ -65,6 +65,7 @@ packet_cursor_of = cursor(
     f"({OPEN_CURSOR}|{SENT_CURSOR}|{PACKET_ID.pattern})",
     "`next` of the page before, by the same campaign and sender.",
 )
+hours_of = integer("hours", 1, 24, missing=1, meaning="The last hours to count.")
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 
 

@@ -57,7 +57,7 @@ class WonPrize(TypedDict):
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
         about("Cash amount of one unit; null for other kinds.", 888),
     ]
-    image_url: Annotated[values.HttpsUrl | None, Field(examples=[None])]
+    image_url: Annotated[values.PrizeImage | None, Field(examples=[None])]
 
 
 class ShownPrize(WonPrize):

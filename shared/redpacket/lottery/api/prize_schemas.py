@@ -9,7 +9,14 @@ from pydantic import Field, StringConstraints, model_validator
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.packets.api.fields import WEIGHT_MAX, Description, Fen, HttpsUrl, SeenVersion, Title
+from redpacket.packets.api.fields import (
+    WEIGHT_MAX,
+    Description,
+    Fen,
+    PrizeImage,
+    SeenVersion,
+    Title,
+)
 from redpacket.platform.http.bodies import StrictBody, about, canonical, example
 
 ATTRIBUTES_MAX = 20
@@ -64,7 +71,10 @@ class PrizeBody(StrictBody):
     amount_fen: Annotated[Fen | None, about("Cash amount of one unit; null for other kinds.")] = (
         None
     )
-    image_url: HttpsUrl | None = None
+    image_url: Annotated[
+        PrizeImage | None,
+        about("URL of a picture, or the path that POST /admin/pictures returned."),
+    ] = None
     description: Description = ""
     attributes: Annotated[
         dict[AttributeName, Attribute],

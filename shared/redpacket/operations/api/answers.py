@@ -110,6 +110,20 @@ class Limits(TypedDict):
     items: Annotated[list[Limit], about("The page.", max_length=len(LimitName))]
 
 
+class Refusal(TypedDict):
+    """Requests that were refused with one code."""
+
+    code: Annotated[str, about("The problem's code.", "packet_emptied")]
+    count: Count
+
+
+class Refusals(TypedDict):
+    """Refused requests of the deployment by code, the most frequent first."""
+
+    hours: Count
+    items: Annotated[list[Refusal], about("All codes that were answered.", max_length=500)]
+
+
 class Risk(TypedDict):
     """Current risk decision on a user."""
 

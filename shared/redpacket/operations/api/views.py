@@ -48,6 +48,12 @@ def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
     }
 
 
+def refusals_view(hours: int, counts: Mapping[str, int]) -> operators.Refusals:
+    """Return the counts of refusals, the most frequent first."""
+    by_count = sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
+    return {"hours": hours, "items": [{"code": code, "count": count} for code, count in by_count]}
+
+
 def switch_view(state: SwitchState) -> operators.Switch:
     """Return a switch; the audit log has its operator."""
     return {

@@ -90,11 +90,14 @@ PictureFile = NewType("PictureFile", bytes)
 
 
 class UploadedPicture(TypedDict):
-    """An uploaded picture, which goes away after a day unless a packet uses it."""
+    """An uploaded picture; one of a user goes away after a day unless a packet uses it."""
 
     cover_url: Annotated[
         str,
-        about("`cover_url` for a send of the same user.", "/pictures/Yb1pWk0Qm5tT3sUeNfX9_g"),
+        about(
+            "`cover_url` of the user's send, or `image_url` of a prize.",
+            "/pictures/Yb1pWk0Qm5tT3sUeNfX9_g",
+        ),
     ]
 
 

@@ -69,7 +69,11 @@ def _user_token(text: str) -> str:
 
 Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
 PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
-HttpsUrl = Annotated[str, StringConstraints(pattern=r"^https://[!-~]+$", max_length=1024)]
+PrizeImage = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:https://[!-~]+|/pictures/[A-Za-z0-9_-]{22})$", max_length=1024),
+]
+"""URL, or the path of a picture that an operator uploaded."""
 ImageUrl = Annotated[str, StringConstraints(pattern=IMAGE_URL, max_length=1024)]
 CoverUrl = Annotated[str, StringConstraints(pattern=COVER_URL, max_length=1024)]
 AmountsWord = Literal["live", "end"]

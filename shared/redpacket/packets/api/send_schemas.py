@@ -133,7 +133,7 @@ PICTURE_BODY_BYTES_MAX = _PICTURE_LENGTH_MAX + 1024
 
 
 class PictureBody(StrictBody):
-    """POST /me/pictures."""
+    """POST /me/pictures, POST /admin/pictures."""
 
     model_config = example(
         {"picture": "UklGRiQAAABXRUJQVlA4IBgAAAAwAQCdASoBAAEAAgA0JaQAA3AA/vuUAAA="}

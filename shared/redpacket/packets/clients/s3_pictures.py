@@ -11,9 +11,8 @@ from redpacket.platform.aws.errors import translated
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_NEW = "state=new"
-"""Tag of objects that the bucket's lifecycle rule deletes after a day."""
-_KEPT = {"TagSet": [{"Key": "state", "Value": "kept"}]}
+_STATE, _NEW, _KEPT = "state", "new", "kept"
+"""Tag of objects, and its value for those that the bucket's rule deletes after a day."""
 _OWNER = "owner"
 
 
@@ -28,8 +27,11 @@ class S3Pictures:
     def _s3(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         return self._connect()
 
-    def put(self, picture_id: str, picture: Picture, owner_id: str) -> None:
-        self._put(picture_id, picture, {_OWNER: owner_id})
+    def put(
+        self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False
+    ) -> None:
+        state = _KEPT if is_kept else _NEW
+        self._put(picture_id, picture, {_OWNER: owner_id}, state)
 
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", picture_id)
@@ -41,20 +43,22 @@ class S3Pictures:
         return answer["Metadata"].get(_OWNER) if answer else None
 
     def keep(self, picture_id: str) -> None:
-        self._call("put_object_tagging", picture_id, Tagging=_KEPT)
+        self._call(
+            "put_object_tagging", picture_id, Tagging={"TagSet": [{"Key": _STATE, "Value": _KEPT}]}
+        )
 
     def blank(self, picture_id: str) -> None:
         # No function may delete. The rule for unused pictures deletes the empty object.
-        self._put(picture_id, Picture(b"", "application/octet-stream"), {})
+        self._put(picture_id, Picture(b"", "application/octet-stream"), {}, _NEW)
 
-    def _put(self, picture_id: str, picture: Picture, metadata: dict[str, str]) -> None:
+    def _put(self, picture_id: str, picture: Picture, metadata: dict[str, str], state: str) -> None:
         self._call(
             "put_object",
             picture_id,
             Body=picture.content,
             ContentType=picture.media_type,
             Metadata=metadata,
-            Tagging=_NEW,
+            Tagging=f"{_STATE}={state}",
         )
 
     def _call(self, operation: str, picture_id: str, **arguments: object) -> dict[str, Any] | None:

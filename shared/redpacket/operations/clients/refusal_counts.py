@@ -1,0 +1,65 @@
+"""Counts of refusals in CloudWatch, where the log lines of all functions add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.telemetry import REFUSED_COUNT
+
+if TYPE_CHECKING:
+    from redpacket.platform.runtime import Clock
+
+_CACHED_MS = 60_000
+_HOUR_MS = 3_600_000
+_POINTS = 60
+"""Points of a metric in one answer; CloudWatch keeps a minute's points for 15 days."""
+
+
+class CloudWatchRefusals:
+    """AWS implementation of RefusalCounts; a process asks once a minute, as each metric costs."""
+
+    def __init__(self, connect: Callable[[], Any], namespace: str, clock: Clock) -> None:
+        self._connect, self._namespace, self._clock = connect, namespace, clock
+        self._cached: dict[int, tuple[int, Mapping[str, int]]] = {}
+
+    @cached_property
+    def _cloudwatch(self) -> Any:  # noqa: ANN401 - botocore's clients have no type at run time
+        return self._connect()
+
+    def count(self, hours: int) -> Mapping[str, int]:
+        now_ms = self._clock.now_ms()
+        at_ms, counts = self._cached.get(hours, (0, {}))
+        if now_ms >= at_ms + _CACHED_MS:
+            with translated("CloudWatch"):
+                counts = self._counted(hours, now_ms)
+            self._cached[hours] = now_ms, counts
+        return counts
+
+    def _counted(self, hours: int, now_ms: int) -> dict[str, int]:
+        name = {"Namespace": self._namespace, "MetricName": REFUSED_COUNT}
+        # One page has 500 metrics, and there are fewer codes.
+        metrics = self._cloudwatch.list_metrics(**name)["Metrics"]
+        codes = sorted({each["Dimensions"][0]["Value"] for each in metrics})
+        if not codes:
+            return {}
+        queries = [
+            {
+                "Id": f"code{number}",
+                "MetricStat": {
+                    "Metric": {**name, "Dimensions": [{"Name": "code", "Value": code}]},
+                    "Period": hours * _HOUR_MS // _POINTS // 1000,
+                    "Stat": "Sum",
+                },
+            }
+            for number, code in enumerate(codes)
+        ]
+        found = self._cloudwatch.get_metric_data(
+            MetricDataQueries=queries,
+            StartTime=(now_ms - hours * _HOUR_MS) / 1000,
+            EndTime=now_ms / 1000,
+        )
+        sums = {each["Id"]: round(sum(each["Values"])) for each in found["MetricDataResults"]}
+        return {code: total for n, code in enumerate(codes) if (total := sums.get(f"code{n}"))}
