@@ -7,7 +7,7 @@ they have machines of their own. The ratio is the median of the rounds' ratios.
 
 **Settling.** Claims are made by the real adapters in the deployed tables, and queued. Then the
 deployed payout function settles them, in batches of as many as its mapping says: the emulator's own
-poller takes 10 at the most, so this one stands in for it. Sweeps are off: all of these claims wait
+poller takes at most 10, so this one stands in for it. Sweeps are off: all of these claims wait
 for long, so sweeps would queue each of them again. Claims that one transaction settled have the
 same time in the ledger; that is how the transactions are counted. Meanwhile transactions hold their
 items and conflict (`local/conflicts.py`); a batch that the function gives up is counted, and comes

@@ -1,7 +1,7 @@
 """TLS before servers of our own: a test CA with a chain as AWS has it, and a front for any port.
 
-The Valkey of the wheel is built without TLS, so Python's own ssl terminates it here. What the
-client sees is the same.
+The Valkey of the wheel is built without TLS, so Python's own ssl terminates it here.
+Clients see no difference.
 """
 
 import datetime as dt

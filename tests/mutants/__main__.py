@@ -4,7 +4,7 @@
 
 The last line is one JSON object. The command fails if an unchanged test fails, if more than one
 mutant in twenty survives, or if the list of equivalent mutants names one that does not exist. A
-mutant whose tests never end is caught: in CI, they would be stopped, too.
+mutant whose tests never end is caught: in CI, they would also be stopped.
 """
 
 import argparse

@@ -76,7 +76,7 @@ class DrawWon(TypedDict):
     title: values.Word
     kind: PrizeKind
     amount_fen: Annotated[values.ShareFen | None, about("Amount of a cash prize.")]
-    unit_no: Annotated[int, about("Which unit of the prize.", ge=1)]
+    unit_no: Annotated[int, about("Number of the unit.", ge=1)]
     user: HostUserId
     user_token: values.UserToken
 
