@@ -107,9 +107,12 @@ function recordsView(flow: PacketFlow) {
   `;
 }
 
-/** The viewer's row of the list: the feed has no viewer, so it is the one of the same millisecond. */
+/** The viewer's row of the list: the feed names no user, so it is the only one with this time and amount. */
 function ownOf({ live, claim }: PacketFlow): Row | undefined {
-  const same = live.claims.filter((other) => other.claimed_at_ms === claim?.claimed_at_ms);
+  const same = live.claims.filter(
+    ({ claimed_at_ms, amount_fen }) =>
+      claimed_at_ms === claim?.claimed_at_ms && (amount_fen ?? claim.amount_fen) === claim.amount_fen,
+  );
   return same.length === 1 ? same[0] : undefined;
 }
 
