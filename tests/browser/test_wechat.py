@@ -1,6 +1,7 @@
 """The page inside WeChat: a stand-in for its browser, and the simulated gateway."""
 
 import json
+import subprocess
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,10 +9,13 @@ import httpx
 import pytest
 from playwright.sync_api import Route, expect
 
+from local import places
 from local.stack import Stack
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT
+from tests.browser.test_campaigns import plan
 from tests.browser.test_classic_packet import coin, state
+from tests.browser.test_sign_in import NODE
 
 
 def _configure(person: BrowserUser, stack: Stack) -> None:
@@ -230,3 +234,22 @@ def test_a_crawler_sees_greeting_and_sender_and_nothing_of_an_exclusive_packet(
         assert "77" not in page.replace(packet_ids[0], "").replace(packet_ids[1], "")
     assert "秘密" not in hidden.text
     assert "妈妈" not in hidden.text
+
+
+def test_the_mini_program_sends_takes_and_rains_on_a_stack(
+    operator: Operator, stack: Stack
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="开工红包雨", budget_fen=1_000)
+    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    script = "test/miniprogram-on-a-stack.ts"
+    command = [str(NODE), script, f"{stack.api}/api", stack.gateway, campaign_id]
+
+    played = subprocess.run(
+        command, cwd=places.ROOT / "web", check=False, capture_output=True, text=True, timeout=300
+    )
+
+    assert played.returncode == 0, played.stdout + played.stderr
+    told = json.loads(played.stdout.splitlines()[-1])
+    assert told["bob"] + told["cat"] == 888
+    assert 0 < told["rain"] < 1_000

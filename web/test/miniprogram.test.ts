@@ -2,46 +2,11 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import test, { after, afterEach, beforeEach } from "node:test";
 
-import { Window } from "happy-dom";
+import { close, leave, render as renderWith, require, restart, ROOT, until, type Shown, type WxRequest } from "./miniprogram.ts";
 
-const ROOT = join(import.meta.dirname, "..", "..", "examples", "miniprogram");
-const window = new Window();
-Object.assign(globalThis, { window, document: window.document });
-for (const name of ["Event", "CustomEvent", "Element", "HTMLElement", "MutationObserver", "Node"] as const) {
-  Object.assign(globalThis, { [name]: window[name] });
-}
-
-interface Shown {
-  data: Record<string, unknown>;
-  instance: Record<string, (given?: unknown) => unknown>;
-  dom: { textContent: string };
-  attach(parent: unknown): void;
-  detach(): void;
-  querySelector(selector: string): Shown | undefined;
-  querySelectorAll(selector: string): Shown[];
-  dispatchEvent(name: string, options?: object): void;
-  addEventListener(name: string, listener: (event: { detail: unknown }) => void): void;
-}
-interface Simulator {
-  load(path: string, options?: object): string;
-  render(id: string, properties?: object): Shown;
-}
-
-const require = createRequire(import.meta.url);
-const simulate = require("miniprogram-simulate") as Simulator;
-
-interface WxRequest {
-  url: string;
-  method: string;
-  header: Record<string, string>;
-  data?: Record<string, unknown>;
-  success: (answer: { statusCode: number; data: unknown }) => void;
-  fail: () => void;
-}
 type Answer = [status: number, data: object] | undefined;
 
 const contract = JSON.parse(readFileSync("../openapi.json", "utf8")) as { paths: Record<string, object> };
@@ -71,7 +36,6 @@ const PACKET = {
 };
 const CLAIM = { outcome: "claimed", packet_id: "p1", share_no: 2, amount_fen: 708, payout: "queued" };
 
-let rendered: Shown[] = [];
 let requests: WxRequest[] = [];
 let answers: Record<string, (request: WxRequest) => Answer> = {};
 let stored: Record<string, unknown> = {};
@@ -103,22 +67,7 @@ const wx = {
   redirectTo: (options: unknown) => called.push(["redirectTo", options]),
 };
 
-function render(path: string, properties?: object): Shown {
-  const id = simulate.load(join(ROOT, path), { rootPath: ROOT, less: false });
-  Object.assign(globalThis, { wx });
-  const shown = simulate.render(id, properties);
-  shown.attach(document.createElement("div"));
-  rendered.push(shown);
-  return shown;
-}
-
-async function until(is: () => boolean, what: string): Promise<void> {
-  for (let looks = 0; looks < 400; looks++) {
-    if (is()) return;
-    await new Promise((done) => setTimeout(done, 20));
-  }
-  assert.fail(`never: ${what}`);
-}
+const render = (path: string, properties?: object): Shown => renderWith(wx, path, properties);
 
 const sentTo = (route: string) =>
   requests.filter(({ method, url }) => `${method} ${url.split("/api")[1]}` === route);
@@ -127,10 +76,7 @@ beforeEach(() => {
   requests = [];
   stored = {};
   called = [];
-  // Each test signs in anew.
-  for (const name of Object.keys(require.cache)) {
-    if (name.includes(join("examples", "miniprogram"))) Reflect.deleteProperty(require.cache, name);
-  }
+  restart();
   answers = {
     "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
     "GET /me": () => [200, { user_token: "me" }],
@@ -138,11 +84,8 @@ beforeEach(() => {
   };
 });
 
-afterEach(() => {
-  for (const shown of rendered) shown.detach();
-  rendered = [];
-});
-after(() => window.happyDOM.close());
+afterEach(leave);
+after(close);
 
 test("one tap opens a packet, and a lost answer is asked for again", async () => {
   const mine = { ...CLAIM, payout: "settled" };
