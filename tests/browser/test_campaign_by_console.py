@@ -7,10 +7,25 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from local.places import ROOT
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
+from tests.browser.test_campaigns import play
 
 DESK: ViewportSize = {"width": 1200, "height": 900}
 SCREEN: ViewportSize = {"width": 1920, "height": 1080}
 TITLE = "年会红包雨"
+DRAWN_PX = """(canvas, name) => {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.fillStyle = getComputedStyle(canvas).getPropertyValue(name);
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = pen.getImageData(0, 0, 1, 1).data;
+    const drawn = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height / 2).data;
+    let count = 0;
+    for (let at = 0; at < drawn.length; at += 4) {
+        const isLine = drawn[at] === red && drawn[at + 1] === green && drawn[at + 2] === blue;
+        if (isLine && drawn[at + 3] === 255) count += 1;
+    }
+    return count;
+}"""
+"""How many pixels of the upper half of a canvas have the color of a variable."""
 ABOVE_THE_LIMIT_YUAN = "1,000,000.01"
 
 
@@ -70,6 +85,7 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
     boss.shoot("console-rain", full=False)
     _agree(boss, "发红包雨")
     expect(page.get_by_text("已发出：10 个，共 ¥88.80")).to_be_visible()
+    expect(page.locator(".promote .qr img")).to_be_visible()
     with page.expect_download() as saved:
         _press(page, "下载海报")
     saved.value.save_as(folder / "poster.png")
@@ -102,6 +118,14 @@ def _upload_people(page: Page, folder: Path) -> None:
     expect(page.get_by_text("第 4 行")).to_be_visible()
 
 
+def _check_curves(page: Page) -> None:
+    """Assert that both curves rise: a line of zeros lies at the bottom."""
+    curves = page.locator("op-charts canvas")
+    expect(curves).to_have_count(2)
+    for at, color in enumerate(("--accent", "--in")):
+        assert curves.nth(at).evaluate(DRAWN_PX, color) > 0
+
+
 def test_a_campaign_is_run_by_console_and_phone_alone(
     a_person: MakePerson, operator: Operator, tmp_path: Path
 ) -> None:
@@ -113,16 +137,20 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     expect(boss.page.get_by_text("进行中")).to_be_visible()
     link = _send_a_rain(boss, tmp_path)
 
-    ann = a_person("Ann", None)
+    ann = a_person("Anna", None)
     ann.page.goto(link)
     expect(ann.page.get_by_role("heading", name=TITLE)).to_be_visible()
+    play(ann).click()
+    expect(ann.page.get_by_text("你抢到 1 个").first).to_be_visible()
+    _press(ann.page, "提前结束")
     _press(ann.page, "抽大奖")
     expect(ann.page.locator("img[src^='/pictures/']").first).to_be_visible()
     ann.shoot("lottery-prize-uploaded")
     _press(ann.page, "抽奖")
     expect(ann.page.get_by_text("恭喜中奖")).to_be_visible()
     _press(ann.page, "收下")
-    expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("1")
+    expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("2")
+    _check_curves(boss.page)
     _pause_and_resume(boss, ann)
     _upload_people(boss.page, tmp_path)
 
@@ -136,7 +164,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
         _press(boss.page, "下载 CSV")
     listed.value.save_as(tmp_path / "winners.csv")
     with (tmp_path / "winners.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert [row["user"] for row in csv.DictReader(file)] == ["ann"]
+        assert [row["user"] for row in csv.DictReader(file)] == ["anna"]
 
     boss.go(f"/operator/campaigns/{campaign_id}")
     _press(boss.page, "立即结束")

@@ -247,6 +247,7 @@ def test_a_rain_stops_while_its_campaign_is_paused(
     assert answer.is_success, answer.text
     expect(kai.page.get_by_text("活动暂停中")).to_be_visible()
     expect(kai.page.get_by_role("dialog")).to_be_hidden()
+    expect(kai.page.get_by_text("红包雨结束了")).to_have_count(0)
     kai.audit_views("rain-paused")
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
+COIN_TONES = 2
 AMOUNT = re.compile(r"^\s*(\d+)\.(\d\d)\s*元\s*$")
 
 
@@ -71,7 +72,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     coin(cid.page).click()
     state(cid.page, "opened").to_be_visible()
     assert bens_fen + amount_fen(cid.page) == 1000
-    # The own row comes first, with the own name before the settlement has told it.
+    # The own row comes first, with the own name.
     expect(cid.page.locator("red-packet li").first).to_contain_text("Cid 我")
     expect(cid.page.locator("red-packet li").nth(1)).to_contain_text("小本")
     expect(cid.page.get_by_role("link", name="分享")).to_have_count(0)
@@ -324,6 +325,10 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
     def hold(route: Route) -> None:
         held.append(route)
 
+    ola.page.add_init_script(
+        "const { start } = OscillatorNode.prototype; globalThis.tones = 0;"
+        "OscillatorNode.prototype.start = function (at) { tones += 1; start.call(this, at); }"
+    )
     ola.page.route("**/assets/index-*.js", hold)
     ola.page.goto(f"{ola.api}/packets/{packet_id}", wait_until="commit")
     skeleton = ola.page.locator(".skeleton")
@@ -334,10 +339,14 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
 
     expect(skeleton).to_have_count(0)
     sound = ola.page.get_by_role("button", name="声音：关")
+    expect(sound).to_be_visible()
+    assert ola.page.evaluate("tones") == 0
     sound.click()
     expect(ola.page.get_by_role("button", name="声音：开")).to_be_visible()
+    assert ola.page.evaluate("tones") == COIN_TONES
     coin(ola.page).click()
     state(ola.page, "opened").to_be_visible()
+    assert ola.page.evaluate("tones") == 2 * COIN_TONES
     manifest = ola.page.request.get(f"{ola.api}/manifest.webmanifest").json()
     icons = [*(icon["src"] for icon in manifest["icons"]), "/favicon.ico", "/apple-touch-icon.png"]
     assert {ola.page.request.get(ola.api + icon).status for icon in icons} == {200}
@@ -435,9 +444,11 @@ def test_axe_finds_nothing_serious_and_320_px_are_enough(
     quinn = a_person("Quinn", None)
     stranger = a_person(None, None)
 
-    def look(person: BrowserUser, name: str, path: str, seen: str) -> None:
+    def look(person: BrowserUser, name: str, path: str, seen: str, title: str = "") -> None:
         person.go(path)
         expect(person.page.locator(seen).first).to_be_visible()
+        if title:
+            expect(person.page).to_have_title(f"{title} · 红包")
         person.page.wait_for_timeout(150)
         person.audit_views(name)
 
@@ -447,8 +458,8 @@ def test_axe_finds_nothing_serious_and_320_px_are_enough(
     look(quinn, "send", "/send", ".send")
     look(quinn, "ready", f"/packets/{open_id}", '[data-state="ready"]')
     look(quinn, "gone", f"/packets/{gone_id}", "red-packet li")
-    look(quinn, "proof", f"/packets/{gone_id}/proof", ".verdict")
-    look(quinn, "share", f"/packets/{open_id}/share", ".qr img")
+    look(quinn, "proof", f"/packets/{gone_id}/proof", ".verdict", "公平验证")
+    look(quinn, "share", f"/packets/{open_id}/share", ".qr img", "红包包好了")
     look(quinn, "missing", "/packets/nowhere", '[data-state="missing"]')
     opened_id = operator.send()
     operator.grab("quinn", opened_id)

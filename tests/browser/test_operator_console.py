@@ -58,6 +58,9 @@ def test_eight_winners_and_the_buttons_fit_on_the_wall(
         assert ways
         assert last["y"] + last["height"] <= ways["y"]
         assert ways["y"] + ways["height"] <= height
+    # Packets in play count in their list, too.
+    boss.go(f"/operator/packets?campaign_id={campaign_id}")
+    expect(boss.page.locator("td[data-label='已领']")).to_have_text("9")
 
 
 def _row(person: BrowserUser, text: str) -> Any:

@@ -41,7 +41,20 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
 
     # To WeChat only an account that is bound is paid; to the host's wallet anybody.
     form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
-    form.get_by_label("提现: 金额").fill("2")
+    amount = form.get_by_label("提现: 金额")
+    limits = "每次 0.30 到 1999.99 元，每天最多 10000.00 元"
+    expect(form.locator(".limit")).to_have_text(limits)
+    for typed, told in (
+        ("abc", "请输入金额，例如 88.88"),
+        ("99999", "零钱余额 8.88 元"),
+        ("0.01", limits),
+    ):
+        amount.fill(typed)
+        form.get_by_role("button", name="提现", exact=True).click()
+        assert amount.evaluate("field => field.validationMessage") == told
+    form.get_by_role("button", name="全部提现").click()
+    expect(amount).to_have_value("8.88")
+    amount.fill("2")
     form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定微信")
     wu.page.get_by_role("button", name="绑定微信").click()
@@ -52,6 +65,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     form.get_by_label("渠道").select_option("wechat")
     form.get_by_role("button", name="提现", exact=True).click()
     expect(wu.page.locator(".items li")).to_have_count(1)
+    expect(wu.page.locator(".items li")).to_contain_text(re.compile("预计 .* 前到账"))
     expect(wu.page.locator(".balance")).to_have_text("¥6.88")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("host")
