@@ -65,7 +65,7 @@ export type PacketWord = keyof typeof zh;
 
 const en: Record<PacketWord, string> = {
   packet: "Red packet",
-  from: "A red packet from {name}",
+  from: "{name}'s red packet",
   for_you: "A red packet for you",
   someone: "Somebody",
   default_greeting: "Wishing you prosperity",
@@ -102,7 +102,7 @@ const en: Record<PacketWord, string> = {
   taken_sum: "¥{got} of ¥{all}",
   sealed: "Amount shown at the end",
   sealed_sum: "amounts are shown at the end",
-  emptied_in: "{m} shares, ¥{all}, gone in {time}",
+  emptied_in: "{m} of {m} taken in {time} · ¥{all}",
   luckiest: "Luckiest",
   nobody_yet: "No share has been taken yet",
   you: "me",

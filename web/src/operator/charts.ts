@@ -11,6 +11,8 @@ import { money } from "./view.ts";
 import { o } from "./words.ts";
 
 const HEIGHT_PX = 180;
+/** Distances of the times below a curve: the shortest is that of two texts that differ. */
+const STEPS_S = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 interface Curve {
@@ -90,7 +92,7 @@ export class OperatorCharts extends View {
       cursor: { show: false },
       scales: { y: { range: (_, __, max) => [0, (max || 1) * 1.1] } },
       axes: [
-        { ...axis, space: 80, values: (_, all) => all.map(time) },
+        { ...axis, space: 80, incrs: STEPS_S, values: (plot, all) => (plot.data[0].length ? all.map(time) : []) },
         { ...axis, size: 70, values: (_, all) => all.map((value) => value.toLocaleString(language())) },
       ],
       series: [{}, { stroke: color(curve.color), width: 2, fill: `${color(curve.color)}22`, points: { show: false } }],

@@ -1,9 +1,11 @@
 /** Contents of each list. */
 
 import { html, nothing } from "lit";
+import { until } from "lit/directives/until.js";
 
 import type { Schemas } from "../api/client.ts";
 import { language } from "../i18n/language.ts";
+import { session } from "../session.ts";
 import type { Column, Filter, ListOf } from "./list.ts";
 import { stateOf } from "./plan.ts";
 import { changesView, sentenceOf } from "./sentences.ts";
@@ -59,6 +61,20 @@ export function campaigns(): ListOf<Campaign> {
   };
 }
 
+const asked = new WeakMap<Packet, Promise<number | string>>();
+
+/** Shares that are taken of a packet in play: its feed says so, as the list waits for the end. */
+function takenOf(row: Packet) {
+  if (!["open", "emptied", "closing"].includes(row.status)) return "—";
+  const path = `/packets/${row.packet_id}/feed?limit=1`;
+  const told = asked.get(row) ?? session.client.get<Schemas["Feed"]>(path).then(
+    ({ claimed_count }) => claimed_count,
+    () => "—",
+  );
+  asked.set(row, told);
+  return html`${until(told, "…")}`;
+}
+
 export function packets(): ListOf<Packet> {
   const columns: Column<Packet>[] = [
     {
@@ -76,7 +92,7 @@ export function packets(): ListOf<Packet> {
     },
     { label: "total", isNumber: true, show: (row) => money(row.total_fen) },
     { label: "shares", isNumber: true, show: (row) => row.count },
-    { label: "claimed", isNumber: true, show: (row) => row.claimed_count ?? "—" },
+    { label: "claimed", isNumber: true, show: (row) => row.claimed_count ?? takenOf(row) },
     { label: "refunded", isNumber: true, show: (row) => money(row.refunded_fen) || "—" },
     { label: "created", show: (row) => when(row.created_at_ms) },
   ];

@@ -66,7 +66,7 @@ export class OperatorWall extends CampaignView {
       <div class="wall">
         <header>
           <h1 tabindex="-1">${campaign.title}</h1>
-          <p>${o(`state_${stateOf(campaign)}`)} · ${inZone(campaign.ends_at_ms, campaign.timezone)} ${o("ends")}</p>
+          <p>${o(`state_${stateOf(campaign)}`)} · ${o("ends_at", { at: inZone(campaign.ends_at_ms, campaign.timezone) })}</p>
         </header>
         <dl>
           ${this.#number("taken", seen.taken.toLocaleString())} ${this.#number("left", seen.left.toLocaleString())}

@@ -109,9 +109,11 @@ export class Rain extends View {
 
   override render() {
     const isRound = this.phase === "counting" || this.phase === "playing";
+    // A pause is told below, and ends.
+    const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
-      ${this.phase === "over" || this.catches.size ? this.#result() : nothing} ${this.#start()}
+      ${isOver || this.catches.size ? this.#result(isOver) : nothing} ${this.#start()}
     `;
   }
 
@@ -145,13 +147,13 @@ export class Rain extends View {
     `;
   }
 
-  #result() {
+  #result(isOver: boolean) {
     const amounts = [...this.catches.values()];
     const sum = amounts.reduce((all, amount) => all + amount, 0);
     const best = Math.max(...amounts);
     return html`
       <section class="card rain-result" role="status">
-        ${this.phase === "over" ? html`<h2>${t("rain_over")}</h2>` : nothing}
+        ${isOver ? html`<h2>${t("rain_over")}</h2>` : nothing}
         ${amounts.length
           ? html`
               <p class="total">${t("rain_got", { n: amounts.length, amount: yuan(sum) })}</p>

@@ -132,7 +132,10 @@ export class Wallet extends View {
       const amountFen = parseYuan(typed(event.target, "amount"));
       if (isOff || !checked(event.target, "amount", this.#wrong(deed, amountFen))) return;
       const channel = typed(event.target, "channel") as "host" | "wechat";
-      void this.attempt(() => this.#start(deed, { amount_fen: amountFen!, channel }));
+      void this.attempt(async () => {
+        await this.#start(deed, { amount_fen: amountFen!, channel });
+        (event.target as HTMLFormElement).reset();
+      });
     };
     return html`
       <form class="card" @submit=${submit}>
