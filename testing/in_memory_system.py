@@ -194,7 +194,7 @@ class InMemorySystem:
         self.actions: AuditLog = stored.actions
         self.funding: Funding = stored.packet_funding
         self.prize_funding: Funding = stored.prize_funding
-        self.claims: ClaimRecorder = stored.claims
+        self.recorder: ClaimRecorder = stored.recorder
         self.audience_rows: AudienceRows = stored.audience_rows
         self.verdicts: RiskDecisions = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
@@ -258,7 +258,7 @@ class InMemorySystem:
             "prize_funding": self.prize_funding,
             "profiles": self.profiles,
             "packets": self.packets,
-            "claims": self.claims,
+            "recorder": self.recorder,
             "work_lists": lambda _group, _groups: self.work,
             "packet_rows": self.packets,
             "pages": self.pages,

@@ -30,7 +30,7 @@ def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
 
 
 class FakeClaimCache:
-    """Implements PartCache as the scripts do, with a clock of its own."""
+    """Implements ShardCache as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock

@@ -11,7 +11,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.claim import GrabStatus, Share
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_of_user
-from redpacket.packets.ports import PartCache
+from redpacket.packets.ports import ShardCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
@@ -25,7 +25,7 @@ LARGE = 1_500
 
 
 @pytest.fixture(params=["fake", "redis"])
-def claim_cache(request: pytest.FixtureRequest) -> PartCache:
+def claim_cache(request: pytest.FixtureRequest) -> ShardCache:
     if request.param == "fake":
         return FakeClaimCache(FakeClock(_now_ms()))
     cache: OperatorCache = request.getfixturevalue("cache")
@@ -40,7 +40,7 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
     return a_packet(100 * count, count, created_at_ms=_now_ms() - 1000, **changes)
 
 
-def _knows(claim_cache: PartCache, packet: Packet) -> bool:
+def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
     """Ask as a process does that has just started."""
     fresh = (
         RedisClaims(claim_cache._client, PUBLISHED_SEEDS)
@@ -55,7 +55,7 @@ def _all_fates(packet: Packet) -> list[Share]:
     return [*claims, a_refund(packet, packet.terms.count)]
 
 
-def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: PartCache) -> None:
+def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "ann")
@@ -65,7 +65,7 @@ def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: PartCac
     assert claim_cache.grab(packet.packet_id, "ann").terms == str(packet.terms)
 
 
-def test_a_board_that_was_loaded_later_does_not(claim_cache: PartCache) -> None:
+def test_a_board_that_was_loaded_later_does_not(claim_cache: ShardCache) -> None:
     loaded, never = _packet(), _packet()
     claim_cache.load(loaded, [])
 
@@ -73,7 +73,7 @@ def test_a_board_that_was_loaded_later_does_not(claim_cache: PartCache) -> None:
     assert not _knows(claim_cache, never)
 
 
-def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: PartCache) -> None:
+def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [])
     claim_cache.load(packet, [], is_new=True)
@@ -81,7 +81,7 @@ def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: PartCa
     assert not _knows(claim_cache, packet)
 
 
-def test_a_later_load_takes_no_knowledge_away(claim_cache: PartCache) -> None:
+def test_a_later_load_takes_no_knowledge_away(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.load(packet, [a_claim(packet, 1, "ann")])
@@ -90,7 +90,7 @@ def test_a_later_load_takes_no_knowledge_away(claim_cache: PartCache) -> None:
 
 
 @pytest.mark.parametrize("count", [3, LARGE])
-def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: PartCache, count: int) -> None:
+def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: ShardCache, count: int) -> None:
     packet = replace(_packet(count), status=PacketStatus.CLOSING)
     fates = _all_fates(packet)
 
@@ -103,7 +103,7 @@ def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: PartCache, cou
     assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
-def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: PartCache) -> None:
+def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: ShardCache) -> None:
     taken, owned, freed = _packet(), _packet(), _packet()
     for packet in (taken, owned, freed):
         claim_cache.load(packet, [], is_new=True)
@@ -117,7 +117,7 @@ def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: PartCach
     assert claim_cache.grab(owned.packet_id, "bob").terms == str(owned.terms)
 
 
-def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) -> None:
+def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: ShardCache) -> None:
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     other = _packet(40, packet_id=a_packet_id(4))
@@ -130,7 +130,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: PartCache) ->
     assert not any(sharded.knows_claimers(other.packet_id, user) for user in users)
 
 
-def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache) -> None:
+def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: ShardCache) -> None:
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     claim_cache.load(packet, [], 0, is_new=True)
@@ -145,7 +145,7 @@ def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: PartCache
 
 @pytest.mark.parametrize("missed_a_claim", [True, False])
 def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
-    claim_cache: PartCache, *, missed_a_claim: bool
+    claim_cache: ShardCache, *, missed_a_claim: bool
 ) -> None:
     packet = _packet(2)
     claim_cache.load(packet, [], is_new=True)

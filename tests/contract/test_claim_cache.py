@@ -24,7 +24,7 @@ from redpacket.packets.model.packet import (
     shard_id,
     shard_of_share,
 )
-from redpacket.packets.ports import ClaimCache, LoadTurns, PartCache, Quotas
+from redpacket.packets.ports import ClaimCache, LoadTurns, ShardCache, Quotas
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
@@ -183,7 +183,7 @@ class _Story:
 
     def forget(self) -> None:
         """Forget what processes remember: no answer may depend on it here."""
-        inner: list[PartCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
+        inner: list[ShardCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
         self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
     def _packet(self) -> Packet:

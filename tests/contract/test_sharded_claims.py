@@ -19,7 +19,7 @@ from redpacket.packets.model.packet import (
     shard_of_share,
     shard_of_user,
 )
-from redpacket.packets.ports import PartCache
+from redpacket.packets.ports import ShardCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
@@ -34,7 +34,7 @@ PARTS = 3
 class CountedClaimCache:
     """A claim cache that counts what it is asked."""
 
-    def __init__(self, claim_cache: PartCache) -> None:
+    def __init__(self, claim_cache: ShardCache) -> None:
         self._claim_cache = claim_cache
         self.calls: Counter[str] = Counter()
 
@@ -52,7 +52,7 @@ class CountedClaimCache:
 class Boards:
     """A parted claim cache, what is below it, and the clock of its memory."""
 
-    inner: PartCache
+    inner: ShardCache
     forget: Callable[[str], object]
     clock: FakeClock = field(default_factory=lambda: FakeClock(_now_ms()))
     requests: Any = None

@@ -260,7 +260,7 @@ class PacketSchedule(Schedule):
             system.clock.now_ms(),
             User(user_id),
         )
-        process.claims.record_claim(share)
+        process.recorder.record_claim(share)
         process.payouts.put([share.ref])
 
     # Operators

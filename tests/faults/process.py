@@ -94,7 +94,7 @@ class Process(InMemorySystem):
         dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
         shards, seeds = range(group, WORK_SHARDS, groups), PUBLISHED_SEEDS
         self.packets = DynamoPackets(dynamo, "packets", "shares", seeds)
-        self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
+        self.recorder = DynamoClaims(dynamo, "shares", "quotas", "audience")
         self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
         self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
         self.deposits = DynamoDeposits(dynamo, "accounts", "profiles", "journal")

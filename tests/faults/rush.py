@@ -147,7 +147,7 @@ class NaiveClaimCache:
             system.clock.now_ms(),
             User(user_id),
         )
-        system.claims.record_claim(share)
+        system.recorder.record_claim(share)
         system.payouts.put([share.ref])
         return True
 

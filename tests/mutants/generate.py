@@ -34,7 +34,7 @@ _MONEY = {
     "lottery/dynamodb": "draws unit_stock",
     "lottery/model": "lottery winners",
     "lottery/use_cases": "apply_edit decide_winner draw_prize edit_prize help_inviter"
-    " judge_answer record_draw",
+    " record_draw validate_draw",
     "operations/model": "allowances limits",
     "operations/use_cases": "approval_policy",
     "packets/dynamodb": "claims funding ledger shares",
@@ -46,7 +46,7 @@ _MONEY = {
     "payments/dynamodb": "payments returns withdrawals",
     "payments/model": "authorization payments withdrawals",
     "payments/use_cases": "bind_account compare_statements confirm_payment dispatch"
-    " return_payment start_payment sweep_payments take_callback"
+    " handle_callback return_payment start_payment sweep_payments"
     " transfer withdraw",
     "reconciliation/checks": "*",
 }

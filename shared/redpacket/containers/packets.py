@@ -107,7 +107,7 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def claims(self) -> ClaimRecorder:
+    def recorder(self) -> ClaimRecorder:
         from redpacket.packets.dynamodb.claims import DynamoClaims
 
         return DynamoClaims(
@@ -182,7 +182,7 @@ class PacketsContainer(Container):
             turns=self.shard_cache,
             emptied=self.emptied,
             packets=self.repository,
-            claims=self.claims,
+            recorder=self.recorder,
             payouts=self.payouts,
             costs=self.operations.grab_costs,
             phrases=self.phrases,

@@ -6,7 +6,7 @@ from redpacket.platform.errors import Rejected
 
 
 class ClaimRefused(Rejected):
-    """Base of the refusals of grabs and opens."""
+    """Base of the refusals that a grab and an open have in common."""
 
 
 class SendRefused(Rejected):

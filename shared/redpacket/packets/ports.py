@@ -74,7 +74,7 @@ class ClaimCache(Protocol):
         """Return all users of a small emptied packet in one read, otherwise None."""
 
 
-class PartCache(ClaimCache, Protocol):
+class ShardCache(ClaimCache, Protocol):
     """Claim cache that treats a shard as a packet, under the id of `packets/model/packet.shard_id`.
 
     Numbers are local to the shard, from 1. A negative number comes from `note`.

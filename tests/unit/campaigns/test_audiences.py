@@ -187,7 +187,7 @@ def test_a_list_that_the_cache_has_wrong_gives_no_share(
     # The number is for somebody else, and the quota has room for another packet.
     assert set(system.memory.holders(packet.packet_id)) == {"bob"}
     assert not system.reserved.reserved.get((campaign.campaign_id, "ann"))
-    assert system.claims.count_claims(campaign.campaign_id, "ann") == 0
+    assert system.recorder.count_claims(campaign.campaign_id, "ann") == 0
 
 
 @pytest.mark.parametrize("quota", [0, 2])

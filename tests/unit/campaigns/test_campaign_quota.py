@@ -46,7 +46,7 @@ def test_a_user_takes_as_many_shares_as_the_quota(
 
     assert system.grab(first, "ann").is_new is False
     assert system.grab(third, "bob").is_new
-    assert system.claims.count_claims(campaign.campaign_id, "ann") == 2
+    assert system.recorder.count_claims(campaign.campaign_id, "ann") == 2
 
 
 def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
@@ -56,13 +56,13 @@ def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
     for packet in (first, second):
         system.grab(packet, "ann")
     calls: list[str] = []
-    count_claims = system.claims.count_claims
+    count_claims = system.recorder.count_claims
 
     def counted(campaign_id: str, user_id: str) -> int:
         calls.append(user_id)
         return count_claims(campaign_id, user_id)
 
-    system.claims.count_claims = counted  # type: ignore[method-assign]
+    system.recorder.count_claims = counted  # type: ignore[method-assign]
 
     for packet in (third, fourth, third):
         with pytest.raises(QuotaExhausted):

@@ -347,7 +347,7 @@ def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_by_itself(
 ) -> None:
     *others, claimed = _send_several(system, number)
     share = a_claim(claimed, 2, "ann")
-    rival = system.claims
+    rival = system.recorder
     system.pass_time(61_000)
     system.before_first_transaction(lambda _: rival.record_claim(share))
 

@@ -295,7 +295,7 @@ def test_a_claim_in_flight_that_is_durable_before_the_refund_is_paid(
     share = a_claim(packet, 1, "ann")
     system.pass_time(61_000)
     closing = system.packets.begin_close(packet, system.clock.now_ms())
-    system.claims.record_claim(share)
+    system.recorder.record_claim(share)
 
     system.expire()
 

@@ -39,7 +39,7 @@ def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
 def _claim(system: InMemorySystem, claimer: User) -> ShareRef:
     packet = system.send(count=1)
     share = a_claim(packet, 1, claimer.user_id, claimer=claimer)
-    system.claims.record_claim(share)
+    system.recorder.record_claim(share)
     assert not system.settle([share.ref])
     return share.ref
 

@@ -202,7 +202,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:
         claimer = User(f"5f0c8f5e-{number:04d}-4b1e-9a53-0c4a3d2f1b6a", "恭喜发财大吉")
-        system.claims.record_claim(a_claim(packet, number, "", claimer=claimer), quota)
+        system.recorder.record_claim(a_claim(packet, number, "", claimer=claimer), quota)
     if is_final:
         shares = list_shares(system.packets, packet.packet_id)
         system.settle([share.ref for share in shares])

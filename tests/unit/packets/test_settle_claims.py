@@ -325,7 +325,7 @@ def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None
     packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})), life_ms=10 * LIFE_MS)
     thief = replace(system.grab(packet, "ann").share, share_no=2, claimer=a_person("thief"))
     thief = replace(thief, amount_fen=share_amount_fen(system.stored(packet).terms, 2))
-    assert system.claims.record_claim(thief, None) is RecordStatus.RECORDED
+    assert system.recorder.record_claim(thief, None) is RecordStatus.RECORDED
 
     assert system.settle([thief.ref]) == {thief.ref}
 

@@ -491,7 +491,7 @@ def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) 
 def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     share = a_claim(packet, 1, "thief")
-    town.system.claims.record_claim(share)
+    town.system.recorder.record_claim(share)
 
     unpaid = town.system.settle([share.ref])
 

@@ -544,7 +544,7 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
 
     for wrong in (replace(claim, claimer=None), replace(claim, status=ShareStatus.REFUNDED)):
         with pytest.raises(ValueError, match="taker"):
-            system.process().claims.record_claim(wrong)
+            system.process().recorder.record_claim(wrong)
     with pytest.raises(errors.InvariantViolated, match="no taker"):
         _transfer(replace(claim, claimer=None), NOW_MS)
 

@@ -23,7 +23,7 @@ def test_an_error_about_a_taker_named_them(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send()
-    monkeypatch.setattr(system.claims, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
+    monkeypatch.setattr(system.recorder, "record_claim", lambda *_args: RecordStatus.USER_HAS_SHARE)
 
     with pytest.raises(InvariantViolated) as caught:
         system.grab(packet, ANN)
@@ -35,7 +35,7 @@ def test_an_error_about_a_taker_named_them(
 def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     share = replace(a_claim(packet, 1, ANN), claimer=User(ANN, "阿宁"))
-    system.claims.record_claim(share)
+    system.recorder.record_claim(share)
 
     def broken(*_args: Any, **_named: Any) -> Any:
         raise ValueError("a row that nothing can be made of")

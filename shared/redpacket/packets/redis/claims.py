@@ -71,7 +71,7 @@ class _Head(NamedTuple):
 
 
 class RedisClaims(Cache):
-    """Implementation of PartCache and LoadTurns on Redis or Valkey."""
+    """Implementation of ShardCache and LoadTurns on Redis or Valkey."""
 
     def __init__(self, client: Client, seeds: SeedKeys) -> None:
         super().__init__(client)

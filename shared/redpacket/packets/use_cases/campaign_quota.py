@@ -9,21 +9,12 @@ from typing import Self
 
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
-from redpacket.packets.errors import PacketNotFound, QuotaExhausted
-from redpacket.packets.model.claim import NO_LIMIT, GrabOutcome, Quota, QuotaStatus
+from redpacket.packets.errors import QuotaExhausted
+from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
-from redpacket.packets.ports import ClaimReader
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 from redpacket.platform.user import User
-
-
-def find_rules(packet_id: str, packets: ClaimReader) -> Rules:
-    """Return a packet's rules. Raises PacketNotFound, also for a prize's packet."""
-    rules = packets.find_rules(packet_id)
-    if rules is None or rules.prize_id:
-        raise PacketNotFound
-    return rules
 
 
 class CampaignQuota:
@@ -45,9 +36,9 @@ class CampaignQuota:
         if self._reserved and isinstance(error, Rejected):
             self._release(self._reserved, error)
 
-    def find(self) -> Quota | None:
+    def find(self, rules: Rules) -> Quota | None:
         """Return the quota that a claim counts against, or None without a campaign."""
-        campaign = self._campaign(find_rules(self._packet_id, self._ports.packets))
+        campaign = self._campaign(rules)
         return self._quota(campaign) if campaign else None
 
     def check(self, rules: Rules) -> None:
@@ -84,7 +75,7 @@ class CampaignQuota:
         if status is QuotaStatus.FULL:
             # Some reservations may have failed or be in flight. The ledger has the exact count.
             self._ports.costs.count(self._user_id)
-            claimed_count = self._ports.claims.count_claims(quota.campaign_id, self._user_id)
+            claimed_count = self._ports.recorder.count_claims(quota.campaign_id, self._user_id)
             status = self._ports.quotas.reserve(
                 quota, self._user_id, self._packet_id, claimed_count=claimed_count
             )
@@ -94,12 +85,6 @@ class CampaignQuota:
             return QuotaExhausted()
         self._reserved = quota
         return None
-
-    def take(self, rules: Rules, terms: str) -> GrabOutcome | Rejected:
-        """Reserve one share of the quota and take it from the cache, or return the refusal."""
-        return self.reserve(rules) or self._ports.claim_cache.take(
-            self._packet_id, self._user_id, terms
-        )
 
     def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
         if campaign.status is CampaignStatus.OFF:

@@ -34,7 +34,7 @@ class ClaimPorts:
     turns: LoadTurns
     emptied: CachedEmptied
     packets: ClaimReader
-    claims: ClaimRecorder
+    recorder: ClaimRecorder
     payouts: PayoutQueue
     costs: UserLimit
     phrases: Phrases

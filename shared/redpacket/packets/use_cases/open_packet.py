@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Never
+
 from redpacket.packets.errors import GrabTokenInvalid
 from redpacket.packets.model.claim import Claim, GrabOutcome
 from redpacket.packets.model.grab_token import check_grab_token
 from redpacket.packets.model.packet import Opening, Rules
-from redpacket.packets.use_cases.campaign_quota import CampaignQuota, find_rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.claim_share import claim_packet
+from redpacket.packets.use_cases.claim_share import ClaimAttempt
 from redpacket.platform.errors import Rejected
 from redpacket.platform.user import User
 
@@ -16,18 +18,26 @@ from redpacket.platform.user import User
 def open_packet(
     packet_id: str, claimer: User, grab_token: str, via: str | None = None, *, ports: ClaimPorts
 ) -> Claim:
-    """Return the user's share. Raises as `claim_share`, and GrabTokenInvalid, CampaignPaused."""
-    rules = find_rules(packet_id, ports.packets)
-    if rules.opening is not Opening.TWO_STEP:
+    """Return the user's share.
+
+    Raises as `ClaimAttempt.run`, and GrabTokenInvalid, CampaignPaused.
+    """
+    attempt = _OpenAttempt(packet_id, claimer, via, ports, grab_token)
+    if attempt.find_rules().opening is not Opening.TWO_STEP:
         raise GrabTokenInvalid
+    return attempt.run()
 
-    def check_token(stored: str) -> Rules:
-        # The token proves that the grab checked all other rules.
-        seed = ports.seeds.read_terms(packet_id, stored).seed
-        check_grab_token(grab_token, seed, packet_id, claimer.user_id, ports.clock.now_ms())
-        return rules
 
-    def enter(_: Rules, stored: str, quota: CampaignQuota) -> GrabOutcome | Rejected:
-        return quota.take(rules, stored)
+@dataclass(eq=False)
+class _OpenAttempt(ClaimAttempt[Never]):
+    """Attempt of a user with a grab token, which proves that the grab checked all other rules."""
 
-    return claim_packet(packet_id, claimer, via, check_token, enter, ports)
+    grab_token: str
+
+    def check_rules(self, stored: str) -> Rules:
+        seed, now_ms = self.read_terms(stored).seed, self.ports.clock.now_ms()
+        check_grab_token(self.grab_token, seed, self.packet_id, self.claimer.user_id, now_ms)
+        return self.find_rules()
+
+    def enter(self, rules: Rules, stored: str) -> GrabOutcome | Rejected:
+        return self.take(rules, stored)

@@ -31,7 +31,7 @@ from redpacket.packets.model.packet import (
     shard_of_user,
     share_no_of,
 )
-from redpacket.packets.ports import PartCache
+from redpacket.packets.ports import ShardCache
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock
 
@@ -53,9 +53,10 @@ class _Found(Generic[Outcome]):
 class ShardedClaims:
     """Implementation of ClaimCache; an unsharded packet passes straight through."""
 
-    def __init__(self, claim_cache: PartCache, *, clock: Clock) -> None:
+    def __init__(self, claim_cache: ShardCache, *, clock: Clock) -> None:
         self._claim_cache = claim_cache
         self._clock = clock
+        # Shards to skip; CachedEmptied knows owners of small packets, which are never sharded.
         # A returned number is offered again after this time (lua/packet_amend.lua).
         self._emptied: ProcessCache[str, bool] = ProcessCache(
             clock.now_ms, kept_ms=EMPTIED_KEPT_MS, size_max=_EMPTIED_MAX
