@@ -1,6 +1,6 @@
 """Writes of a claim and reads of a page, counted by running the real use cases in memory."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeQueue
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import one_by_one
 from testing.units import Indexes, MeteredDynamo
 
@@ -65,23 +66,16 @@ class Claims:
 
 
 class Till:
-    """The ledger's adapters, and what the benches do with them.
+    """The ledger's adapters, and what the benches do with them."""
 
-    *table* returns a table's name there.
-    """
-
-    def __init__(
-        self, dynamo: Dynamo, table: Callable[[str], str] = str, *, has_receipts: bool = False
-    ) -> None:
-        packets, shares, accounts = table("packets"), table("shares"), table("accounts")
-        profiles, campaigns = table("profiles"), table("campaigns")
-        self.packets = DynamoPackets(dynamo, packets, shares)
-        self.claims = DynamoClaims(dynamo, shares, table("quotas"), table("audience"))
-        self.pages = DynamoPages(dynamo, packets, table("quotas"))
-        self.profiles = DynamoProfiles(dynamo, profiles)
-        self.deposits = DynamoDeposits(dynamo, accounts, profiles)
-        self.funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
-        self.ledger = DynamoLedger(dynamo, accounts, packets, shares, has_receipts=has_receipts)
+    def __init__(self, dynamo: Dynamo, *, has_receipts: bool = False) -> None:
+        self.packets = DynamoPackets(dynamo)
+        self.claims = DynamoClaims(dynamo)
+        self.pages = DynamoPages(dynamo)
+        self.profiles = DynamoProfiles(dynamo)
+        self.deposits = DynamoDeposits(dynamo)
+        self.funding = DynamoFunding(dynamo)
+        self.ledger = DynamoLedger(dynamo, has_receipts=has_receipts)
 
     def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
         """Fund a packet of *count* shares."""
@@ -123,7 +117,7 @@ class MeteredTill(Till):
 
     def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
         self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
-        super().__init__(Dynamo(lambda: self.meter), has_receipts=has_receipts)
+        super().__init__(Dynamo(lambda: self.meter, TABLE_NAMES), has_receipts=has_receipts)
 
     def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
         """Fund a packet, and count from there."""

@@ -42,6 +42,7 @@ from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_packet_id
+from testing.cloud import tables_of
 from testing.ledger_state import LedgerState, read_ledger_state
 
 ROUNDS = 5
@@ -245,7 +246,7 @@ def _stop_payouts(stack: Stack) -> int:
 def _claim_in_process(stack: Stack) -> set[ShareRef]:
     """Make CLAIMS durable claims by the real adapters, and queue them."""
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
-    till = Till(Dynamo(lambda: dynamodb), lambda name: stack.outputs[f"{name.title()}Table"])
+    till = Till(Dynamo(lambda: dynamodb, tables_of(stack)))
     now_ms = clock.now_ms()
     # Each has a sender and users of its own: the same balance would conflict.
     packets = [

@@ -17,7 +17,9 @@ from redpacket.fairness.dynamodb.log import DynamoLog
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.fairness.use_cases import extend_log
 from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.settings import Tables
 from testing.builders import NOW_MS
+from testing.cloud import TABLES
 from testing.fakes import FakeLogger
 from testing.fakes.head_signer import FakeSigner
 
@@ -46,14 +48,14 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
     """Return the seconds until *runs* runs at once have logged all, and what they wrote."""
     virtual = VirtualTime(NOW_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
-    dynamo = Dynamo(lambda: client, pause_s=virtual.sleep_s)
+    dynamo = Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s)
     for number in range(count):
         entry = Commitment(CommitmentKind.PACKET, id_hash_of(f"{number}"), "c" * 64, NOW_MS)
-        dynamo.transact(note_commitment("CommitmentsTable", entry))
+        dynamo.transact(note_commitment(dynamo.tables.commitments, entry))
     client.units, client.is_slow = Units(), True
     ports = extend_log.LogPorts(
-        book=DynamoLog(dynamo, "LogTable", "CommitmentsTable"),
-        commitments=DynamoCommitments(dynamo, "CommitmentsTable"),
+        book=DynamoLog(dynamo),
+        commitments=DynamoCommitments(dynamo),
         signer=FakeSigner(),
         clock=virtual,
         logger=FakeLogger(),

@@ -35,6 +35,7 @@ from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.crowd import CROWD, a_crowded_town, count_reads, rush
+from testing.fakes.tables import TABLE_NAMES
 from testing.handlers import HandlerTransport, handlers, handlers_of
 from testing.in_memory_system import InMemorySystem, process_on
 from testing.prizes import real_prizes
@@ -163,8 +164,8 @@ def received_rcu_max() -> float:
     sums = {"balance_fen": 10**7, "received_fen_2026": 10**7, "received_count_2026": RECEIVED}
     system.dynamo.put_item(TableName="accounts", Item=to_wire({**keys.account(account), **sums}))
     meter = MeteredDynamo(system.dynamo)
-    ledger = process_on(Dynamo(lambda: meter)).ledger
-    pages = DynamoPages(Dynamo(lambda: meter), "packets", "quotas")
+    ledger = process_on(Dynamo(lambda: meter, TABLE_NAMES)).ledger
+    pages = DynamoPages(Dynamo(lambda: meter, TABLE_NAMES))
     middle = RECEIVED // 2
     units = []
     begins = keys.claim_entry(account, places_ms[middle], packets[middle].packet_id, 1)["sk"]

@@ -20,6 +20,7 @@ from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_packet, a_packet_id
 from testing.fakes import FakeClock, FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.units import MeteredDynamo
 
 CLAIM_EVERY_MS = 3
@@ -51,11 +52,11 @@ class Book:
     ) -> None:
         self._client = FakeDynamo()
         self.meter = MeteredDynamo(self._client)
-        dynamo = Dynamo(lambda: self.meter)
-        self.packets = DynamoPackets(dynamo, "packets", "shares")
-        self.pages = DynamoPages(dynamo, "packets", "quotas")
-        self._profiles = DynamoProfiles(dynamo, "profiles")
-        self._ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
+        dynamo = Dynamo(lambda: self.meter, TABLE_NAMES)
+        self.packets = DynamoPackets(dynamo)
+        self.pages = DynamoPages(dynamo)
+        self._profiles = DynamoProfiles(dynamo)
+        self._ledger = DynamoLedger(dynamo)
         self.packet = a_packet(
             100 * count,
             count,

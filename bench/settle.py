@@ -29,7 +29,9 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
+from redpacket.platform.settings import Tables
 from testing.builders import NOW_MS, a_packet_id
+from testing.cloud import TABLES
 from testing.fakes import FakeLogger
 
 SHARES = 100_000
@@ -96,9 +98,7 @@ def run_ours(
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     till = Till(
-        Dynamo(lambda: client, pause_s=virtual.sleep_s),
-        lambda name: f"{name.title()}Table",
-        has_receipts=has_receipts,
+        Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s), has_receipts=has_receipts
     )
     sent = till.send(shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
     # From here on all that is written is of claims.

@@ -10,25 +10,11 @@ from typing import Any
 from local.ports import is_open
 from local.stack import REGION, START_TIMEOUT_S, Stack
 from local.template import read_template
+from redpacket.platform.settings import Tables
 
-TABLES = {
-    "accounts": "AccountsTable",
-    "packets": "PacketsTable",
-    "shares": "SharesTable",
-    "campaigns": "CampaignsTable",
-    "draws": "DrawsTable",
-    "quotas": "QuotasTable",
-    "audience": "AudienceTable",
-    "codes": "CodesTable",
-    "profiles": "ProfilesTable",
-    "payments": "PaymentsTable",
-    "journal": "JournalTable",
-    "approvals": "ApprovalsTable",
-    "switches": "SwitchesTable",
-    "transparency": "TransparencyTable",
-    "commitments": "CommitmentsTable",
-    "log": "LogTable",
-}
+TABLES = {name: f"{name.title()}Table" for name in Tables._fields}
+"""Resources of the template, by the tables' names here."""
+
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5
 """Setting of the template for the payout queue."""
@@ -46,6 +32,11 @@ def make_tables(dynamodb: Any) -> None:
                 for index in indexes
             ]
         dynamodb.create_table(TableName=name, **schema)
+
+
+def tables_of(stack: Stack) -> Tables:
+    """Return the names that the tables of a deployed stack have."""
+    return Tables(**{name: stack.outputs[resource] for name, resource in TABLES.items()})
 
 
 class Cloud(Stack):

@@ -12,7 +12,7 @@ from redpacket.events.use_cases.deliver import RetryReport
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest
 from testing.fakes import FakeClock
-from testing.fakes.tables import FakeStream
+from testing.fakes.tables import TABLE_NAMES, FakeStream
 from testing.in_memory_system import InMemorySystem, one_by_one
 from testing.process import Process
 
@@ -101,7 +101,7 @@ class EventSystem:
     def process(self) -> Process:
         """Return a process that has just started."""
         return self.system.process(
-            dynamo=Dynamo(lambda: self.client, pause_s=lambda _: None),
+            dynamo=Dynamo(lambda: self.client, TABLE_NAMES, pause_s=lambda _: None),
             delivery_queue=self.queue,
             event_sender=self.sender,
             dead_letter=self.aside.append,

@@ -92,6 +92,7 @@ from testing.fakes import (
     FakeSwitchStore,
     Item,
 )
+from testing.fakes.tables import TABLE_NAMES
 from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
 from testing.process import Process
 
@@ -103,14 +104,7 @@ OPEN_PACKETS_MAX = 1000
 ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
 
-TABLES = " ".join(
-    f"{name}={name}"
-    for name in (
-        *tables(),
-        *("profiles", "audience", "codes", "webhooks", "transparency"),
-        *("journal", "approvals", "switches"),
-    )
-)
+TABLES = " ".join(f"{name}={name}" for name in TABLE_NAMES)
 """Variable that names the tables."""
 
 VARIABLES = {
@@ -204,16 +198,7 @@ class InMemorySystem:
     @staticmethod
     def draw_adapter(client: Any) -> DynamoDraws:
         # One cache for all handlers that read lotteries.
-        tables = "campaigns", "shares", "draws", "packets", "profiles"
-        return DynamoDraws(
-            _at_once(lambda: client),
-            *tables,
-            journal_table="journal",
-            seeds=PUBLISHED_SEEDS,
-            audience_table="audience",
-            codes_table="codes",
-            asks_verdicts=True,
-        )
+        return DynamoDraws(_at_once(lambda: client), PUBLISHED_SEEDS, asks_verdicts=True)
 
     def branched(self) -> InMemorySystem:
         """Return another system with the same rows at the same time; nothing is in its caches."""
@@ -631,7 +616,7 @@ class InMemorySystem:
 
 def _at_once(connect: Callable[[], Any]) -> Dynamo:
     """Return a client that does not wait between its tries: nothing moves meanwhile."""
-    return Dynamo(connect, pause_s=lambda _: None)
+    return Dynamo(connect, TABLE_NAMES, pause_s=lambda _: None)
 
 
 def process_on(dynamo: Dynamo, **given: Any) -> Process:

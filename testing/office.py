@@ -18,6 +18,7 @@ from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from testing.builders import a_prize
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, an_operator, process_on
 
 IO_MAX = 60
@@ -37,7 +38,7 @@ class Office:
         # The process of the operators: it shares everything with the system but its client.
         self.process = copy.copy(system)
         self.process.stand_on(client)
-        self.process.campaigns = process_on(Dynamo(lambda: client)).edited_campaigns
+        self.process.campaigns = process_on(Dynamo(lambda: client, TABLE_NAMES)).edited_campaigns
 
     def edit(
         self, plan: CampaignPlan, budget_fen: int | None = None, version: int | None = None

@@ -51,6 +51,7 @@ from testing.fakes.gateway import (
     FakePaymentsIn,
     FakePaymentsOut,
 )
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.outside_checks import check_outside_in_time
 
@@ -76,16 +77,16 @@ class PaymentSystem:
         self.system = system or InMemorySystem()
         self.clock = self.system.clock
         self.gateway = gateway or FakeGateway(self.clock)
-        client = dynamo or Dynamo(lambda: self.system.dynamo)
-        self.book = DynamoPayments(client, "payments", "accounts", "packets")
-        self.returns = DynamoReturns(client, "payments", "accounts", "journal")
-        self.withdrawals = DynamoWithdrawals(client, "payments", "accounts")
-        self.store = DynamoGatewayPace(client, "payments")
-        self.lists = DynamoPaymentLists(client, "payments")
+        client = dynamo or Dynamo(lambda: self.system.dynamo, TABLE_NAMES)
+        self.book = DynamoPayments(client)
+        self.returns = DynamoReturns(client)
+        self.withdrawals = DynamoWithdrawals(client)
+        self.store = DynamoGatewayPace(client)
+        self.lists = DynamoPaymentLists(client)
         self.payees = FakePayees()
         # The rows themselves, for stories about accounts that are bound.
-        self.accounts = DynamoPayees(client, "payments")
-        self.consents = DynamoAuthorizations(client, "payments")
+        self.accounts = DynamoPayees(client)
+        self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
         self.limits = PaymentLimits(count_max=10_000)
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)

@@ -8,6 +8,11 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, TypeAlias
 
+from redpacket.platform.settings import Tables
+
+TABLE_NAMES = Tables(*Tables._fields)
+"""Tables of tests have their short names."""
+
 Item: TypeAlias = dict[str, Any]
 
 Key: TypeAlias = tuple[str, str]

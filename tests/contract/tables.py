@@ -47,6 +47,7 @@ from testing.builders import (
 )
 from testing.cloud import Cloud, make_tables
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.ledger_state import LedgerState, read_ledger_state
 
 KINDS = ("fake", "emulator")
@@ -145,16 +146,16 @@ class Books:
 
 
 def some_books(client: Any, *, has_receipts: bool = True) -> Books:
-    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
+    dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
     return Books(
         client,
-        DynamoLedger(dynamo, "accounts", "packets", "shares", has_receipts=has_receipts),
-        DynamoDeposits(dynamo, "accounts", "profiles"),
-        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
-        DynamoPackets(dynamo, "packets", "shares"),
-        DynamoClaims(dynamo, "shares", "quotas", "audience"),
-        DynamoWorkLists(dynamo, "packets", "shares"),
-        DynamoPages(dynamo, "packets", "quotas"),
+        DynamoLedger(dynamo, has_receipts=has_receipts),
+        DynamoDeposits(dynamo),
+        DynamoFunding(dynamo),
+        DynamoPackets(dynamo),
+        DynamoClaims(dynamo),
+        DynamoWorkLists(dynamo),
+        DynamoPages(dynamo),
     )
 
 

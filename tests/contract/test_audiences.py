@@ -20,6 +20,7 @@ from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_campaign, a_claim, a_user_id
 from testing.fakes import FakeAudiences, FakeQuotas
+from testing.fakes.tables import TABLE_NAMES
 from testing.servers import OperatorCache
 from tests.contract.tables import KINDS, a_client, some_books
 
@@ -37,12 +38,12 @@ class Office:
     """The adapters that edit a list, and those that ask it."""
 
     def __init__(self, client: Any) -> None:
-        dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
+        dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
         self.books = some_books(client)
-        self.rows = DynamoAudiences(dynamo, "audience", "campaigns")
-        self.campaigns = DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes)
-        self.claims = DynamoClaims(dynamo, "shares", "quotas", "audience")
-        self.draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", audience_table="audience")
+        self.rows = DynamoAudiences(dynamo)
+        self.campaigns = DynamoEditedCampaigns(dynamo, new_seed=bytes)
+        self.claims = DynamoClaims(dynamo)
+        self.draws = DynamoDraws(dynamo)
 
     def made(self) -> Campaign:
         campaign = a_campaign()

@@ -29,6 +29,7 @@ from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.redis.secret import CacheSecret
 from testing.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
 from testing.cloud import Cloud, a_cloud
+from testing.fakes.tables import TABLE_NAMES
 
 REGION = "us-east-1"
 TIMEOUT_S = 0.3
@@ -101,7 +102,7 @@ def client(reach: Reach) -> Any:
 
 @pytest.fixture
 def dynamo(client: Any) -> Dynamo:
-    return Dynamo(lambda: client)
+    return Dynamo(lambda: client, TABLE_NAMES)
 
 
 @pytest.fixture
@@ -272,7 +273,7 @@ def test_a_bad_moment_is_got_over_and_a_bad_hour_is_unavailable(
     good = Says(body={"Item": {"pk": {"S": "a"}}})
     with an_aws_stub(bad, good, bad, bad) as stub:
         client = connect("dynamodb", stub.url)
-        dynamo = Dynamo(lambda: client)
+        dynamo = Dynamo(lambda: client, TABLE_NAMES)
 
         assert dynamo.get("table", {"pk": "a"}) == {"pk": "a"}
         with pytest.raises(Unavailable):
@@ -286,7 +287,7 @@ def test_a_write_that_meets_a_transaction_waits_for_its_turn(connect: Connect) -
     with an_aws_stub(held, held, held, Says()) as stub:
         client = connect("dynamodb", stub.url)
 
-        assert Dynamo(lambda: client, pause_s=lambda _: None).write(CLAIM[0])
+        assert Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None).write(CLAIM[0])
 
 
 def test_a_write_that_is_throttled_for_long_is_unavailable(connect: Connect) -> None:
@@ -294,7 +295,7 @@ def test_a_write_that_is_throttled_for_long_is_unavailable(connect: Connect) -> 
         client = connect("dynamodb", stub.url)
 
         with pytest.raises(Unavailable):
-            Dynamo(lambda: client).write(CLAIM[0])
+            Dynamo(lambda: client, TABLE_NAMES).write(CLAIM[0])
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
@@ -303,7 +304,7 @@ def test_what_does_not_pass_is_asked_once(code: str, connect: Connect) -> None:
         client = connect("dynamodb", stub.url)
 
         with pytest.raises((ClientError, AwsRefused), match=code):
-            Dynamo(lambda: client).get("table", {"pk": "a"})
+            Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"})
 
     assert len(stub.calls) == 1
 
@@ -348,12 +349,12 @@ def test_a_claim_whose_answer_was_lost_is_recorded_and_not_refused(
     with an_aws_stub() as stub:
         _behave(stub, _Ledger(), lost)
         client = connect("dynamodb", stub.url)
-        Dynamo(lambda: client).transact(CLAIM)
+        Dynamo(lambda: client, TABLE_NAMES).transact(CLAIM)
 
         assert len({call.arguments["ClientRequestToken"] for call in stub.calls}) == 1
         assert len(stub.calls) == 2
         with pytest.raises(TransactionCanceled):
-            Dynamo(lambda: client).transact(CLAIM)
+            Dynamo(lambda: client, TABLE_NAMES).transact(CLAIM)
 
 
 def test_reasons_that_do_not_pass_are_told(connect: Connect) -> None:
@@ -365,7 +366,7 @@ def test_reasons_that_do_not_pass_are_told(connect: Connect) -> None:
         client = connect("dynamodb", stub.url)
 
         with pytest.raises(InvariantViolated, match="ValidationError"):
-            Dynamo(lambda: client).transact(CLAIM)
+            Dynamo(lambda: client, TABLE_NAMES).transact(CLAIM)
 
 
 def test_keys_that_were_left_unread_are_asked_for_again(connect: Connect) -> None:
@@ -378,7 +379,9 @@ def test_keys_that_were_left_unread_are_asked_for_again(connect: Connect) -> Non
     }
     with an_aws_stub(Says(body=first), Says(body={"Responses": {"table": [item("b")]}})) as stub:
         client = connect("dynamodb", stub.url)
-        rows = Dynamo(lambda: client).get_many("table", [{"pk": "a"}, {"pk": "b"}], is_strong=True)
+        rows = Dynamo(lambda: client, TABLE_NAMES).get_many(
+            "table", [{"pk": "a"}, {"pk": "b"}], is_strong=True
+        )
 
     assert rows == [{"pk": "a"}, {"pk": "b"}]
     assert stub.calls[1].arguments["RequestItems"]["table"]["Keys"] == [item("b")]
@@ -410,7 +413,7 @@ def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
     client = connect("dynamodb", "http://127.0.0.1:1")
 
     with pytest.raises(Unavailable, match="the ledger does not answer"):
-        Dynamo(lambda: client).get("table", {"pk": "a"})
+        Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"})
 
 
 # ---- ours alone
@@ -419,9 +422,9 @@ def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
 @pytest.mark.parametrize("cut", [Says(cut_off=True), Says(body=b'{"Item": {"pk"')], ids=str)
 def test_a_truncated_answer_is_asked_for_again(cut: Says) -> None:
     with an_aws_stub(cut, Says(), cut, cut) as stub, closing(_ours("dynamodb", stub.url)) as client:
-        assert Dynamo(lambda: client).get("table", {"pk": "a"}) is None
+        assert Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"}) is None
         with pytest.raises(Unavailable):
-            Dynamo(lambda: client).get("table", {"pk": "a"})
+            Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"})
 
 
 def test_a_token_of_the_callers_own_is_kept() -> None:

@@ -24,6 +24,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet, list_shares
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
@@ -68,7 +69,7 @@ class Office:
 
 
 def _office(client: Any) -> Office:
-    dynamo = Dynamo(lambda: client)
+    dynamo = Dynamo(lambda: client, TABLE_NAMES)
     operator = User(f"operator-{next(_numbers)}")
     deposit = Transfer(
         f"deposit-of-{operator.user_id}",
@@ -78,15 +79,15 @@ def _office(client: Any) -> Office:
         FUNDS_FEN,
         NOW_MS,
     )
-    DynamoDeposits(dynamo, "accounts", "profiles").deposit(
+    DynamoDeposits(dynamo).deposit(
         deposit, Request("operator", f"funds-of-{operator.user_id}", "body")
     )
     return Office(
-        DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes),
-        DynamoLedger(dynamo, "accounts", "packets", "shares"),
-        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
-        DynamoPackets(dynamo, "packets", "shares"),
-        DynamoClaims(dynamo, "shares", "quotas", "audience"),
+        DynamoEditedCampaigns(dynamo, new_seed=bytes),
+        DynamoLedger(dynamo),
+        DynamoFunding(dynamo),
+        DynamoPackets(dynamo),
+        DynamoClaims(dynamo),
         operator,
     )
 

@@ -24,7 +24,7 @@ from redpacket.packets.model.packet import (
     shard_id,
     shard_of_share,
 )
-from redpacket.packets.ports import ClaimCache, LoadTurns, ShardCache, Quotas
+from redpacket.packets.ports import ClaimCache, LoadTurns, Quotas, ShardCache
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas

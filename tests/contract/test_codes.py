@@ -21,6 +21,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, InvariantViolated
 from testing.builders import NOW_MS, a_prize
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 UNTIL_MS = NOW_MS + 1_000
@@ -32,10 +33,9 @@ class Office:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
-        self.codes = DynamoCodes(self.dynamo, "codes")
-        tables = "campaigns", "shares", "draws"
-        self.draws = DynamoDraws(self.dynamo, *tables, codes_table="codes")
+        self.dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
+        self.codes = DynamoCodes(self.dynamo)
+        self.draws = DynamoDraws(self.dynamo)
         # Tables of the emulator outlive a test.
         self.campaign_id = f"codes-{next(_numbers)}-{id(self)}"
 
@@ -161,7 +161,7 @@ def test_a_unit_is_won_with_its_code_or_not_at_all(office: Office) -> None:
 
 
 def test_draws_that_know_no_codes_give_none(office: Office) -> None:
-    draws = DynamoDraws(office.dynamo, "campaigns", "shares", "draws")
+    draws = DynamoDraws(office.dynamo)
 
     with pytest.raises(InvariantViolated):
         draws.record_draw(office.won(1), DrawRules(), "key")

@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 from redpacket.platform.dynamodb.client import Dynamo, TransactionCanceled, put, to_wire, update
 from testing.cloud import Cloud, a_cloud
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 
 HOLD_MS = (300, 400)
 TABLE = "accounts"
@@ -109,7 +110,7 @@ def test_a_plain_read_is_not_refused(ledger: Ledger) -> None:
 
 def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
     # The emulator holds for longer than six tries may take at the least.
-    dynamo = Dynamo(lambda: ledger.client, pause_s=lambda _: time.sleep(0.1))
+    dynamo = Dynamo(lambda: ledger.client, TABLE_NAMES, pause_s=lambda _: time.sleep(0.1))
     row = {"pk": f"mine-{time.monotonic_ns()}", "sk": "row"}
 
     if isinstance(ledger.client, FakeDynamo):

@@ -30,6 +30,7 @@ from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, list_shares
+from testing.fakes.tables import TABLE_NAMES
 from testing.ledger_state import read_ledger_state
 from testing.prizes import real_prizes
 from tests.contract.tables import (
@@ -152,15 +153,15 @@ def _packet_id() -> str:
 
 
 def _fair(client: Any) -> Fair:
-    dynamo = Dynamo(lambda: client)
+    dynamo = Dynamo(lambda: client, TABLE_NAMES)
     fair = Fair(
-        DynamoDraws(dynamo, "campaigns", "shares", "draws", "packets"),
-        DynamoEditedCampaigns(dynamo, "campaigns", new_seed=bytes),
-        DynamoLedger(dynamo, "accounts", "packets", "shares"),
-        DynamoDeposits(dynamo, "accounts", "profiles"),
-        DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles"),
-        DynamoPackets(dynamo, "packets", "shares"),
-        DynamoWorkLists(dynamo, "packets", "shares"),
+        DynamoDraws(dynamo),
+        DynamoEditedCampaigns(dynamo, new_seed=bytes),
+        DynamoLedger(dynamo),
+        DynamoDeposits(dynamo),
+        DynamoFunding(dynamo),
+        DynamoPackets(dynamo),
+        DynamoWorkLists(dynamo),
         a_campaign(campaign_id=f"fair-{next(_numbers)}"),
     )
     assert fair.campaigns.create(fair.campaign)

@@ -30,6 +30,7 @@ from testing.builders import (
 )
 from testing.checks import packet_held_fen
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import (
     PAID_MS,
     REFUNDED_MS,
@@ -295,8 +296,8 @@ def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: 
 
 def test_a_request_that_is_under_way_is_told_apart_from_busy_money() -> None:
     client = _Held()
-    dynamo = Dynamo(lambda: client, pause_s=lambda _: None)
-    deposits = DynamoDeposits(dynamo, "accounts", "profiles")
+    dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
+    deposits = DynamoDeposits(dynamo)
     key = keys.request("operator", "deposit", "key")
     client.held = {f"{key['pk']}/{key['sk']}"}
 

@@ -18,6 +18,7 @@ from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
 from testing.cloud import Cloud
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
@@ -34,7 +35,7 @@ def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     for name in ("log_entries", "log_node"):
         monkeypatch.setattr(log_keys, name, _of_test(getattr(log_keys, name), number))
     with a_client(request.param, request) as client:
-        yield Dynamo(lambda: client)
+        yield Dynamo(lambda: client, TABLE_NAMES)
 
 
 def _of_test(key: Callable[..., dict[str, str]], number: int) -> Callable[..., dict[str, str]]:
@@ -76,8 +77,8 @@ def nodes_of(log: DynamoLog, size: int) -> list[bytes]:
 
 
 def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> None:
-    commitments, log = DynamoCommitments(dynamo, "commitments"), DynamoLog(dynamo, "log")
-    log = DynamoLog(dynamo, "log", "commitments")
+    commitments, log = DynamoCommitments(dynamo), DynamoLog(dynamo)
+    log = DynamoLog(dynamo)
     commitment, other = noted(dynamo, 2)
     ids = [commitment.id_hash, other.id_hash]
 
@@ -111,7 +112,7 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
 
 
 def test_a_commitment_that_is_put_over_keeps_its_place(dynamo: Dynamo) -> None:
-    log = DynamoLog(dynamo, "log", "commitments")
+    log = DynamoLog(dynamo)
     (commitment,) = noted(dynamo)
     assert log.place([(commitment.id_hash, 0)]) == []
     forged = replace(commitment, commitment="d" * 64)
@@ -124,7 +125,7 @@ def test_a_commitment_that_is_put_over_keeps_its_place(dynamo: Dynamo) -> None:
 
 
 def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
-    log = DynamoLog(dynamo, "log", "commitments")
+    log = DynamoLog(dynamo)
     first = [
         Commitment(CommitmentKind.PACKET, id_hash_of(f"{no}"), "c" * 64, NOW_MS)
         for no in range(BATCH_MAX - 3)
@@ -154,7 +155,7 @@ def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
 
 
 def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> None:
-    log = DynamoLog(dynamo, "log")
+    log = DynamoLog(dynamo)
     first = SignedHead(NOTHING, b"\1" * 64, b"\2" * 32)
     second = replace(first, head=LogHead(3, "a" * 64))
 

@@ -19,6 +19,7 @@ from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import RedPacketError
 from testing.builders import NOW_MS, a_user_id
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 WECHAT = ProviderName.WECHAT
@@ -51,7 +52,7 @@ class Rows:
 
     def owner(self, account: ExternalAccount) -> str | None:
         key = payment_keys.outside_account(WECHAT, account.name_hash)
-        row = Dynamo(lambda: self.client).get("payments", key)
+        row = Dynamo(lambda: self.client, TABLE_NAMES).get("payments", key)
         return str(row["user_id"]) if row and "user_id" in row else None
 
     def interposed(self, do: Callable[[], None]) -> DynamoPayees:
@@ -64,16 +65,14 @@ class Rows:
                     pending.pop()()
                 return getattr(client, name)
 
-        return DynamoPayees(Dynamo(Interposed), "payments")
+        return DynamoPayees(Dynamo(Interposed, TABLE_NAMES))
 
 
 @pytest.fixture(params=KINDS)
 def rows(request: pytest.FixtureRequest) -> Iterator[Rows]:
     with a_client(request.param, request) as client:
-        dynamo = Dynamo(lambda: client)
-        yield Rows(
-            client, DynamoPayees(dynamo, "payments"), DynamoAuthorizations(dynamo, "payments")
-        )
+        dynamo = Dynamo(lambda: client, TABLE_NAMES)
+        yield Rows(client, DynamoPayees(dynamo), DynamoAuthorizations(dynamo))
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_user_id
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 from tests.contract.tables import KINDS, a_client
@@ -42,7 +43,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[PaymentSystem]:
         system.stand_on(client)
         # Tables of the emulator outlive a test.
         system._ids = itertools.count(secrets.randbelow(10**12))
-        town = PaymentSystem(system, dynamo=Dynamo(lambda: client))
+        town = PaymentSystem(system, dynamo=Dynamo(lambda: client, TABLE_NAMES))
         town.ids = itertools.count(secrets.randbelow(10**12) * 1000)
         yield town
 

@@ -12,6 +12,7 @@ from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBe
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS, a_campaign
+from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)
@@ -20,7 +21,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(params=KINDS)
 def dynamo(request: pytest.FixtureRequest) -> Iterator[Dynamo]:
     with a_client(request.param, request) as client:
-        yield Dynamo(lambda: client)
+        yield Dynamo(lambda: client, TABLE_NAMES)
 
 
 def a_chain() -> BeaconChain:
@@ -29,7 +30,7 @@ def a_chain() -> BeaconChain:
 
 
 def test_a_round_is_kept_once_and_found(dynamo: Dynamo) -> None:
-    rounds, chain_hash = DynamoRounds(dynamo, "transparency"), a_chain().chain_hash
+    rounds, chain_hash = DynamoRounds(dynamo), a_chain().chain_hash
     kept = BeaconRound(999_999, b"\1" * 48)
 
     assert rounds.find(chain_hash, 999_999) is None
@@ -42,7 +43,7 @@ def test_a_round_is_kept_once_and_found(dynamo: Dynamo) -> None:
 
 
 def test_the_newest_round_is_known(dynamo: Dynamo) -> None:
-    rounds, chain_hash = DynamoRounds(dynamo, "transparency"), a_chain().chain_hash
+    rounds, chain_hash = DynamoRounds(dynamo), a_chain().chain_hash
 
     assert rounds.find_newest_no(chain_hash) == 0
     for round_no in (9, 1_000_000, 999_999):
@@ -53,8 +54,8 @@ def test_the_newest_round_is_known(dynamo: Dynamo) -> None:
 
 def test_campaigns_that_draw_are_listed_until_their_end(dynamo: Dynamo) -> None:
     chain = a_chain()
-    campaigns = DynamoEditedCampaigns(dynamo, "campaigns", transparency_table="transparency")
-    rounds = DynamoRounds(dynamo, "transparency")
+    campaigns = DynamoEditedCampaigns(dynamo)
+    rounds = DynamoRounds(dynamo)
     beacon = CampaignBeacon(chain, NOW_MS, "Asia/Shanghai")
     campaign = a_campaign(beacon=beacon)
     assert campaigns.create(campaign)

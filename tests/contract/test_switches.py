@@ -18,6 +18,7 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.builders import NOW_MS
 from testing.fakes import FakeClock, FakeSwitchCopy, FakeSwitchStore
+from testing.fakes.tables import TABLE_NAMES
 from testing.servers import OperatorCache
 from tests.contract.tables import KINDS, a_client
 
@@ -35,7 +36,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
     with a_client(request.param, request) as client:
         row = {"TableName": "switches", "Key": {"pk": {"S": "switches"}}}
         client.delete_item(**row)
-        yield DynamoSwitches(Dynamo(lambda: client), "switches")
+        yield DynamoSwitches(Dynamo(lambda: client, TABLE_NAMES))
         client.delete_item(**row)
 
 

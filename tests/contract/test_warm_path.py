@@ -34,6 +34,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
 from testing.cloud import Cloud
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import TABLES
 from testing.servers import OperatorCache
 
@@ -69,9 +70,9 @@ class Handlers:
         self._grab = runpy.run_path(str(ROOT / "functions/grab/app.py"))["handler"]
         self._payout = runpy.run_path(str(ROOT / "functions/payout/app.py"))["handler"]
         self._calls: Counter[str] = Counter()
-        dynamo = Dynamo(lambda: cloud.aws("dynamodb"))
-        self._deposits = DynamoDeposits(dynamo, "accounts", "profiles")
-        self._funding = DynamoFunding(dynamo, "accounts", "packets", "campaigns", "profiles")
+        dynamo = Dynamo(lambda: cloud.aws("dynamodb"), TABLE_NAMES)
+        self._deposits = DynamoDeposits(dynamo)
+        self._funding = DynamoFunding(dynamo)
         warm = self.send(count=1)
         self.grab(warm, "first")
         self.settle(1)

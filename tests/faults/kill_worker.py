@@ -24,6 +24,7 @@ from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.redis.connect import connect
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
 from testing.servers import CACHE_TIMEOUT_S
 from testing.wall_clock import WallClock
@@ -115,7 +116,7 @@ class Worker:
         system.clock.at_ms = job["ahead_ms"]
         dynamodb = Fused(self._dynamodb, fuse)
         system.stand_on(dynamodb)
-        system.pages = DynamoPages(Dynamo(lambda: dynamodb), "packets", "quotas")
+        system.pages = DynamoPages(Dynamo(lambda: dynamodb, TABLE_NAMES))
         system.claim_cache = RedisClaims(Fused(self._cache, fuse), PUBLISHED_SEEDS)
         sqs = Fused(self._sqs, fuse)
         system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)

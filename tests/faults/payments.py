@@ -49,6 +49,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
 from testing.checks import OutsideFacts, check_outside
 from testing.fakes import gateway
+from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import Killed, Wire
 from testing.outside_checks import check_outside_in_time
 from testing.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
@@ -236,7 +237,7 @@ class PaymentSchedule(Schedule):
 
     def _town_of(self, process: Process, stall: Callable[[], None]) -> PaymentSystem:
         dynamo, setup = (
-            Dynamo(lambda: self.wires.dynamo, pause_s=self.wires.pause_s),
+            Dynamo(lambda: self.wires.dynamo, TABLE_NAMES, pause_s=self.wires.pause_s),
             self.setup,
         )
 

@@ -28,6 +28,7 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
+from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import FaultyClaimCache
 from testing.in_memory_system import InMemorySystem
 
@@ -91,39 +92,20 @@ class Process(InMemorySystem):
         # Everything else is the system's own: the same people, ids and answers.
         vars(self).update(vars(system))
         self.clock = clock
-        dynamo = Dynamo(lambda: wires.dynamo, pause_s=wires.pause_s)
+        dynamo = Dynamo(lambda: wires.dynamo, TABLE_NAMES, pause_s=wires.pause_s)
         shards, seeds = range(group, WORK_SHARDS, groups), PUBLISHED_SEEDS
-        self.packets = DynamoPackets(dynamo, "packets", "shares", seeds)
-        self.recorder = DynamoClaims(dynamo, "shares", "quotas", "audience")
-        self.work = DynamoWorkLists(dynamo, "packets", "shares", shards)
-        self.ledger = DynamoLedger(dynamo, "accounts", "packets", "shares")
-        self.deposits = DynamoDeposits(dynamo, "accounts", "profiles", "journal")
-        self.funding = DynamoFunding(
-            dynamo,
-            *("accounts", "packets", "campaigns", "profiles"),
-            journal_table="journal",
-            commitments_table="commitments",
-        )
-        self.prize_funding = DynamoFunding(
-            dynamo, "accounts", "packets", "campaigns", "profiles", journal_table="journal"
-        )
-        self.pages = DynamoPages(dynamo, "packets", "quotas", seeds)
-        self.profiles = DynamoProfiles(dynamo, "profiles")
-        self.campaigns = DynamoEditedCampaigns(
-            dynamo,
-            "campaigns",
-            system._new_seed,
-            seeds,
-            transparency_table="transparency",
-            journal_table="journal",
-        )
-        self.rounds = DynamoRounds(dynamo, "transparency")
-        self.draws = DynamoDraws(
-            dynamo,
-            *("campaigns", "shares", "draws", "packets", "profiles"),
-            journal_table="journal",
-            seeds=seeds,
-        )
+        self.packets = DynamoPackets(dynamo, seeds)
+        self.recorder = DynamoClaims(dynamo)
+        self.work = DynamoWorkLists(dynamo, shards)
+        self.ledger = DynamoLedger(dynamo)
+        self.deposits = DynamoDeposits(dynamo)
+        self.funding = DynamoFunding(dynamo)
+        self.prize_funding = DynamoFunding(dynamo)
+        self.pages = DynamoPages(dynamo, seeds)
+        self.profiles = DynamoProfiles(dynamo)
+        self.campaigns = DynamoEditedCampaigns(dynamo, system._new_seed, seeds)
+        self.rounds = DynamoRounds(dynamo)
+        self.draws = DynamoDraws(dynamo, seeds=seeds)
         self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)
         self.turns = wires.claim_cache
         self.draw_cache = wires.draw_cache
@@ -136,7 +118,7 @@ class Process(InMemorySystem):
         self.recall_campaigns = lambda: campaigns
         self.known_tables = self.tables()
         self.switch_store = wires.switches
-        self.actions = DynamoActions(dynamo, "journal")
+        self.actions = DynamoActions(dynamo)
         self.switches = CachedSwitches(
             store=wires.switches, copy=wires.switch_copy, clock=clock, logger=self.logger
         )

@@ -26,6 +26,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.telemetry import powertools_logger
 from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import process_on
 from testing.servers import wait_for
 from tests.faults.figures import Figures
@@ -195,7 +196,7 @@ def _naively(system: RealTimeSystem) -> Settle:
         return set()
 
     client = _Unguarded(system.dynamo)
-    ledger = process_on(Dynamo(lambda: client)).ledger
+    ledger = process_on(Dynamo(lambda: client, TABLE_NAMES)).ledger
     return settle
 
 

@@ -24,6 +24,7 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError, Unavailable
 from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
+from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem
 from testing.outside_checks import held_fen
@@ -69,7 +70,7 @@ class Town:
         self.chance = random.Random(seed)
         system = InMemorySystem()
         self.tables = Failing(system.dynamo, self.chance, dies=DIES / 10)
-        self.payments = PaymentSystem(system, dynamo=Dynamo(lambda: self.tables))
+        self.payments = PaymentSystem(system, dynamo=Dynamo(lambda: self.tables, TABLE_NAMES))
         self.payments.settings = SETTINGS
         self.gates = [
             Failing(

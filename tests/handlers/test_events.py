@@ -47,7 +47,7 @@ class Desk:
         """Make a claim durable as a grab does that dies before it queues the payout."""
         at_ms = self._system.clock.now_ms()
         claim = a_claim(packet, share_no, user_id, decided_at_ms=at_ms)
-        self._system.claims.record_claim(claim)
+        self._system.recorder.record_claim(claim)
         return claim.amount_fen
 
 

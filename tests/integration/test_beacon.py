@@ -14,7 +14,7 @@ from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.platform.dynamodb.client import Dynamo
-from testing.cloud import TABLES
+from testing.cloud import tables_of
 from testing.fakes import FakeLogger
 from tests.integration.conftest import MakeUser
 
@@ -48,7 +48,7 @@ def test_a_lottery_that_starts_at_once_waits_for_its_round_and_is_then_decided_b
 
     # Beside the schedule, which runs for most of each minute, and may do it first.
     chain = LocalChain.of(stack.state_dir / "beacon.json", 0)
-    rounds = DynamoRounds(Dynamo(lambda: dynamodb), stack.outputs[TABLES["transparency"]])
+    rounds = DynamoRounds(Dynamo(lambda: dynamodb, tables_of(stack)))
     logger = FakeLogger()
     beacon = DrandBeacon(
         [stack.beacon],

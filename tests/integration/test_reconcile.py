@@ -19,6 +19,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_claim, a_funding, a_packet
+from testing.cloud import tables_of
 from tests.integration.conftest import HttpUser, MakeUser
 
 WITHIN_S = 60.0
@@ -53,10 +54,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
 
 def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
     """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
-    dynamo = Dynamo(lambda: stack.aws("dynamodb"))
-    accounts, packets, campaigns, profiles = (
-        stack.outputs[f"{name}Table"] for name in ("Accounts", "Packets", "Campaigns", "Profiles")
-    )
+    dynamo = Dynamo(lambda: stack.aws("dynamodb"), tables_of(stack))
     now_ms = int(time.time() * 1000)
     packet = a_packet(
         1000,
@@ -65,12 +63,11 @@ def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
         created_at_ms=now_ms - 2 * MOVING_MS,
         expires_at_ms=now_ms + 3_600_000,
     )
-    funding = DynamoFunding(dynamo, accounts, packets, campaigns, profiles)
-    funding.fund(packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body"))
+    DynamoFunding(dynamo).fund(
+        packet, a_funding(packet), Request(sender.user_id, packet.packet_id, "body")
+    )
     claim = a_claim(packet, 1, claimer.user_id, decided_at_ms=now_ms - MOVING_MS - 60_000)
-    tables = (stack.outputs[f"{name}Table"] for name in ("Shares", "Quotas", "Audience"))
-    recorder = DynamoClaims(dynamo, *tables)
-    assert recorder.record_claim(claim) is RecordStatus.RECORDED
+    assert DynamoClaims(dynamo).record_claim(claim) is RecordStatus.RECORDED
     sqs = stack.aws("sqs")
     SqsPayouts(lambda: sqs, stack.outputs["PayoutQueueUrl"], lambda: now_ms).put([claim.ref])
     return packet.packet_id

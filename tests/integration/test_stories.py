@@ -21,6 +21,7 @@ from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.platform.dynamodb.client import Dynamo
+from testing.cloud import tables_of
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 pytestmark = pytest.mark.usefixtures("invariants")
@@ -260,11 +261,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
     # After the day everybody can verify their draws; the test does not wait for midnight.
-    ledger = DynamoDraws(
-        Dynamo(lambda: dynamodb),
-        *(stack.outputs[f"{name}Table"] for name in ("Campaigns", "Shares", "Draws")),
-        seeds=seed_keys_of(stack),
-    )
+    ledger = DynamoDraws(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}
     seed = ledger.day_seed("double-eleven", seen["day"]).hex()

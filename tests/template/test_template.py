@@ -23,6 +23,7 @@ from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import user_row
 from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
 from testing.builders import a_claim, a_packet, a_refund
+from testing.in_memory_system import TABLES
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "shared" / "redpacket"
@@ -887,7 +888,7 @@ for name in sys.argv[1:]:
     done = subprocess.run(
         [sys.executable, "-c", script, *sorted(names)],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT / "shared"), "TABLES": "packets=packets"},
+        env={"PYTHONPATH": str(ROOT / "shared"), "TABLES": TABLES},
         capture_output=True,
         text=True,
         check=False,
@@ -917,7 +918,7 @@ assert loaded >= {"pypinyin", "rapidfuzz"}
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "TABLES": "packets=packets"},
+        env={"PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}", "TABLES": TABLES},
         capture_output=True,
         text=True,
         check=False,

@@ -22,7 +22,7 @@ class CampaignsContainer(Container):
     def repository(self) -> CampaignRepository:
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 
-        return DynamoCampaigns(self.dynamo, self.settings.campaigns_table)
+        return DynamoCampaigns(self.dynamo)
 
     @cached_property
     def cached_campaigns(self) -> CachedCampaigns:
@@ -34,8 +34,7 @@ class CampaignsContainer(Container):
     def audience_rows(self) -> AudienceRows:
         from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 
-        settings = self.settings
-        return DynamoAudiences(self.dynamo, settings.audience_table, settings.campaigns_table)
+        return DynamoAudiences(self.dynamo)
 
     @cached_property
     def audience_cache(self) -> AudienceCache:

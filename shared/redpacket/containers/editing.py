@@ -53,16 +53,7 @@ class EditingContainer(Container):
     @cached_property
     def edited_campaigns(self) -> EditedCampaigns:
         """Repository for the function that edits campaigns and announces beacon campaigns."""
-        return DynamoEditedCampaigns(
-            self.dynamo,
-            self.settings.campaigns_table,
-            self.platform.new_seed,
-            self.platform.seeds,
-            self.settings.transparency_table,
-            self.settings.journal_table,
-            self.settings.approvals_table,
-            self.settings.commitments_table,
-        )
+        return DynamoEditedCampaigns(self.dynamo, self.platform.new_seed, self.platform.seeds)
 
     @cached_property
     def campaign_ports(self) -> CampaignPorts:
@@ -97,10 +88,11 @@ class EditingContainer(Container):
 
     @cached_property
     def winner_ports(self) -> WinnerPorts:
-        settings, draws = self.settings, self.lottery.prize_draws
-        winners = DynamoWinners(self.dynamo, settings.draws_table, settings.journal_table)
         return WinnerPorts(
-            winners=winners, draws=draws, clock=self.clock, load=self.prize_load_ports
+            winners=DynamoWinners(self.dynamo),
+            draws=self.lottery.prize_draws,
+            clock=self.clock,
+            load=self.prize_load_ports,
         )
 
     @cached_property

@@ -25,21 +25,8 @@ class ErasureContainer(Container):
         """Erasure of users who have no money and no pending business."""
         return partial(
             erase_user,
-            holdings=DynamoHoldings(
-                self.dynamo,
-                self.settings.accounts_table,
-                self.settings.packets_table,
-                self.settings.shares_table,
-                self.settings.payments_table,
-                self.platform.in_parallel,
-            ),
-            erasure=DynamoErasure(
-                self.dynamo,
-                self.settings.payments_table,
-                self.settings.audience_table,
-                self.settings.campaigns_table,
-                self.platform.in_parallel,
-            ),
+            holdings=DynamoHoldings(self.dynamo, self.platform.in_parallel),
+            erasure=DynamoErasure(self.dynamo, self.platform.in_parallel),
             profiles=self.users.profiles,
             pictures=self.packets.pictures,
             clock=self.clock,

@@ -40,11 +40,11 @@ class EventsContainer(Container):
 
     @cached_property
     def webhook_book(self) -> WebhookRepository:
-        return DynamoWebhooks(self.dynamo, self.settings.webhooks_table)
+        return DynamoWebhooks(self.dynamo)
 
     @cached_property
     def waiting_list(self) -> WaitingList:
-        return DynamoWaitingList(self.dynamo, self.settings.webhooks_table)
+        return DynamoWaitingList(self.dynamo)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:

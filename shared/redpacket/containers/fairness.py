@@ -27,7 +27,7 @@ class FairnessContainer(Container):
     def rounds(self) -> Rounds:
         from redpacket.fairness.dynamodb.rounds import DynamoRounds
 
-        return DynamoRounds(self.dynamo, self.settings.transparency_table)
+        return DynamoRounds(self.dynamo)
 
     @cached_property
     def cached_rounds(self) -> CachedRounds:

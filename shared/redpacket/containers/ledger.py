@@ -20,12 +20,7 @@ class LedgerContainer(Container):
     def repository(self) -> Ledger:
         from redpacket.packets.dynamodb.ledger import DynamoLedger
 
-        return DynamoLedger(
-            self.dynamo,
-            self.settings.accounts_table,
-            self.settings.packets_table,
-            self.settings.shares_table,
-        )
+        return DynamoLedger(self.dynamo)
 
     def balance_fen(self, user_id: str) -> int:
         from redpacket.ledger.model import user_account

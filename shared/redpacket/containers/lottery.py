@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 
@@ -34,47 +34,36 @@ class LotteryContainer(Container):
 
     @cached_property
     def draws(self) -> DynamoDraws:
-        return self._draws(seeds=self.platform.seeds)
+        from redpacket.lottery.dynamodb.draws import DynamoDraws
+
+        return DynamoDraws(self.dynamo, self.platform.seeds)
 
     @cached_property
     def recorded_draws(self) -> DynamoDraws:
-        """Repository for the function that draws, which stores winners' host ids."""
-        return self._draws(
-            seeds=self.platform.seeds,
-            profiles_table=self.settings.profiles_table,
-            audience_table=self.settings.audience_table,
-            codes_table=self.settings.codes_table,
-            asks_verdicts=self.settings.has_verdicts,
-        )
+        """Repository for the function that draws, which may have to check the host's verdicts."""
+        from redpacket.lottery.dynamodb.draws import DynamoDraws
+
+        asks_verdicts = self.settings.has_verdicts
+        return DynamoDraws(self.dynamo, self.platform.seeds, asks_verdicts=asks_verdicts)
 
     @cached_property
     def prize_draws(self) -> DynamoDraws:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        packets_table, journal_table = self.settings.packets_table, self.settings.journal_table
-        return self._draws(packets_table=packets_table, journal_table=journal_table)
-
-    def _draws(self, **options: Any) -> DynamoDraws:  # noqa: ANN401 - DynamoDraws names them
         from redpacket.lottery.dynamodb.draws import DynamoDraws
 
-        return DynamoDraws(
-            self.dynamo,
-            self.settings.campaigns_table,
-            self.settings.shares_table,
-            self.settings.draws_table,
-            **options,
-        )
+        return DynamoDraws(self.dynamo)
 
     @cached_property
     def codes(self) -> Codes:
         from redpacket.lottery.dynamodb.codes import DynamoCodes
 
-        return DynamoCodes(self.dynamo, self.settings.codes_table)
+        return DynamoCodes(self.dynamo)
 
     @cached_property
     def addresses(self) -> Addresses:
         from redpacket.lottery.dynamodb.addresses import DynamoAddresses
 
-        return DynamoAddresses(self.dynamo, self.settings.draws_table, self.settings.profiles_table)
+        return DynamoAddresses(self.dynamo)
 
     @cached_property
     def draw_cache(self) -> DrawCache:

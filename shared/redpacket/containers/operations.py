@@ -33,7 +33,7 @@ class OperationsContainer(Container):
     def switch_store(self) -> SwitchStore:
         from redpacket.operations.dynamodb.switches import DynamoSwitches
 
-        return DynamoSwitches(self.dynamo, self.settings.switches_table)
+        return DynamoSwitches(self.dynamo)
 
     @cached_property
     def switches(self) -> CachedSwitches:
@@ -60,9 +60,9 @@ class OperationsContainer(Container):
         from redpacket.operations.model.allowances import ApprovalLimits
         from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
-        allowances = DynamoApprovals(self.dynamo, self.settings.approvals_table)
-        bounds = ApprovalLimits(*self.settings.approval_fen)
-        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=bounds)
+        limits = ApprovalLimits(*self.settings.approval_fen)
+        allowances = DynamoApprovals(self.dynamo)
+        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=limits)
 
     def find_limit(self, limit: Limit, name: LimitName) -> Limit:
         """Return *limit* at the rate that operators set."""

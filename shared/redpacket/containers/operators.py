@@ -44,7 +44,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def actions(self) -> AuditLog:
-        return DynamoActions(self.dynamo, self.settings.journal_table)
+        return DynamoActions(self.dynamo)
 
     @cached_property
     def switch_ports(self) -> SwitchPorts:
@@ -52,7 +52,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def verdicts(self) -> RiskDecisions:
-        return DynamoVerdicts(self.dynamo, self.settings.audience_table)
+        return DynamoVerdicts(self.dynamo)
 
     @cached_property
     def refusal_counts(self) -> RefusalCounts:
@@ -61,13 +61,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def deposits(self) -> Deposits:
-        return DynamoDeposits(
-            self.dynamo,
-            self.settings.accounts_table,
-            self.settings.profiles_table,
-            self.settings.journal_table,
-            self.settings.approvals_table,
-        )
+        return DynamoDeposits(self.dynamo)
 
     @cached_property
     def deposit_ports(self) -> DepositPorts:
@@ -81,8 +75,7 @@ class OperatorsContainer(Container):
 
     @cached_property
     def operator_lists(self) -> OperatorLists:
-        settings = self.settings
-        return DynamoOperatorLists(self.dynamo, settings.campaigns_table, settings.packets_table)
+        return DynamoOperatorLists(self.dynamo)
 
     @cached_property
     def list_ports(self) -> ListPorts:
@@ -91,22 +84,15 @@ class OperatorsContainer(Container):
 
     @cached_property
     def winners(self) -> Winners:
-        return DynamoWinners(self.dynamo, self.settings.draws_table)
+        return DynamoWinners(self.dynamo)
 
     @cached_property
     def approvals(self) -> Approvals:
-        settings = self.settings
-        return DynamoApprovals(self.dynamo, settings.approvals_table, settings.journal_table)
+        return DynamoApprovals(self.dynamo)
 
     @cached_property
     def ask_ports(self) -> AskPorts:
-        approvals = DynamoApprovals(
-            self.dynamo,
-            self.settings.approvals_table,
-            self.settings.journal_table,
-            self.settings.profiles_table,
-        )
-        return AskPorts(approvals=approvals, clock=self.clock)
+        return AskPorts(approvals=self.approvals, clock=self.clock)
 
     @cached_property
     def decide_ports(self) -> DecidePorts:

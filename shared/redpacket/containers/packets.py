@@ -57,75 +57,48 @@ class PacketsContainer(Container):
     @cached_property
     def packet_funding(self) -> Funding:
         """Funding of users' packets, with a limit of open ones."""
-        settings = self.settings
-        return self._funding(settings.open_packets_max, settings.commitments_table)
+        from redpacket.packets.dynamodb.funding import DynamoFunding
+
+        return DynamoFunding(self.dynamo, self.settings.open_packets_max)
 
     @cached_property
     def prize_funding(self) -> Funding:
-        """Funding of cash prizes, which neither count as open nor are logged."""
-        return self._funding(None, None)
-
-    def _funding(self, open_packets_max: int | None, commitments_table: str | None) -> Funding:
+        """Funding of cash prizes, which do not count as open."""
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
-        return DynamoFunding(
-            self.dynamo,
-            self.settings.accounts_table,
-            self.settings.packets_table,
-            self.settings.campaigns_table,
-            self.settings.profiles_table,
-            open_packets_max=open_packets_max,
-            journal_table=self.settings.journal_table,
-            commitments_table=commitments_table,
-            approvals_table=self.settings.approvals_table,
-        )
+        return DynamoFunding(self.dynamo)
 
     @cached_property
     def repository(self) -> DynamoPackets:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
-        settings, seeds = self.settings, self.platform.seeds
-        return DynamoPackets(self.dynamo, settings.packets_table, settings.shares_table, seeds)
+        return DynamoPackets(self.dynamo, self.platform.seeds)
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
         """Repository without the keys of amounts."""
         from redpacket.packets.dynamodb.packets import DynamoPackets
 
-        settings = self.settings
-        return DynamoPackets(self.dynamo, settings.packets_table, settings.shares_table)
+        return DynamoPackets(self.dynamo)
 
     @cached_property
     def pages(self) -> Pages:
         from redpacket.packets.dynamodb.pages import DynamoPages
 
-        return DynamoPages(
-            self.dynamo,
-            self.settings.packets_table,
-            self.settings.quotas_table,
-            self.platform.seeds,
-        )
+        return DynamoPages(self.dynamo, self.platform.seeds)
 
     @cached_property
     def recorder(self) -> ClaimRecorder:
         from redpacket.packets.dynamodb.claims import DynamoClaims
 
-        return DynamoClaims(
-            self.dynamo,
-            self.settings.shares_table,
-            self.settings.quotas_table,
-            self.settings.audience_table,
-            asks_verdicts=self.settings.has_verdicts,
-        )
+        return DynamoClaims(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
     def work_lists(self, group: int, groups: int) -> WorkLists:
         """Return the work lists of sweep number *group* out of *groups*."""
         from redpacket.ledger.dynamodb.keys import work_shards
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
-        packets_table, shares_table = self.settings.packets_table, self.settings.shares_table
-        shards = work_shards(group, groups)
-        return DynamoWorkLists(self.dynamo, packets_table, shares_table, shards)
+        return DynamoWorkLists(self.dynamo, work_shards(group, groups))
 
     @cached_property
     def shard_cache(self) -> RedisClaims:

@@ -45,34 +45,23 @@ class PaymentsContainer(Container):
 
     @cached_property
     def payment_book(self) -> PaymentRepository:
-        return DynamoPayments(
-            self.dynamo,
-            self.settings.payments_table,
-            self.settings.accounts_table,
-            self.settings.packets_table,
-        )
+        return DynamoPayments(self.dynamo)
 
     @cached_property
     def return_book(self) -> ReturnRepository:
-        return DynamoReturns(
-            self.dynamo,
-            self.settings.payments_table,
-            self.settings.accounts_table,
-            self.settings.journal_table,
-        )
+        return DynamoReturns(self.dynamo)
 
     @cached_property
     def withdrawal_book(self) -> DynamoWithdrawals:
-        settings = self.settings
-        return DynamoWithdrawals(self.dynamo, settings.payments_table, settings.accounts_table)
+        return DynamoWithdrawals(self.dynamo)
 
     @cached_property
     def gateway_pace(self) -> DynamoGatewayPace:
-        return DynamoGatewayPace(self.dynamo, self.settings.payments_table)
+        return DynamoGatewayPace(self.dynamo)
 
     @cached_property
     def bound_payees(self) -> BoundPayees:
-        return DynamoPayees(self.dynamo, self.settings.payments_table)
+        return DynamoPayees(self.dynamo)
 
     def payees_of(self, user: User) -> Payees:
         """Return the payout accounts of the request's user."""
@@ -80,11 +69,11 @@ class PaymentsContainer(Container):
 
     @cached_property
     def consents(self) -> AuthorizationRepository:
-        return DynamoAuthorizations(self.dynamo, self.settings.payments_table)
+        return DynamoAuthorizations(self.dynamo)
 
     @cached_property
     def payment_lists(self) -> PaymentLists:
-        return DynamoPaymentLists(self.dynamo, self.settings.payments_table)
+        return DynamoPaymentLists(self.dynamo)
 
     @cached_property
     def payment_ports(self) -> PaymentPorts:

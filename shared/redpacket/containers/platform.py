@@ -100,7 +100,7 @@ class Platform:
     def dynamo(self) -> Dynamo:
         from redpacket.platform.dynamodb.client import Dynamo
 
-        return Dynamo(lambda: self.aws("dynamodb"))
+        return Dynamo(lambda: self.aws("dynamodb"), self.settings.tables)
 
     def aws(
         self, service: str, *, read_timeout_s: int = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES

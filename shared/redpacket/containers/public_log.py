@@ -24,8 +24,8 @@ class PublicLogContainer(Container):
 
     @cached_property
     def log_book(self) -> LogBook:
-        """Read-only log; only the log function may append."""
-        return DynamoLog(self.dynamo, self.settings.log_table)
+        """Log, to which only the log function's role may append."""
+        return DynamoLog(self.dynamo)
 
     @cached_property
     def head_signer(self) -> HeadSigner:
@@ -38,10 +38,9 @@ class PublicLogContainer(Container):
     @cached_property
     def log_ports(self) -> LogPorts:
         """Ports of the log function, which alone may append."""
-        settings = self.settings
         return LogPorts(
-            book=DynamoLog(self.dynamo, settings.log_table, settings.commitments_table),
-            commitments=DynamoCommitments(self.dynamo, self.settings.commitments_table),
+            book=self.log_book,
+            commitments=DynamoCommitments(self.dynamo),
             signer=self.head_signer,
             clock=self.clock,
             logger=self.logger,

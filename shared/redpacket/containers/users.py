@@ -22,13 +22,13 @@ class UsersContainer(Container):
     def profiles(self) -> ProfileRepository:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
-        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
+        return DynamoProfiles(self.dynamo)
 
     @cached_property
     def user_directory(self) -> UserDirectory:
         from redpacket.users.dynamodb.profiles import DynamoProfiles
 
-        return DynamoProfiles(self.dynamo, self.settings.profiles_table)
+        return DynamoProfiles(self.dynamo)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
@@ -41,4 +41,4 @@ class UsersContainer(Container):
     def host_ids(self) -> HostIds:
         from redpacket.users.dynamodb.host_ids import DynamoHostIds
 
-        return DynamoHostIds(self.dynamo, self.settings.profiles_table)
+        return DynamoHostIds(self.dynamo)

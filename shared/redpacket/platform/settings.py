@@ -128,15 +128,34 @@ def _chain_key(text: str) -> bytes:
     return bytes.fromhex(text.rpartition(",")[2])
 
 
-def _table(name: str) -> Variable[str]:
-    def parse(text: str) -> str:
-        tables = dict(pair.split("=", 1) for pair in text.split())
-        if not tables.get(name):
-            raise ValueError("without a table of " + name)
-        return tables[name]
+class Tables(NamedTuple):
+    """Names of the DynamoDB tables. A function's role decides which of them it may use."""
 
-    # A function has only some tables.
-    return Variable("TABLES", parse, is_checked_at_start=False)
+    accounts: str
+    approvals: str
+    audience: str
+    campaigns: str
+    codes: str
+    commitments: str
+    draws: str
+    journal: str
+    log: str
+    packets: str
+    payments: str
+    profiles: str
+    quotas: str
+    shares: str
+    switches: str
+    transparency: str
+    webhooks: str
+
+
+def _tables(text: str) -> Tables:
+    names = dict(pair.split("=", 1) for pair in text.split())
+    for table in Tables._fields:
+        if not names.get(table):
+            raise ValueError("without a table of " + table)
+    return Tables(**names)
 
 
 class Settings:
@@ -145,8 +164,8 @@ class Settings:
     `tests/template` compares the variables that each handler's code reads with the template.
     """
 
-    packets_table = _table("packets")
-    shares_table = _table("shares")
+    tables = Variable("TABLES", _tables)
+    """`accounts=NAME approvals=NAME ...`: the physical name of each table."""
     packet_id_keys = Variable("PACKET_ID_KEYS", resolved)
     """`version:key[,version:key]`; the first signs, all are accepted."""
     seed_keys = Variable("SEED_KEYS", resolved)
@@ -155,10 +174,6 @@ class Settings:
     """Key that hashes user ids, which is never replaced."""
     operator_issuer = Variable("OPERATOR_ISSUER", str, default="")
     """Issuer of operators' tokens; empty for the users' issuer."""
-    draws_table = _table("draws")
-    codes_table = _table("codes")
-    quotas_table = _table("quotas")
-    audience_table = _table("audience")
     has_verdicts = Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws check the host's risk decisions."""
     risk_url = Variable("RISK_URL", str, default="")
@@ -167,19 +182,14 @@ class Settings:
     """Key that signs calls of the risk control: `whsec_...`."""
     risk_is_open = Variable("RISK_ON_FAILURE", _is_open, default="open")
     """Whether users may take part if the risk control does not answer."""
-    accounts_table = _table("accounts")
     work_shards = Variable("WORK_SHARDS", _integer, default="32")
     """Partitions of each work list; a smaller number hides rows that wait."""
     reconciliation_machine = Variable("RECONCILIATION_MACHINE", str)
     """ARN of the state machine that exports and compares the tables."""
     reconciliation_workgroup = Variable("RECONCILIATION_WORKGROUP", str)
     """Athena workgroup, which limits how much a query scans."""
-    journal_table = _table("journal")
-    approvals_table = _table("approvals")
     approval_fen = Variable("APPROVAL_FEN", _three_integers)
     """`SUBJECT,OPERATOR,ALL`: fen that move without approval in 24 hours."""
-    profiles_table = _table("profiles")
-    campaigns_table = _table("campaigns")
     payout_queue_url = Variable("PAYOUT_QUEUE_URL", str)
     """Queue of payouts."""
     payout_dlq_url = Variable("PAYOUT_DLQ_URL", str)
@@ -204,8 +214,6 @@ class Settings:
     """Largest deposit in fen."""
     open_packets_max = Variable("OPEN_PACKETS_MAX", _integer_or_none, default="")
     """Maximum open packets of one user outside campaigns."""
-    switches_table = _table("switches")
-    payments_table = _table("payments")
     notice_queue_url = Variable("NOTICE_QUEUE_URL", str)
     """Queue of providers' callbacks."""
     order_function = Variable("ORDER_FUNCTION", str)
@@ -214,7 +222,6 @@ class Settings:
     """Providers that pay for packets: `host`, `wechat`, both or none."""
     payee_keys_secret_arn = Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Secret with the keys that seal users' accounts at providers."""
-    webhooks_table = _table("webhooks")
     webhook_keys_secret_arn = Variable("WEBHOOK_KEYS_SECRET_ARN", str)
     """Secret with the keys that encrypt webhooks' secrets."""
     delivery_queue_url = Variable("DELIVERY_QUEUE_URL", str)
@@ -237,9 +244,6 @@ class Settings:
     """Fen above which balances are paid out automatically; 0 disables it."""
     night_window = Variable("NIGHT_WINDOW", str, default="")
     """Period without transfers, such as 23:00-07:00; empty disables it."""
-    transparency_table = _table("transparency")
-    commitments_table = _table("commitments")
-    log_table = _table("log")
     log_key_id = Variable("LOG_KEY_ID", str)
     """KMS key that signs the public log's heads."""
     beacon_urls = Variable("BEACON_URLS", _listed, default="")

@@ -16,6 +16,7 @@ from local.places import ROOT
 from local.template import read_template
 from redpacket.platform.dynamodb.client import Dynamo, Operation, check, create, put, update
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.units import MeteredDynamo
 
 INDEXES = deployment.indexes_of(read_template())
@@ -29,7 +30,7 @@ WORK = {"table": {"by_work": ["work_pk", "work_at_ms"]}}
 
 def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[MeteredDynamo, Dynamo]:
     meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
-    return meter, Dynamo(lambda: meter)
+    return meter, Dynamo(lambda: meter, TABLE_NAMES)
 
 
 def _written(*operations: Operation) -> float:

@@ -14,6 +14,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 
 FAIR = a_campaign(campaign_id="fair")
 
@@ -39,7 +40,7 @@ def client() -> MeddledDynamo:
 
 @pytest.fixture
 def campaigns(client: MeddledDynamo) -> DynamoEditedCampaigns:
-    campaigns = DynamoEditedCampaigns(Dynamo(lambda: client), "campaigns")
+    campaigns = DynamoEditedCampaigns(Dynamo(lambda: client, TABLE_NAMES))
     assert campaigns.create(FAIR)
     return campaigns
 
@@ -47,7 +48,7 @@ def campaigns(client: MeddledDynamo) -> DynamoEditedCampaigns:
 @pytest.fixture
 def draws(client: MeddledDynamo, campaigns: DynamoEditedCampaigns) -> DynamoDraws:
     del campaigns
-    return DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws", "packets")
+    return DynamoDraws(Dynamo(lambda: client, TABLE_NAMES))
 
 
 def put(draws: DynamoDraws, prize_id: str) -> Prize:

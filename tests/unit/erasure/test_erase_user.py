@@ -35,7 +35,7 @@ from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_prize
 from testing.fakes.gateway import an_account
-from testing.fakes.tables import LateCopy
+from testing.fakes.tables import TABLE_NAMES, LateCopy
 from testing.in_memory_system import InMemorySystem, an_order, one_by_one
 from testing.payment_system import PaymentSystem
 
@@ -494,9 +494,7 @@ def test_what_is_in_use_keeps_its_name(town: PaymentSystem, *, is_agreed: bool) 
     )
     before = deepcopy(town.system.dynamo.tables["payments"])
 
-    erasure = DynamoErasure(
-        Dynamo(lambda: town.system.dynamo), "payments", "audience", "campaigns", one_by_one
-    )
+    erasure = DynamoErasure(Dynamo(lambda: town.system.dynamo, TABLE_NAMES), one_by_one)
     erasure.erase_outside(rows)
 
     assert town.system.dynamo.tables["payments"] == before

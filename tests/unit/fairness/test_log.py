@@ -28,7 +28,7 @@ from redpacket.platform.http.request import HttpRequest
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
 from testing.fakes.head_signer import FakeSigner
-from testing.fakes.tables import LateCopy, key_of, locate
+from testing.fakes.tables import TABLE_NAMES, LateCopy, key_of, locate
 from testing.in_memory_system import InMemorySystem, an_operator, an_order
 from testing.office import IO_MAX, CutDynamo, Killed
 
@@ -46,14 +46,18 @@ class LogSystem(InMemorySystem):
 
     def extend(self, named: tuple[str, ...] = (), client: Any = None) -> LogReport:
         """Run the function that extends the log, as a new process."""
-        dynamo = {"dynamo": Dynamo(lambda: client, pause_s=lambda _: None)} if client else {}
+        dynamo = (
+            {"dynamo": Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)}
+            if client
+            else {}
+        )
         return self.process(head_signer=self.signer, **dynamo).extend_log(
             named, self.clock.now_ms() + 45_000
         )
 
     @property
     def book(self) -> DynamoLog:
-        return DynamoLog(Dynamo(lambda: self.dynamo), "log", "commitments")
+        return DynamoLog(Dynamo(lambda: self.dynamo, TABLE_NAMES))
 
     def head(self) -> LogHead:
         signed = self.book.find_signed()

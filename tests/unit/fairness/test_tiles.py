@@ -12,6 +12,7 @@ from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
 from testing.fakes.head_signer import FakeSigner
+from testing.fakes.tables import TABLE_NAMES
 from testing.handlers import HandlerTransport, handlers_of
 from testing.in_memory_system import InMemorySystem
 from testing.tlog_client import TlogClient, mth
@@ -22,7 +23,7 @@ SIZE = 70_000
 
 def a_log(system: InMemorySystem, size: int) -> list[Commitment]:
     """Append entries in batches as large as a run's, and sign the head."""
-    book = DynamoLog(Dynamo(lambda: system.dynamo), "log", "commitments")
+    book = DynamoLog(Dynamo(lambda: system.dynamo, TABLE_NAMES))
     entries = [
         Commitment(CommitmentKind.PACKET, id_hash_of(f"{no}"), f"{no:064x}", NOW_MS + no)
         for no in range(size)

@@ -14,6 +14,7 @@ from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import Unavailable
 from testing.builders import a_packet_id, a_prize
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 
 ROWS_PER_CALL, ROWS_PER_PAGE = 10_000, 600
 """A tenth of the real ones, for a tenth of the units."""
@@ -67,7 +68,7 @@ def test_many_won_units_are_counted_by_calls_that_are_bounded(
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", ROWS_PER_CALL)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 20)
     client = _Won(40_000, {7, 39_900}, partitions)
-    draws = DynamoDraws(Dynamo(lambda: client), "campaigns", "shares", "draws")
+    draws = DynamoDraws(Dynamo(lambda: client, TABLE_NAMES))
     counted: list[PrizeStock] = []
     refused_count = 0
 
@@ -104,7 +105,7 @@ def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
 ) -> None:
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 2)
     dynamo = FakeDynamo()
-    draws = DynamoDraws(Dynamo(lambda: dynamo), "campaigns", "shares", "draws")
+    draws = DynamoDraws(Dynamo(lambda: dynamo, TABLE_NAMES))
     _win(dynamo, "cup", 12)
     draws.list_stock([GOODS], "")
     # It read the place before the other one noted it, and fewer rows.
@@ -124,7 +125,7 @@ def test_one_call_reads_no_more_for_many_prizes_than_for_one(
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 4)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 3)
     dynamo = FakeDynamo()
-    draws = DynamoDraws(Dynamo(lambda: dynamo), "campaigns", "shares", "draws")
+    draws = DynamoDraws(Dynamo(lambda: dynamo, TABLE_NAMES))
     prizes = [replace(GOODS, prize_id=f"prize-{number}") for number in range(3)]
     for prize in prizes:
         _win(dynamo, prize.prize_id, 2)
@@ -142,6 +143,6 @@ def test_free_units_below_a_position_are_not_won() -> None:
 
 def test_units_of_cash_are_numbered_through_its_packets() -> None:
     packets = tuple((a_packet_id(), count) for count in (2, 3, 4))
-    stock = unit_stock.UnitStock(Dynamo(FakeDynamo), "draws", "shares")
+    stock = unit_stock.UnitStock(Dynamo(FakeDynamo, TABLE_NAMES))
 
     assert [run.before for run in stock._cash(replace(CASH, packets=packets))] == [0, 2, 5]

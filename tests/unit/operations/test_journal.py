@@ -16,6 +16,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.fakes import Away, FakeSwitchStore
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 
 ANN = an_operator("ann")
@@ -27,7 +28,7 @@ def system() -> InMemorySystem:
 
 
 def _actions(system: InMemorySystem) -> DynamoActions:
-    return DynamoActions(Dynamo(lambda: system.dynamo), "journal")
+    return DynamoActions(Dynamo(lambda: system.dynamo, TABLE_NAMES))
 
 
 def _noted(system: InMemorySystem, subject: str | None = None) -> list[Action]:

@@ -10,6 +10,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.containers import containers
 from redpacket.platform.errors import RateLimited
+from testing.in_memory_system import TABLES
 from tests.unit.platform.test_handlers import HANDLERS, ROUTES
 
 _OPEN = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
@@ -41,7 +42,7 @@ def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
     costs = SimpleNamespace(count=refuse)
     monkeypatch.setitem(vars(containers.operations), "read_costs", costs)
-    monkeypatch.setenv("TABLES", "packets=packets")
+    monkeypatch.setenv("TABLES", TABLES)
     for key, handler in READS.items():
         event: dict[str, Any] = {
             "routeKey": key,

@@ -18,6 +18,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, SwitchedOff, Unavailable
 from testing import fakes
 from testing.builders import NOW_MS
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 
@@ -59,7 +60,7 @@ class ClaimPorts:
         )
 
     def actions(self) -> DynamoActions:
-        return DynamoActions(Dynamo(lambda: self.dynamo), "journal")
+        return DynamoActions(Dynamo(lambda: self.dynamo, TABLE_NAMES))
 
 
 @pytest.fixture

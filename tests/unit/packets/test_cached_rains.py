@@ -14,6 +14,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
 from testing.units import MeteredDynamo
 
@@ -75,9 +76,9 @@ def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledg
 ) -> None:
     packets = [send(system) for _ in range(2)]
     meter = MeteredDynamo(system.dynamo)
-    metered = Dynamo(lambda: meter)
-    campaigns = DynamoEditedCampaigns(metered, "campaigns")
-    pages = DynamoPages(metered, "packets", "quotas", PUBLISHED_SEEDS)
+    metered = Dynamo(lambda: meter, TABLE_NAMES)
+    campaigns = DynamoEditedCampaigns(metered)
+    pages = DynamoPages(metered, PUBLISHED_SEEDS)
     rains = system.process(campaigns=campaigns, pages=pages).rains
 
     for _ in range(2):

@@ -20,6 +20,7 @@ from redpacket.users.dynamodb.profiles import DynamoProfiles
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
 from testing.fakes import Away
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.units import MeteredDynamo
 
@@ -28,7 +29,7 @@ ANN = User("ann", "安", "ann@host.example")
 
 @pytest.fixture
 def profiles(system: InMemorySystem) -> DynamoProfiles:
-    return DynamoProfiles(Dynamo(lambda: system.dynamo), "profiles")
+    return DynamoProfiles(Dynamo(lambda: system.dynamo, TABLE_NAMES))
 
 
 def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
 def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> None:
     _claim(system, ANN)
     meter = MeteredDynamo(system.dynamo)
-    profiles = DynamoProfiles(Dynamo(lambda: meter), "profiles")
+    profiles = DynamoProfiles(Dynamo(lambda: meter, TABLE_NAMES))
 
     assert profiles.list_unnoted([ANN, ANN]) == []
     assert (meter.written.total(), meter.units) == (0, 0.5)

@@ -12,6 +12,7 @@ from redpacket.packets.use_cases.read_records import Record, list_sent, read_rec
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet, list_shares
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one, process_on
 from testing.units import MeteredDynamo
 
@@ -210,7 +211,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
         system.expire()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
-    system.pages = DynamoPages(Dynamo(lambda: meter), "packets", "quotas")
+    system.pages = DynamoPages(Dynamo(lambda: meter, TABLE_NAMES))
     viewer = User(f"5f0c8f5e-{claimed[-1]:04d}-4b1e-9a53-0c4a3d2f1b6a")
 
     for limit in (50, 100):
@@ -255,14 +256,14 @@ def test_a_page_of_what_a_user_sent_takes_at_most_23_reads(system: InMemorySyste
         system.grab(packet, "bob")
     system.settle()
     meter = MeteredDynamo(system.dynamo)
-    dynamo = Dynamo(lambda: meter)
+    dynamo = Dynamo(lambda: meter, TABLE_NAMES)
 
     page = list_sent(
         "ann",
         None,
         None,
-        packets=DynamoPackets(dynamo, "packets", "shares"),
-        pages=DynamoPages(dynamo, "packets", "quotas"),
+        packets=DynamoPackets(dynamo),
+        pages=DynamoPages(dynamo),
         ledger=process_on(dynamo).ledger,
         in_parallel=one_by_one,
     )

@@ -18,6 +18,7 @@ from redpacket.packets.use_cases.read_proof import read_proof
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated
 from testing.builders import a_campaign, some_terms
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, a_person
 
 OTHER_KEYS = SeedKeys({2: "another-key-of-seeds"})
@@ -30,7 +31,7 @@ def sealed_terms(split: Split = Split.DOUBLE_MEAN) -> Terms:
 
 def packets_by(system: InMemorySystem, seeds: SeedKeys | None) -> DynamoPackets:
     """Return the packets of a function with these keys."""
-    return DynamoPackets(Dynamo(lambda: system.dynamo), "packets", "shares", seeds=seeds)
+    return DynamoPackets(Dynamo(lambda: system.dynamo, TABLE_NAMES), seeds=seeds)
 
 
 def stored(packets: DynamoPackets, packet: Packet) -> Packet:
@@ -137,12 +138,10 @@ def test_terms_that_were_never_sealed_stay_as_they_are() -> None:
 
 
 def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemorySystem) -> None:
-    dynamo = Dynamo(lambda: system.dynamo)
-    DynamoEditedCampaigns(dynamo, "campaigns", seeds=PUBLISHED_SEEDS).create(
-        a_campaign(campaign_id="gala")
-    )
+    dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
+    DynamoEditedCampaigns(dynamo, seeds=PUBLISHED_SEEDS).create(a_campaign(campaign_id="gala"))
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
-    draws = DynamoDraws(dynamo, "campaigns", "shares", "draws", seeds=PUBLISHED_SEEDS)
+    draws = DynamoDraws(dynamo, seeds=PUBLISHED_SEEDS)
     table = draws.find_table("gala")
     assert table
 
@@ -154,7 +153,7 @@ def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemor
     assert chain_commitment("gala", day_seed(kept, DAY), DAY) != table.commitment
     for seeds in (None, OTHER_KEYS):
         with pytest.raises(InvariantViolated):
-            DynamoDraws(dynamo, "campaigns", "shares", "draws", seeds=seeds).day_seed("gala", DAY)
+            DynamoDraws(dynamo, seeds=seeds).day_seed("gala", DAY)
 
 
 def test_keys_of_another_form_are_refused() -> None:

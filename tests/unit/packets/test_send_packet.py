@@ -14,6 +14,7 @@ from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign
 from testing.checks import packet_held_fen
 from testing.fakes import Away, FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 
 
@@ -181,13 +182,7 @@ OPEN_MAX = 5
 def few(system: InMemorySystem) -> InMemorySystem:
     """A system where each user may have few packets open."""
     system.funding = DynamoFunding(
-        Dynamo(lambda: system.dynamo),
-        "accounts",
-        "packets",
-        "campaigns",
-        "profiles",
-        open_packets_max=OPEN_MAX,
-        journal_table="journal",
+        Dynamo(lambda: system.dynamo, TABLE_NAMES), open_packets_max=OPEN_MAX
     )
     return system
 

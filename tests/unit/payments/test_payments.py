@@ -26,6 +26,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
 from testing.fakes.gateway import FakeNoticeQueue
+from testing.fakes.tables import TABLE_NAMES
 from testing.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
@@ -519,12 +520,7 @@ def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> Non
 
 def test_unpaid_packets_count_as_open(town: PaymentSystem) -> None:
     town.system.funding = DynamoFunding(
-        Dynamo(lambda: town.system.dynamo),
-        "accounts",
-        "packets",
-        "campaigns",
-        "profiles",
-        open_packets_max=2,
+        Dynamo(lambda: town.system.dynamo, TABLE_NAMES), open_packets_max=2
     )
     for _ in range(2):
         town.send_unpaid()

@@ -14,6 +14,7 @@ from redpacket.platform.errors import InvalidRequest, InvariantViolated, Version
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
+from testing.fakes.tables import TABLE_NAMES
 from testing.payment_system import WECHAT, PaymentSystem
 
 DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE
@@ -81,7 +82,7 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
     }
     assert _now(town, returned) == resolved[0]
     assert town.lists.list_listed_returns(None, 10) == ([], None)
-    audit_log = DynamoActions(Dynamo(lambda: town.system.dynamo), "journal")
+    audit_log = DynamoActions(Dynamo(lambda: town.system.dynamo, TABLE_NAMES))
     noted, _ = audit_log.list_actions("user:user", None, 10)
     (action,) = [
         logged_action.action

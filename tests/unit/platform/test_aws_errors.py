@@ -11,6 +11,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.aws.errors import AwsRefused, AwsSilent
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
+from testing.fakes.tables import TABLE_NAMES
 
 
 class _Failing:
@@ -45,7 +46,7 @@ def _dead_letters(error: Exception) -> object:
 
 
 def _ledger(error: Exception) -> object:
-    return Dynamo(lambda: _Failing(error)).get("table", {"pk": "a"})
+    return Dynamo(lambda: _Failing(error), TABLE_NAMES).get("table", {"pk": "a"})
 
 
 each_adapter = pytest.mark.parametrize("call", [_queue, _dead_letters, _ledger])

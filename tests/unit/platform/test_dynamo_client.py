@@ -22,6 +22,7 @@ from redpacket.platform.errors import Busy, IdempotencyKeyReused, InvariantViola
 from redpacket.platform.idempotency import Request
 from testing.builders import NOW_MS, a_funding, a_packet
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 
 ROWS = [put("table", {"pk": name, "sk": "row"}) for name in ("one", "two")]
 
@@ -58,7 +59,7 @@ class _Contended(FakeDynamo):
 
 def _dynamo(client: FakeDynamo, pauses_s: list[float] | None = None) -> Dynamo:
     kept: list[float] = [] if pauses_s is None else pauses_s
-    return Dynamo(lambda: client, pause_s=kept.append)
+    return Dynamo(lambda: client, TABLE_NAMES, pause_s=kept.append)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_single_write_that_meets_a_transaction_tries_again() -> None:
         if len(pauses_s) == 2:
             commit()
 
-    dynamo = Dynamo(lambda: client, pause_s=pause)
+    dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=pause)
 
     # It finds what the transaction wrote.
     assert not dynamo.write(ROWS[0])
@@ -184,12 +185,12 @@ def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
 
 
 def _ledger(client: FakeDynamo) -> DynamoLedger:
-    return DynamoLedger(_dynamo(client), "accounts", "packets", "shares")
+    return DynamoLedger(_dynamo(client))
 
 
 def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> None:
     transfer = Transfer(f"deposit:{key}", TransferKind.DEPOSIT, DEPOSITS, "user:ann", 1, NOW_MS)
-    deposits = DynamoDeposits(_dynamo(client), "accounts", "profiles")
+    deposits = DynamoDeposits(_dynamo(client))
     deposits.deposit(transfer, Request("operator", key, body_hash))
 
 
@@ -225,7 +226,7 @@ def test_a_packet_whose_sender_is_held_is_not_funded() -> None:
     packet = a_packet()
     client = _Contended([_canceled(["None", "None", "TransactionConflict", *["None"] * 3])] * TRIES)
 
-    funding = DynamoFunding(_dynamo(client), "accounts", "packets", "campaigns", "profiles")
+    funding = DynamoFunding(_dynamo(client))
 
     with pytest.raises(ConflictPersists):
         funding.fund(packet, a_funding(packet), Request("sender", "key", "body"))

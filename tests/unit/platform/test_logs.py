@@ -14,6 +14,7 @@ from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 from testing.builders import a_claim
 from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeSwitchStore
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
 
 ANN = "ann-4711@host.example"
@@ -59,7 +60,7 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         reason=f"{ANN} asked for it",
         operator_id=ANN,
         ports=SwitchPorts(
-            FakeSwitchStore(), DynamoActions(Dynamo(FakeDynamo), "journal"), FakeClock(), logger
+            FakeSwitchStore(), DynamoActions(Dynamo(FakeDynamo, TABLE_NAMES)), FakeClock(), logger
         ),
     )
 

@@ -8,6 +8,7 @@ from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_prize
+from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
 from testing.payment_system import PaymentSystem
 
@@ -71,12 +72,12 @@ def test_reads_of_draws_are_strong(system: InMemorySystem, noting: _Noting) -> N
 def test_reads_of_payments_and_approvals_are_strong(
     system: InMemorySystem, noting: _Noting
 ) -> None:
-    dynamo = Dynamo(lambda: noting)
+    dynamo = Dynamo(lambda: noting, TABLE_NAMES)
     town = PaymentSystem(system, dynamo=dynamo)
 
     town.book.list_lines(ProviderName.WECHAT, "2027-01-01")
     town.returns.list_returns("number")
     town.returns.list_refunds("number")
-    DynamoApprovals(dynamo, "approvals").find_moved_fen("owner", [1])
+    DynamoApprovals(dynamo).find_moved_fen("owner", [1])
 
     assert set(noting.is_strong) == {True}

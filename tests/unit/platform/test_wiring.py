@@ -20,7 +20,7 @@ from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.errors import RateLimited
 from redpacket.platform.settings import SettingMissing, Settings
-from testing.in_memory_system import VARIABLES, InMemorySystem
+from testing.in_memory_system import TABLES, VARIABLES, InMemorySystem
 from testing.process import MEMBERS, Process
 
 ROOT = Path(__file__).parents[3]
@@ -51,7 +51,7 @@ def test_a_missing_variable_names_itself() -> None:
 
 def test_a_missing_table_names_itself() -> None:
     with pytest.raises(SettingMissing, match="TABLES is without a table of packets"):
-        _ = Settings({"TABLES": "shares=shares packets="}).packets_table
+        _ = Settings({"TABLES": f"{TABLES} packets="}).tables
 
 
 @pytest.mark.parametrize(

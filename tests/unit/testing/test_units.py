@@ -4,6 +4,7 @@ import pytest
 
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire, values
 from testing.fakes import FakeDynamo
+from testing.fakes.tables import TABLE_NAMES
 from testing.units import MeteredDynamo, item_bytes
 
 
@@ -14,7 +15,7 @@ def meter() -> MeteredDynamo:
 
 @pytest.fixture
 def dynamo(meter: MeteredDynamo) -> Dynamo:
-    dynamo = Dynamo(lambda: meter)
+    dynamo = Dynamo(lambda: meter, TABLE_NAMES)
     for number in range(10):
         key = {"pk": "p", "sk": f"row#{number}", "work_pk": "w", "text": "x" * 1_900}
         dynamo.write(put("t", {**key, "work_at_ms": number}))

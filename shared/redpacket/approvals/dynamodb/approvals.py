@@ -46,18 +46,11 @@ _STATUS = {"#status": "status"}
 class DynamoApprovals:
     """DynamoDB implementation of Approvals and Allowances."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        approvals_table: str,
-        journal_table: str | None = None,
-        profiles_table: str | None = None,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._approvals = approvals_table
-        self._audit_table = journal_table
-        # Only the function that requests approvals sets it.
-        self._profiles = profiles_table
+        self._approvals = dynamo.tables.approvals
+        self._audit_table = dynamo.tables.journal
+        self._profiles = dynamo.tables.profiles
 
     def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
         noted = [row for person in users for row in note_user(self._profiles, person)]

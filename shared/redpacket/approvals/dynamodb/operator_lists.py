@@ -21,10 +21,10 @@ _CAMPAIGN_CURSOR = re.compile(CAMPAIGN_CURSOR)
 class DynamoOperatorLists:
     """DynamoDB implementation of OperatorLists."""
 
-    def __init__(self, dynamo: Dynamo, campaigns_table: str, packets_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._campaigns = campaigns_table
-        self._packets = packets_table
+        self._campaigns = dynamo.tables.campaigns
+        self._packets = dynamo.tables.packets
 
     def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
         if cursor is not None and not _CAMPAIGN_CURSOR.fullmatch(cursor):

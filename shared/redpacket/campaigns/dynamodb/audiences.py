@@ -30,10 +30,10 @@ _TRIES = 6
 class DynamoAudiences:
     """DynamoDB implementation of AudienceRows."""
 
-    def __init__(self, dynamo: Dynamo, audience_table: str, campaigns_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._audience = audience_table
-        self._campaigns = campaigns_table
+        self._audience = dynamo.tables.audience
+        self._campaigns = dynamo.tables.campaigns
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
         for user_ids, is_member in ((remove, False), (add, True)):

@@ -11,9 +11,9 @@ from redpacket.platform.dynamodb.client import Dynamo, values
 class DynamoCampaigns:
     """DynamoDB implementation of CampaignRepository."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.campaigns
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         row = self._dynamo.get(self._table, campaign_keys.campaign(campaign_id))

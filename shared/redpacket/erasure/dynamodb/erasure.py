@@ -28,20 +28,13 @@ IS_THERE = "attribute_exists(pk)"
 class DynamoErasure:
     """DynamoDB implementation of Erasure."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        payments_table: str,
-        audience_table: str,
-        campaigns_table: str,
-        in_parallel: InParallel,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
-        self._audience = audience_table
-        self._campaigns = campaigns_table
-        self._payees = DynamoPayees(dynamo, payments_table)
-        self._audiences = DynamoAudiences(dynamo, audience_table, campaigns_table)
+        self._payments = dynamo.tables.payments
+        self._audience = dynamo.tables.audience
+        self._campaigns = dynamo.tables.campaigns
+        self._payees = DynamoPayees(dynamo)
+        self._audiences = DynamoAudiences(dynamo)
         self._in_parallel = in_parallel
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:

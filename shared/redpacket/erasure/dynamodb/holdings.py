@@ -23,20 +23,12 @@ from redpacket.platform.runtime import InParallel
 class DynamoHoldings:
     """DynamoDB implementation of Holdings."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        accounts_table: str,
-        packets_table: str,
-        shares_table: str,
-        payments_table: str,
-        in_parallel: InParallel,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
-        self._accounts = accounts_table
-        self._packets = packets_table
-        self._shares = shares_table
-        self._payments = payments_table
+        self._accounts = dynamo.tables.accounts
+        self._packets = dynamo.tables.packets
+        self._shares = dynamo.tables.shares
+        self._payments = dynamo.tables.payments
         self._in_parallel = in_parallel
 
     def standing(self, user_id: str) -> Standing:

@@ -29,9 +29,9 @@ _REMOVED_KEPT_S = 3_600
 class DynamoWebhooks:
     """DynamoDB implementation of WebhookBook."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.webhooks
 
     def list_all(self) -> list[Webhook]:
         rows = self._dynamo.query(
@@ -99,9 +99,9 @@ class DynamoWebhooks:
 class DynamoWaitingList:
     """DynamoDB implementation of WaitingList; finished rows drop their event and expire."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.webhooks
 
     def put(self, delivery: Delivery) -> None:
         row: dict[str, Value] = {

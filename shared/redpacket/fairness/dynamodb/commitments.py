@@ -13,7 +13,6 @@ from redpacket.fairness.log_ports import NotedCommitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind
 from redpacket.ledger.dynamodb import keys
 from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, put, update, values
-from redpacket.platform.errors import InvariantViolated
 
 HAS_NO_OTHER_PLACE = (
     "attribute_exists(pk) AND attribute_not_exists(log_index) OR log_index = :index"
@@ -25,9 +24,9 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 class DynamoCommitments:
     """DynamoDB implementation of Commitments."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.commitments
 
     def list_waiting(self, limit: int) -> list[str]:
         fair = -(-limit // log_keys.COMMITMENT_SHARDS)
@@ -53,10 +52,8 @@ class DynamoCommitments:
         return [noted for row in rows if (noted := _noted_of(row))]
 
 
-def note_commitment(table: str | None, commitment: Commitment) -> list[Operation]:
+def note_commitment(table: str, commitment: Commitment) -> list[Operation]:
     """Return the write that stores a commitment in the same transaction as its subject."""
-    if table is None:
-        raise InvariantViolated("there is no table for what is committed to")
     return [
         put(
             table,

@@ -24,12 +24,12 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 class DynamoLog:
-    """DynamoDB implementation of LogBook; only the appending function sets *commitments_table*."""
+    """DynamoDB implementation of LogBook; only the appending function may write."""
 
-    def __init__(self, dynamo: Dynamo, table: str, commitments_table: str = "") -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
-        self._commitments = commitments_table
+        self._table = dynamo.tables.log
+        self._commitments = dynamo.tables.commitments
 
     def find_end(self) -> tuple[LogHead, int]:
         row = self._dynamo.get(self._table, log_keys.LOG_END)

@@ -13,9 +13,9 @@ from redpacket.platform.dynamodb.client import Dynamo, put, values
 class DynamoRounds:
     """DynamoDB implementation of Rounds."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.transparency
 
     def find(self, chain_hash: str, round_no: int) -> BeaconRound | None:
         row = self._dynamo.get(self._table, log_keys.beacon_round(chain_hash, round_no))

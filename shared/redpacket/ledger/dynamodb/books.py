@@ -24,9 +24,9 @@ _LANES = (keys.ENTRY_PREFIX, keys.CLAIM_PREFIX)
 class BookPages:
     """Paged reader of entries and receipts."""
 
-    def __init__(self, dynamo: Dynamo, accounts_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = accounts_table
+        self._table = dynamo.tables.accounts
 
     def list_entries(
         self, account: str, cursor: str | None, limit: int

@@ -21,19 +21,12 @@ from redpacket.users.dynamodb.items import note_user
 class DynamoDeposits:
     """DynamoDB implementation of Deposits."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        accounts_table: str,
-        profiles_table: str,
-        journal_table: str | None = None,
-        approvals_table: str | None = None,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._accounts = accounts_table
-        self._profiles = profiles_table
-        self._audit_table = journal_table
-        self._approvals = approvals_table
+        self._accounts = dynamo.tables.accounts
+        self._profiles = dynamo.tables.profiles
+        self._audit_table = dynamo.tables.journal
+        self._approvals = dynamo.tables.approvals
 
     def find_deposited(self, request: Request) -> str | None:
         return find_result(self._dynamo, self._accounts, _deposited_by(request), request)

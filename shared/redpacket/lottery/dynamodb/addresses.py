@@ -17,10 +17,10 @@ from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, check, upd
 class DynamoAddresses:
     """DynamoDB implementation of Addresses."""
 
-    def __init__(self, dynamo: Dynamo, draws_table: str, profiles_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._draws = draws_table
-        self._profiles = profiles_table
+        self._draws = dynamo.tables.draws
+        self._profiles = dynamo.tables.profiles
 
     def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))

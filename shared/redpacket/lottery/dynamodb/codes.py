@@ -30,9 +30,9 @@ _TRIES = 6
 class DynamoCodes:
     """DynamoDB implementation of Codes."""
 
-    def __init__(self, dynamo: Dynamo, codes_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = codes_table
+        self._table = dynamo.tables.codes
 
     def add(self, campaign_id: str, prize_id: str, codes: Sequence[str], until_ms: int) -> int:
         for start in range(0, len(codes), _CODES_PER_TRANSACTION):

@@ -43,7 +43,6 @@ from redpacket.platform.dynamodb.client import (
     update,
     values,
 )
-from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import note_user
 
@@ -57,33 +56,12 @@ class DynamoDraws(DynamoPrizes):
     """DynamoDB implementation of DrawRepository."""
 
     def __init__(
-        self,
-        dynamo: Dynamo,
-        campaigns_table: str,
-        shares_table: str,
-        draws_table: str,
-        packets_table: str | None = None,
-        profiles_table: str | None = None,
-        *,
-        journal_table: str | None = None,
-        seeds: SeedKeys | None = None,
-        audience_table: str | None = None,
-        codes_table: str | None = None,
-        asks_verdicts: bool = False,
+        self, dynamo: Dynamo, seeds: SeedKeys | None = None, *, asks_verdicts: bool = False
     ) -> None:
-        super().__init__(
-            dynamo,
-            campaigns_table,
-            shares_table,
-            draws_table,
-            packets_table,
-            journal_table=journal_table,
-            seeds=seeds,
-        )
-        # Only functions that draw set these.
-        self._profiles = profiles_table
-        self._audience = audience_table
-        self._codes = codes_table
+        super().__init__(dynamo, seeds)
+        self._profiles = dynamo.tables.profiles
+        self._audience = dynamo.tables.audience
+        self._codes = dynamo.tables.codes
         self._asks_verdicts = asks_verdicts
 
     def find_attempt(
@@ -102,7 +80,7 @@ class DynamoDraws(DynamoPrizes):
         wanted: dict[str, Sequence[Row]] = {self._draws: [request, player]}
         row_keys = [*([member] * asks_audience), *([verdict] * self._asks_verdicts)]
         if row_keys:
-            wanted[self._audience_table()] = row_keys
+            wanted[self._audience] = row_keys
         fetched = self._dynamo.get_across(wanted, is_strong=True)
         rows = {(row["pk"], row["sk"]): row for row in fetched}
 
@@ -191,16 +169,6 @@ class DynamoDraws(DynamoPrizes):
         ]
         return self._dynamo.attempt(writes) or HelpStatus.HELPED
 
-    def _audience_table(self) -> str:
-        if self._audience is None:
-            raise InvariantViolated("no audience table is configured")
-        return self._audience
-
-    def _codes_table(self) -> str:
-        if self._codes is None:
-            raise InvariantViolated("no codes table is configured")
-        return self._codes
-
     def _count_draw(self, draw: Draw, rules: DrawRules) -> Operation:
         key = draw_keys.player(draw.campaign_id, draw.user_id, draw.day)
         attempts_max = rules.attempts_per_user_per_day or NO_LIMIT
@@ -253,7 +221,7 @@ class DynamoDraws(DynamoPrizes):
             writes.append(Guarded(put(self._draws, {**unit, **won_by(draw)}), _unit_refusal))
         if prize.kind is PrizeKind.CODE:
             # I9: no unit is won without its code
-            code = check(self._codes_table(), draw_keys.code(*where, draw.unit_no), IS_THERE)
+            code = check(self._codes, draw_keys.code(*where, draw.unit_no), IS_THERE)
             writes.append(Guarded(code, _unit_refusal))
         return writes
 

@@ -30,7 +30,6 @@ from redpacket.platform.dynamodb.client import (
     put,
     update,
 )
-from redpacket.platform.errors import InvariantViolated
 
 IS_THERE = "attribute_exists(pk)"
 IS_AS_READ = "version = :read_version"
@@ -45,19 +44,14 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     def __init__(
         self,
         dynamo: Dynamo,
-        table: str,
         new_seed: Callable[[int], bytes] = secrets.token_bytes,
         seeds: SeedKeys | None = None,
-        transparency_table: str | None = None,
-        journal_table: str | None = None,
-        approvals_table: str | None = None,
-        commitments_table: str | None = None,
     ) -> None:
-        super().__init__(dynamo, table)
-        self._transparency = transparency_table
-        self._audit_table = journal_table
-        self._approvals = approvals_table
-        self._commitments = commitments_table
+        super().__init__(dynamo)
+        self._transparency = dynamo.tables.transparency
+        self._audit_table = dynamo.tables.journal
+        self._approvals = dynamo.tables.approvals
+        self._commitments = dynamo.tables.commitments
         self._new_seed = new_seed
         self._seeds = seeds
 
@@ -78,7 +72,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
-        if self._commitments and action:  # only tests create campaigns without an operator
+        if action:  # only tests create campaigns without an operator
             kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
             logged = Commitment(kind, id_hash, commitment, action.at_ms)
             written += note_commitment(self._commitments, logged)
@@ -128,8 +122,6 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         """Return the write that makes the beacon job fetch rounds until the campaign ends."""
         if campaign.beacon is None:
             return []
-        if self._transparency is None:
-            raise InvariantViolated("campaigns have no beacon table")
         row: dict[str, Value] = {
             **fairness_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
             "starts_at_ms": campaign.starts_at_ms,

@@ -57,24 +57,13 @@ class _NotPut(Enum):
 class DynamoPrizes:
     """DynamoDB implementation of SnapshotReader, PageRepository and PrizeRepository."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        campaigns_table: str,
-        shares_table: str,
-        draws_table: str,
-        packets_table: str | None = None,
-        *,
-        journal_table: str | None = None,
-        seeds: SeedKeys | None = None,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
-        self._campaigns = campaigns_table
-        self._shares = shares_table
-        self._draws = draws_table
-        # Only functions that edit prizes set these two.
-        self._packets = packets_table
-        self._audit_table = journal_table
+        self._campaigns = dynamo.tables.campaigns
+        self._shares = dynamo.tables.shares
+        self._draws = dynamo.tables.draws
+        self._packets = dynamo.tables.packets
+        self._audit_table = dynamo.tables.journal
         self._seeds = seeds
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
@@ -131,11 +120,11 @@ class DynamoPrizes:
         raise Contended
 
     def find_put(self, request: Request) -> Prize | None:
-        text = find_result(self._dynamo, self._packets_table(), _put_by(request), request)
+        text = find_result(self._dynamo, self._packets, _put_by(request), request)
         return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
-        stock = UnitStock(self._dynamo, self._draws, self._shares)
+        stock = UnitStock(self._dynamo)
         return [stock.count(prize, day) for prize in prizes]
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
@@ -159,7 +148,7 @@ class DynamoPrizes:
             # effect.
             return self._dynamo.attempt(writes) or prize
         marker, result = _put_by(request), prize_text(prize)
-        made = transact_once(self._dynamo, self._packets_table(), marker, request, result, writes)
+        made = transact_once(self._dynamo, self._packets, marker, request, result, writes)
         return made if isinstance(made, _NotPut) else prize_of(made)
 
     def _last_until_the_end(
@@ -169,17 +158,12 @@ class DynamoPrizes:
         version = table.version + 1
         return [
             Guarded(
-                last_until(self._packets_table(), packet_id, table.campaign.ends_at_ms, version),
+                last_until(self._packets, packet_id, table.campaign.ends_at_ms, version),
                 lambda _: _NotPut.PACKET_ENDED,
             )
             for packet_id, count in prize.packets
             if (packet_id, count) not in previous
         ]
-
-    def _packets_table(self) -> str:
-        if self._packets is None:
-            raise InvariantViolated("no packets table is configured")
-        return self._packets
 
 
 def _replace_prizes(

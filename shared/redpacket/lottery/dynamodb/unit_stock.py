@@ -68,10 +68,10 @@ class _Run:
 class UnitStock:
     """Counter for one call; its read limit covers all of the call's prizes."""
 
-    def __init__(self, dynamo: Dynamo, draws_table: str, shares_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._draws = draws_table
-        self._shares = shares_table
+        self._draws = dynamo.tables.draws
+        self._shares = dynamo.tables.shares
         self._left = ROWS_PER_CALL
 
     def count(self, prize: Prize, day: str) -> PrizeStock:

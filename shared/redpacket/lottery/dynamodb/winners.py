@@ -17,11 +17,10 @@ IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 class DynamoWinners:
     """DynamoDB implementation of Winners."""
 
-    def __init__(self, dynamo: Dynamo, draws_table: str, journal_table: str | None = None) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._draws = draws_table
-        # Only the function that decides sets it.
-        self._audit_table = journal_table
+        self._draws = dynamo.tables.draws
+        self._audit_table = dynamo.tables.journal
 
     def list_winners(
         self, campaign_id: str, prize_id: str, after_no: int, limit: int

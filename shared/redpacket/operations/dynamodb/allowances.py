@@ -8,7 +8,6 @@ from typing import Any
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.model.allowances import PERIOD_MS, PERIODS, WINDOW_MS, Allowance, Count
 from redpacket.platform.dynamodb.client import Operation, put, update
-from redpacket.platform.errors import InvariantViolated
 
 IS_AS_READ = "version = :read_version"
 
@@ -16,12 +15,10 @@ IS_AS_READ = "version = :read_version"
 HAS_ROOM = "attribute_not_exists(moved_fen) OR moved_fen <= :fen_max"
 
 
-def spend_allowance(approvals_table: str | None, spent: Allowance | None) -> list[Operation]:
+def spend_allowance(approvals_table: str, spent: Allowance | None) -> list[Operation]:
     """Return the write that counts an operator's own move; it fails after a concurrent count."""
     if spent is None:
         return []
-    if approvals_table is None:
-        raise InvariantViolated("ApprovalsTable is not configured")
     row: dict[str, Any] = {
         **operator_keys.allowance(spent.operator_id, spent.subject),
         "sums": json.dumps(spent.sums, separators=(",", ":")),

@@ -21,9 +21,9 @@ _LAST = f"{10**13 - 1}#~"
 class DynamoActions:
     """DynamoDB implementation of AuditLog."""
 
-    def __init__(self, dynamo: Dynamo, journal_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._audit_table = journal_table
+        self._audit_table = dynamo.tables.journal
 
     def note(self, action: Action) -> None:
         (operation,) = note_action(self._audit_table, action)
@@ -57,12 +57,10 @@ class DynamoActions:
         return [_noted(row) for row in page], more
 
 
-def note_action(journal_table: str | None, action: Action | None) -> list[Operation]:
+def note_action(journal_table: str, action: Action | None) -> list[Operation]:
     """Return the write that logs an action in the transaction that carries it out."""
     if action is None:
         return []
-    if journal_table is None:
-        raise InvariantViolated("JournalTable is not configured")
     position = f"{action.at_ms:013d}#{token_hex(8)}"
     return [
         put(

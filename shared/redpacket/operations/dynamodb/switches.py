@@ -12,9 +12,9 @@ from redpacket.platform.dynamodb.client import Dynamo, Value, update
 class DynamoSwitches:
     """DynamoDB implementation of SwitchStore."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.switches
 
     def read(self) -> SwitchRow:
         row = self._dynamo.get(self._table, keys.switches()) or {}

@@ -12,9 +12,9 @@ IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :no
 class DynamoVerdicts:
     """DynamoDB implementation of RiskDecisions."""
 
-    def __init__(self, dynamo: Dynamo, audience_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._audience = audience_table
+        self._audience = dynamo.tables.audience
 
     def put(self, user_id: str, verdict: RiskDecision) -> None:
         is_denied = verdict.kind is VerdictKind.DENY

@@ -12,19 +12,11 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 class DynamoClaims:
     """DynamoDB implementation of ClaimRecorder."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        shares_table: str,
-        quotas_table: str,
-        audience_table: str,
-        *,
-        asks_verdicts: bool = False,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
-        self._shares = shares_table
-        self._quotas = quotas_table
-        self._audience = audience_table
+        self._shares = dynamo.tables.shares
+        self._quotas = dynamo.tables.quotas
+        self._audience = dynamo.tables.audience
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:

@@ -51,29 +51,17 @@ OPEN_RETRY_S = 60
 
 
 class DynamoFunding:
-    """DynamoDB implementation of Funding; None disables the limit or the log of commitments."""
+    """DynamoDB implementation of Funding; None disables the limit of open packets."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        accounts_table: str,
-        packets_table: str,
-        campaigns_table: str,
-        profiles_table: str,
-        *,
-        open_packets_max: int | None = None,
-        journal_table: str | None = None,
-        commitments_table: str | None = None,
-        approvals_table: str | None = None,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, open_packets_max: int | None = None) -> None:
         self._dynamo = dynamo
-        self._accounts = accounts_table
-        self._packets = packets_table
-        self._campaigns = campaigns_table
-        self._profiles = profiles_table
-        self._audit_table = journal_table
-        self._commitments = commitments_table
-        self._approvals = approvals_table
+        self._accounts = dynamo.tables.accounts
+        self._packets = dynamo.tables.packets
+        self._campaigns = dynamo.tables.campaigns
+        self._profiles = dynamo.tables.profiles
+        self._audit_table = dynamo.tables.journal
+        self._commitments = dynamo.tables.commitments
+        self._approvals = dynamo.tables.approvals
         self._open_packets_max = open_packets_max
 
     def fund(
@@ -91,13 +79,12 @@ class DynamoFunding:
             # Written even if the payment never starts, so that its number always leads to the
             # packet.
             made.append(put(self._packets, items.payment_packet_row(packet)))
-        campaign_id = packet.rules.campaign_id
-        # Prizes are funded separately; the budget is for packets.
-        if campaign_id and not packet.rules.prize_id:
-            budget, member = spend(self._campaigns, packet, campaign_id)
-            rows.append(budget)
-            made.append(member)
-        if self._commitments:
+        # Prizes are funded outside the budget, and need no commitment of their own.
+        if not packet.rules.prize_id:
+            if campaign_id := packet.rules.campaign_id:
+                budget, member = spend(self._campaigns, packet, campaign_id)
+                rows.append(budget)
+                made.append(member)
             made += note_commitment(self._commitments, _commitment_of(packet))
         rows += [Guarded(row, exists) for row in made]
         beside = note_user(self._profiles, packet.sender)

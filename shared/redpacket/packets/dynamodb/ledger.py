@@ -45,21 +45,13 @@ IS_UNPAID = "#status = :unpaid"
 class DynamoLedger:
     """DynamoDB implementation of Ledger."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        accounts_table: str,
-        packets_table: str,
-        shares_table: str,
-        *,
-        has_receipts: bool = True,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, *, has_receipts: bool = True) -> None:
         self._dynamo = dynamo
-        self._accounts = accounts_table
-        self._packets = packets_table
-        self._shares = shares_table
+        self._accounts = dynamo.tables.accounts
+        self._packets = dynamo.tables.packets
+        self._shares = dynamo.tables.shares
         self._has_receipts = has_receipts
-        self._books = BookPages(dynamo, accounts_table)
+        self._books = BookPages(dynamo)
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
         # A refused write fails its own claims; a balance fails all claims of its user.

@@ -37,11 +37,9 @@ _SENT_CURSOR = re.compile(SENT_CURSOR)
 class DynamoPackets(DynamoShares):
     """DynamoDB implementation of the readers and repositories of packets."""
 
-    def __init__(
-        self, dynamo: Dynamo, packets_table: str, shares_table: str, seeds: SeedKeys | None = None
-    ) -> None:
-        super().__init__(dynamo, shares_table)
-        self._packets = packets_table
+    def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
+        super().__init__(dynamo)
+        self._packets = dynamo.tables.packets
         self._seeds = seeds
         self._known: ProcessCache[str, Packet] = ProcessCache(no_clock, size_max=_KNOWN_MAX)
 

@@ -29,12 +29,10 @@ class DynamoPages:
     Thanks are in *quotas_table*, because grab functions must not write packets.
     """
 
-    def __init__(
-        self, dynamo: Dynamo, packets_table: str, quotas_table: str, seeds: SeedKeys | None = None
-    ) -> None:
+    def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
-        self._table = packets_table
-        self._quotas = quotas_table
+        self._table = dynamo.tables.packets
+        self._quotas = dynamo.tables.quotas
         self._seeds = seeds
 
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:

@@ -24,9 +24,9 @@ _QUERIES_PER_PAGE = 6
 class DynamoShares:
     """Shares of packets in SharesTable."""
 
-    def __init__(self, dynamo: Dynamo, shares_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._shares = shares_table
+        self._shares = dynamo.tables.shares
 
     def list_shard_shares(self, packet_id: str, shard: int) -> list[Share]:
         return sorted(self.scan_shard_shares(packet_id, shard), key=_share_no)

@@ -24,13 +24,11 @@ class DynamoWorkLists:
     def __init__(
         self,
         dynamo: Dynamo,
-        packets_table: str,
-        shares_table: str,
         shards: Sequence[int] = range(ledger_keys.WORK_SHARDS),
     ) -> None:
         self._dynamo = dynamo
-        self._packets = packets_table
-        self._shares = shares_table
+        self._packets = dynamo.tables.packets
+        self._shares = dynamo.tables.shares
         self._shards = shards
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:

@@ -26,9 +26,9 @@ KEPT_MS = 30 * 24 * 3_600_000
 class DynamoAuthorizations:
     """DynamoDB implementation of AuthorizationRepository."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
+        self._payments = dynamo.tables.payments
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
         named = update(

@@ -25,9 +25,9 @@ _KINDS = ("transfer", "look")
 class DynamoPaymentLists:
     """DynamoDB implementation of PaymentLists."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
+        self._payments = dynamo.tables.payments
 
     def list_listed_returns(
         self, cursor: str | None, limit: int

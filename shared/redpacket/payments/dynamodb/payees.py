@@ -31,9 +31,9 @@ _TRIES = 4
 class DynamoPayees:
     """DynamoDB implementation of BoundPayees."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
+        self._payments = dynamo.tables.payments
 
     def find(self, user_id: str, channel: ProviderName) -> Payee | None:
         row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))

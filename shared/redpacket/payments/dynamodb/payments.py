@@ -52,13 +52,11 @@ COUNTED_MS = 7 * DAY_MS
 class DynamoPayments:
     """DynamoDB implementation of PaymentRepository."""
 
-    def __init__(
-        self, dynamo: Dynamo, payments_table: str, accounts_table: str, packets_table: str
-    ) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
-        self._accounts = accounts_table
-        self._packets = packets_table
+        self._payments = dynamo.tables.payments
+        self._accounts = dynamo.tables.accounts
+        self._packets = dynamo.tables.packets
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
         marker = keys.request(request.user_id, "payment", request.key_hash)

@@ -16,9 +16,9 @@ _STATEMENTS = "statements"
 class DynamoGatewayPace:
     """DynamoDB implementation of GatewayPace and ComparedDays."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
+        self._payments = dynamo.tables.payments
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
         row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, name))

@@ -48,17 +48,11 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 class DynamoReturns:
     """DynamoDB implementation of ReturnRepository."""
 
-    def __init__(
-        self,
-        dynamo: Dynamo,
-        payments_table: str,
-        accounts_table: str,
-        journal_table: str | None = None,
-    ) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
-        self._accounts = accounts_table
-        self._audit_table = journal_table
+        self._payments = dynamo.tables.payments
+        self._accounts = dynamo.tables.accounts
+        self._audit_table = dynamo.tables.journal
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
         operations = [

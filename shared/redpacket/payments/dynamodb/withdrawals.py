@@ -48,10 +48,10 @@ HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 class DynamoWithdrawals:
     """DynamoDB implementation of WithdrawalRepository and TransferRepository."""
 
-    def __init__(self, dynamo: Dynamo, payments_table: str, accounts_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._payments = payments_table
-        self._accounts = accounts_table
+        self._payments = dynamo.tables.payments
+        self._accounts = dynamo.tables.accounts
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
         fen = withdrawal.amount_fen

@@ -12,6 +12,7 @@ from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
 
 from redpacket.platform.aws.errors import PASSING, translated
 from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
+from redpacket.platform.settings import Tables
 
 Value: TypeAlias = str | int | bool | bytes
 Row: TypeAlias = Mapping[str, Value]
@@ -154,12 +155,19 @@ def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
 
 
 class Dynamo:
-    """DynamoDB client that connects at first use, because losers of a grab never need it."""
+    """DynamoDB client that connects at first use, because losers of a grab never need it.
+
+    *tables* has the names that repositories use.
+    """
 
     def __init__(
-        self, connect: Callable[[], Any], pause_s: Callable[[float], None] = time.sleep
+        self,
+        connect: Callable[[], Any],
+        tables: Tables,
+        pause_s: Callable[[float], None] = time.sleep,
     ) -> None:
         self._connect = connect
+        self.tables = tables
         self._pause_s = pause_s
         self._client: Any = None
 

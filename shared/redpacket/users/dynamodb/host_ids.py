@@ -10,9 +10,9 @@ from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo
 class DynamoHostIds:
     """DynamoDB implementation of HostIds."""
 
-    def __init__(self, dynamo: Dynamo, profiles_table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._profiles = profiles_table
+        self._profiles = dynamo.tables.profiles
 
     def find(self, user_ids: Sequence[str]) -> dict[str, str]:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from redpacket.platform.dynamodb.client import Operation, Value, merge
-from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.text import is_reserved
 from redpacket.platform.user import User
 from redpacket.users.confusables import skeleton_of
@@ -22,10 +21,8 @@ def user_row(user: User) -> dict[str, Value]:
     return row
 
 
-def note_user(profiles_table: str | None, user: User) -> list[Operation]:
+def note_user(profiles_table: str, user: User) -> list[Operation]:
     """Return the write that stores a user's host id, in the transaction that gives them a right."""
     if user.host_id is None:
         return []
-    if profiles_table is None:
-        raise InvariantViolated("ProfilesTable is not configured")
     return [merge(profiles_table, user_row(user))]

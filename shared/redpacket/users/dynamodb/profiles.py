@@ -25,9 +25,9 @@ SAID = "pk, host_id, token_nickname"
 class DynamoProfiles:
     """DynamoDB implementation of ProfileRepository and UserDirectory."""
 
-    def __init__(self, dynamo: Dynamo, table: str) -> None:
+    def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
-        self._table = table
+        self._table = dynamo.tables.profiles
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         profiles = {}
