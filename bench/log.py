@@ -11,7 +11,7 @@ from typing import Any
 from bench.slow_dynamo import SlowDynamo, Units, indexes_of
 from bench.virtual import VirtualTime
 from local.template import read_template
-from redpacket.containers.public_log import LOG_THREADS
+from redpacket.containers.fairness import LOG_THREADS
 from redpacket.fairness.dynamodb.commitments import DynamoCommitments, note_commitment
 from redpacket.fairness.dynamodb.log import DynamoLog
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of

@@ -52,7 +52,7 @@ def _members_by_type() -> dict[str, str]:
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
         if isinstance(made, cached_property):
-            names.setdefault(made.func.__annotations__["return"], flat)
+            names.setdefault(made.func.__annotations__["return"].rpartition(".")[2], flat)
     return names
 
 

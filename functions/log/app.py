@@ -14,7 +14,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     The schedule and a person who invokes it name none.
     """
     named = [record["dynamodb"]["Keys"]["pk"]["S"] for record in event.get("Records", ())]
-    ports, time_left_ms = containers.public_log.log_ports, context.get_remaining_time_in_millis()
+    ports, time_left_ms = containers.fairness.log_ports, context.get_remaining_time_in_millis()
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     report = asdict(extend_log(named, stop_at_ms, ports=ports))
     if report["appended_count"]:

@@ -137,7 +137,7 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
     held = withdrawal_flow.withdraw(
         withdrawal_flow.WithdrawalAsk(user.user_id, body.amount_fen, channel, idempotent),
         payees=containers.payments.payees_of(user),
-        ports=containers.withdrawals.withdrawal_ports,
+        ports=containers.payments.withdrawal_ports,
         payments=containers.payments.payment_ports,
     )
     return HttpAnswer(withdrawal_view(held))
@@ -167,7 +167,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     withdrawal = withdrawal_flow.find_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
-        ports=containers.withdrawals.withdrawal_ports,
+        ports=containers.payments.withdrawal_ports,
     )
     return HttpAnswer(withdrawal_view(withdrawal))
 
@@ -183,7 +183,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
-        ports=containers.withdrawals.withdrawal_ports,
+        ports=containers.payments.withdrawal_ports,
     )
     return HttpAnswer(withdrawal_view(withdrawal))
 
@@ -226,7 +226,7 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
         withdrawer_of(request),
         withdrawal_status_of(request),
         any_withdrawals_cursor_of(request),
-        ports=containers.withdrawals.withdrawal_ports,
+        ports=containers.payments.withdrawal_ports,
         lists=containers.payments.payment_lists,
     )
     return HttpAnswer({"items": listed_withdrawals(page), "next": cursor})
@@ -240,7 +240,7 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
 )
 def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     """Show what a withdrawal waits for, and the provider's last answers."""
-    ports = containers.withdrawals.withdrawal_ports
+    ports = containers.payments.withdrawal_ports
     withdrawal = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
     return HttpAnswer(withdrawal_details(withdrawal))
 

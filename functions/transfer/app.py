@@ -28,7 +28,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     time_left_ms = context.get_remaining_time_in_millis() - _RESERVE_MS
     stop_at_ms = containers.platform.clock.now_ms() + time_left_ms
     payments = containers.payments.payment_ports
-    withdrawals = containers.withdrawals.withdrawal_ports
+    withdrawals = containers.payments.withdrawal_ports
     report: dict[str, Any]
     match event:
         case {"task": "dispatch"}:
@@ -44,7 +44,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
                 sweep_payments(
                     payments=payments,
                     withdrawals=withdrawals,
-                    authorizations=containers.withdrawals.authorization_ports,
+                    authorizations=containers.payments.authorization_ports,
                     in_parallel=in_threads,
                     stop_at_ms=stop_at_ms,
                 )
@@ -81,8 +81,8 @@ def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
                 channel,
                 notice,
                 payments=containers.payments.payment_ports,
-                withdrawals=containers.withdrawals.withdrawal_ports,
-                authorizations=containers.withdrawals.authorization_ports,
+                withdrawals=containers.payments.withdrawal_ports,
+                authorizations=containers.payments.authorization_ports,
                 may_withdraw=_may_withdraw,
             )
         except Exception as error:  # noqa: BLE001 - one notice must not block the others

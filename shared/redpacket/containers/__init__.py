@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from redpacket.containers.payments import PaymentsContainer
     from redpacket.containers.platform import Platform
     from redpacket.containers.providers import ProvidersContainer
-    from redpacket.containers.public_log import PublicLogContainer
     from redpacket.containers.reconciliation import ReconciliationContainer
     from redpacket.containers.settlement import SettlementContainer
     from redpacket.containers.users import UsersContainer
-    from redpacket.containers.withdrawals import WithdrawalsContainer
 
 
 class Containers:
@@ -39,13 +37,11 @@ class Containers:
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
-    public_log: PublicLogContainer
     lottery: LotteryContainer
     editing: EditingContainer
     operators: OperatorsContainer
     providers: ProvidersContainer
     payments: PaymentsContainer
-    withdrawals: WithdrawalsContainer
     settlement: SettlementContainer
     events: EventsContainer
     erasure: ErasureContainer

@@ -1,4 +1,4 @@
-"""Rounds of the public beacon."""
+"""Rounds of the public beacon, and the public log of commitments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.fairness.beacon_ports import Beacon, Rounds
+    from redpacket.fairness.log_ports import HeadSigner, LogBook
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
     from redpacket.fairness.use_cases.cached_rounds import CachedRounds
+    from redpacket.fairness.use_cases.extend_log import LogPorts
     from redpacket.lottery.use_cases.edit_campaign import NewBeacon
+    from redpacket.platform.runtime import InParallel
 
+
+LOG_THREADS = 32
+"""Concurrent reads and transactions of one append's places."""
 
 _CALL_MS_MAX = 2_000
 """Timeout of a call to an endpoint; most answer within 100 ms."""
@@ -21,7 +27,7 @@ _CALL_MS_MAX = 2_000
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
-    """Rounds of the public beacon."""
+    """Rounds of the public beacon, and the public log of commitments."""
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -71,4 +77,37 @@ class FairnessContainer(Container):
             logger=self.logger,
             call_ms_max=_CALL_MS_MAX,
             allows_private=bool(self.settings.simulator_url),
+        )
+
+    @cached_property
+    def log_book(self) -> LogBook:
+        """Log, to which only the log function's role may append."""
+        from redpacket.fairness.dynamodb.log import DynamoLog
+
+        return DynamoLog(self.dynamo)
+
+    @cached_property
+    def head_signer(self) -> HeadSigner:
+        from redpacket.fairness.clients.kms_signer import KmsSigner
+
+        return KmsSigner(lambda: self.platform.aws("kms"), self.settings.log_key_id)
+
+    @cached_property
+    def log_in_parallel(self) -> InParallel:
+        from redpacket.platform.threads import in_threads
+
+        return partial(in_threads, threads=LOG_THREADS)
+
+    @cached_property
+    def log_ports(self) -> LogPorts:
+        from redpacket.fairness.dynamodb.commitments import DynamoCommitments
+        from redpacket.fairness.use_cases.extend_log import LogPorts
+
+        return LogPorts(
+            book=self.log_book,
+            commitments=DynamoCommitments(self.dynamo),
+            signer=self.head_signer,
+            clock=self.clock,
+            logger=self.logger,
+            in_parallel=self.log_in_parallel,
         )

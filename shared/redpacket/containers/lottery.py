@@ -7,18 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
+from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.redis.draws import RedisDraws
+from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+from redpacket.lottery.use_cases.draw_ports import DrawPorts
 
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.fairness import FairnessContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.lottery.dynamodb.draws import DynamoDraws
     from redpacket.lottery.ports import Codes, DrawCache
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
-    from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-    from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.lottery.use_cases.help_inviter import HelpPorts
     from redpacket.lottery.winner_ports import Addresses
 
@@ -34,23 +35,17 @@ class LotteryContainer(Container):
 
     @cached_property
     def draws(self) -> DynamoDraws:
-        from redpacket.lottery.dynamodb.draws import DynamoDraws
-
         return DynamoDraws(self.dynamo, self.platform.seeds)
 
     @cached_property
     def recorded_draws(self) -> DynamoDraws:
         """Repository for the function that draws, which may have to check the host's verdicts."""
-        from redpacket.lottery.dynamodb.draws import DynamoDraws
-
         asks_verdicts = self.settings.has_verdicts
         return DynamoDraws(self.dynamo, self.platform.seeds, asks_verdicts=asks_verdicts)
 
     @cached_property
     def prize_draws(self) -> DynamoDraws:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        from redpacket.lottery.dynamodb.draws import DynamoDraws
-
         return DynamoDraws(self.dynamo)
 
     @cached_property
@@ -67,14 +62,10 @@ class LotteryContainer(Container):
 
     @cached_property
     def draw_cache(self) -> DrawCache:
-        from redpacket.lottery.redis.draws import RedisDraws
-
         return RedisDraws(self.platform.cache_client)
 
     @cached_property
     def snapshots(self) -> CachedSnapshots:
-        from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-
         return CachedSnapshots(self.draws, clock=self.clock, logger=self.logger)
 
     @cached_property
@@ -92,8 +83,6 @@ class LotteryContainer(Container):
 
     @cached_property
     def draw_ports(self) -> DrawPorts:
-        from redpacket.lottery.use_cases.draw_ports import DrawPorts
-
         return DrawPorts(
             claim_cache=self.draw_cache,
             draws=self.recorded_draws,

@@ -16,18 +16,9 @@ if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
+    from redpacket.packets import ports
     from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.ledger_ports import Funding
-    from redpacket.packets.ports import (
-        ClaimCache,
-        ClaimRecorder,
-        PacketPayments,
-        Pages,
-        PayoutQueue,
-        Phrases,
-        Pictures,
-        Quotas,
-    )
     from redpacket.packets.redis.claims import RedisClaims
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
@@ -82,13 +73,13 @@ class PacketsContainer(Container):
         return DynamoPackets(self.dynamo)
 
     @cached_property
-    def pages(self) -> Pages:
+    def pages(self) -> ports.Pages:
         from redpacket.packets.dynamodb.pages import DynamoPages
 
         return DynamoPages(self.dynamo, self.platform.seeds)
 
     @cached_property
-    def recorder(self) -> ClaimRecorder:
+    def recorder(self) -> ports.ClaimRecorder:
         from redpacket.packets.dynamodb.claims import DynamoClaims
 
         return DynamoClaims(self.dynamo, asks_verdicts=self.settings.has_verdicts)
@@ -107,7 +98,7 @@ class PacketsContainer(Container):
         return RedisClaims(self.platform.cache_client, self.platform.seed_keys)
 
     @cached_property
-    def claim_cache(self) -> ClaimCache:
+    def claim_cache(self) -> ports.ClaimCache:
         from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 
         return ShardedClaims(self.shard_cache, clock=self.clock)
@@ -119,13 +110,13 @@ class PacketsContainer(Container):
         return CachedEmptied(self.claim_cache, clock=self.clock)
 
     @cached_property
-    def quotas(self) -> Quotas:
+    def quotas(self) -> ports.Quotas:
         from redpacket.packets.redis.quotas import RedisQuotas
 
         return RedisQuotas(self.platform.cache_client)
 
     @cached_property
-    def payouts(self) -> PayoutQueue:
+    def payouts(self) -> ports.PayoutQueue:
         from redpacket.packets.clients.sqs_payouts import SqsPayouts
 
         return SqsPayouts(
@@ -136,7 +127,7 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def phrases(self) -> Phrases:
+    def phrases(self) -> ports.Phrases:
         """Comparison of passphrases, whose libraries only the grab function's second layer has."""
         from redpacket.packets.pinyin import PinyinPhrases
 
@@ -188,13 +179,13 @@ class PacketsContainer(Container):
         )
 
     @cached_property
-    def pictures(self) -> Pictures:
+    def pictures(self) -> ports.Pictures:
         from redpacket.packets.clients.s3_pictures import S3Pictures
 
         return S3Pictures(lambda: self.platform.aws("s3"), self.settings.pictures_bucket)
 
     @cached_property
-    def payments(self) -> PacketPayments:
+    def payments(self) -> ports.PacketPayments:
         from redpacket.packets.clients.lambda_payments import LambdaPayments
 
         return LambdaPayments(

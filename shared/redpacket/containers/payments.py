@@ -1,14 +1,17 @@
-"""Payments, their returns, and callbacks."""
+"""Payments and their returns, withdrawals, linked accounts, and callbacks."""
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
+from datetime import time
 from functools import cached_property
 
 from redpacket.containers.container import Container
 from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
+from redpacket.payments import ports
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.clients.token_payees import TokenPayees
@@ -19,23 +22,34 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
-from redpacket.payments.ports import (
-    PaymentLimits,
-    PaymentLists,
-    PaymentRepository,
-    ReturnRepository,
-)
+from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
+from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.handle_callback import CallbackPorts
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
-from redpacket.payments.withdrawal_ports import AuthorizationRepository, BoundPayees, Payees
+from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
+from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
+from redpacket.payments.withdrawal_ports import (
+    AuthorizationRepository,
+    BoundPayees,
+    Payees,
+    WithdrawalLimits,
+)
 from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
 
+_DISPATCHED_EVERY_MS = 60_000
+"""Schedule of template.yaml: TransferEveryMinute."""
+
+_WITHDRAWALS_PER_DAY = 10
+
+_ID_BYTES = 15
+
 
 @dataclass(eq=False)
 class PaymentsContainer(Container):
-    """Payments, their returns, and callbacks."""
+    """Payments and their returns, withdrawals, linked accounts, and callbacks."""
 
     ledger: LedgerContainer
     packets: PacketsContainer
@@ -44,11 +58,11 @@ class PaymentsContainer(Container):
     read_notice = staticmethod(read_notice)
 
     @cached_property
-    def payment_book(self) -> PaymentRepository:
+    def payment_book(self) -> ports.PaymentRepository:
         return DynamoPayments(self.dynamo)
 
     @cached_property
-    def return_book(self) -> ReturnRepository:
+    def return_book(self) -> ports.ReturnRepository:
         return DynamoReturns(self.dynamo)
 
     @cached_property
@@ -72,7 +86,7 @@ class PaymentsContainer(Container):
         return DynamoAuthorizations(self.dynamo)
 
     @cached_property
-    def payment_lists(self) -> PaymentLists:
+    def payment_lists(self) -> ports.PaymentLists:
         return DynamoPaymentLists(self.dynamo)
 
     @cached_property
@@ -88,10 +102,62 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             new_number=new_payment_id,
-            limits=PaymentLimits(_PAYMENTS_PER_DAY),
+            limits=ports.PaymentLimits(_PAYMENTS_PER_DAY),
         )
 
     @cached_property
     def callback_ports(self) -> CallbackPorts:
         callbacks, queue = self.providers.callbacks, self.providers.notice_queue
         return CallbackPorts(callbacks, queue, self.payment_book, self.clock)
+
+    @cached_property
+    def withdrawal_ports(self) -> WithdrawalPorts:
+        per_minute, night = self.settings.bills_per_minute, self._night_window()
+        return WithdrawalPorts(
+            gateways=self.providers.gateways_out,
+            paces={
+                channel: Pace(channel, per_minute, self.gateway_pace, self.clock, night)
+                for channel in self.providers.gateways_out
+            },
+            book=self.withdrawal_book,
+            transfers=self.withdrawal_book,
+            consents=self.consents,
+            clock=self.clock,
+            logger=self.logger,
+            new_id=lambda: secrets.token_hex(_ID_BYTES),
+            settings=WithdrawalSettings(
+                WITHDRAWAL_FEN_MIN,
+                self.settings.withdrawal_fen_max,
+                WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
+                above_fen=self.settings.withdraw_above_fen,
+                begins_within_ms=_DISPATCHED_EVERY_MS,
+            ),
+        )
+
+    def _night_window(self) -> NightWindow | None:
+        begins_at, _, ends_at = self.settings.night_window.partition("-")
+        if not ends_at:
+            return None
+        return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
+
+    @cached_property
+    def authorization_ports(self) -> AuthorizationPorts:
+        return AuthorizationPorts(
+            gateways=self.providers.consent_gateways,
+            book=self.consents,
+            payees=self.bound_payees,
+            clock=self.clock,
+            logger=self.logger,
+            new_number=new_payment_id,
+        )
+
+    @cached_property
+    def login_ports(self) -> LoginPorts:
+        return LoginPorts(
+            logins=self.providers.logins,
+            issuers=self.providers.token_issuers,
+            payees=self.bound_payees,
+            clock=self.clock,
+            logger=self.logger,
+            first_wait_ms=self.settings.first_link_wait_ms,
+        )

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
+    from redpacket.payments import provider_ports as ports
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
     from redpacket.payments.model.provider_name import ProviderName
-    from redpacket.payments.provider_ports import (
-        CallbackVerifier,
-        NoticeQueue,
-        PaymentProvider,
-        PayoutProvider,
-        Provider,
-    )
+    from redpacket.payments.provider_ports import Provider
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -45,15 +40,15 @@ class ProvidersContainer(Container):
         return {name: part for name, part in named if part}
 
     @cached_property
-    def gateways_in(self) -> Mapping[ProviderName, PaymentProvider]:
+    def gateways_in(self) -> Mapping[ProviderName, ports.PaymentProvider]:
         return self._parts(lambda provider: provider.payments)
 
     @cached_property
-    def gateways_out(self) -> Mapping[ProviderName, PayoutProvider]:
+    def gateways_out(self) -> Mapping[ProviderName, ports.PayoutProvider]:
         return self._parts(lambda provider: provider.payouts)
 
     @cached_property
-    def callbacks(self) -> Mapping[ProviderName, CallbackVerifier]:
+    def callbacks(self) -> Mapping[ProviderName, ports.CallbackVerifier]:
         return self._parts(lambda provider: provider.callbacks)
 
     @cached_property
@@ -80,7 +75,7 @@ class ProvidersContainer(Container):
         ]
 
     @cached_property
-    def notice_queue(self) -> NoticeQueue:
+    def notice_queue(self) -> ports.NoticeQueue:
         from redpacket.payments.clients.sqs_notices import SqsNotices
 
         return SqsNotices(lambda: self.platform.aws("sqs"), self.settings.notice_queue_url)

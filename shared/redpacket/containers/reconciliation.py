@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from redpacket.containers.container import Container
+from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
-from redpacket.containers.public_log import PublicLogContainer
 from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
 from redpacket.packets.ports import DeadLetters
 from redpacket.reconciliation.clients.athena import Athena
@@ -24,7 +24,7 @@ class ReconciliationContainer(Container):
 
     ledger: LedgerContainer
     packets: PacketsContainer
-    public_log: PublicLogContainer
+    fairness: FairnessContainer
     lottery: LotteryContainer
 
     @cached_property
@@ -42,7 +42,7 @@ class ReconciliationContainer(Container):
             packets=self.packets.repository,
             ledger=self.ledger.repository,
             draws=self.lottery.draws,
-            log_book=self.public_log.log_book,
+            log_book=self.fairness.log_book,
             dead_letters=self.dead_letters,
             clock=self.clock,
             logger=self.logger,

@@ -126,7 +126,7 @@ def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
 
 
 def _book() -> LogBook:
-    return containers.public_log.log_book
+    return containers.fairness.log_book
 
 
 def _entry_view(index: int, entry: Commitment) -> log.LogEntry:

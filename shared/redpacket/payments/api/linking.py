@@ -28,7 +28,7 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
 
     def link_account(request: RequestOf[CodeBody]) -> HttpAnswer[Binding]:
         """Link the caller's account; after another one withdrawals wait for a day."""
-        body, ports = body_of(CodeBody, request), containers.withdrawals.login_ports
+        body, ports = body_of(CodeBody, request), containers.payments.login_ports
         bound = bind_account.bind_account(request.user.user_id, channel, body.code, ports=ports)
         return HttpAnswer(binding_view(bound))
 

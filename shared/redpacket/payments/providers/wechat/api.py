@@ -50,7 +50,7 @@ def page_url_of(text: str) -> str:
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without a confirmation each."""
-    body, ports = body_of(ConsentBody, request), containers.withdrawals.authorization_ports
+    body, ports = body_of(ConsentBody, request), containers.payments.authorization_ports
     user_id, channel = request.user.user_id, ProviderName.WECHAT
     consent = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
     return HttpAnswer(_consent_view(consent))
@@ -59,7 +59,7 @@ def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
 @routes.route("DELETE /me/wechat/authorization", statuses=(202,), refusals=(ChannelUnavailable,))
 def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
     """End the caller's consent: no later withdrawal uses it."""
-    user_id, ports = request.user.user_id, containers.withdrawals.authorization_ports
+    user_id, ports = request.user.user_id, containers.payments.authorization_ports
     ended = consent_flow.end_authorization(user_id, ProviderName.WECHAT, ports=ports)
     return HttpAnswer(_consent_view(ended))
 
@@ -75,7 +75,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
         body_of(CodeBody, request).code,
         ProviderName.WECHAT,
         lambda subject: person_of(subject).user_id,
-        ports=containers.withdrawals.login_ports,
+        ports=containers.payments.login_ports,
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})
 
