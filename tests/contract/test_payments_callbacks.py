@@ -201,19 +201,19 @@ def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
     """Reject an answer of the wallet as a callback: both have the same secret."""
     told: list[tuple[dict[str, str], bytes]] = []
     client = host.payments_in._client  # type: ignore[attr-defined]
-    true = client._outgoing.post
+    true = client._http_client.post
 
     def recording(body: bytes, headers: dict[str, str]) -> object:
         answer = true(body, headers)
         told.append((dict(answer.headers), answer.body))
         return answer
 
-    client._outgoing.post = recording
+    client._http_client.post = recording
     try:
         number = a_number()
         host.payments_in.query(number)
     finally:
-        client._outgoing.post = true
+        client._http_client.post = true
 
     ((headers, body),) = told
     assert json.loads(body)["data"]["number"] == number

@@ -14,7 +14,7 @@ from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
 from redpacket.packets.ports import DeadLetters
 from redpacket.reconciliation.clients.athena import Athena
 from redpacket.reconciliation.clients.state_machine import StateMachine
-from redpacket.reconciliation.ports import Runs
+from redpacket.reconciliation.ports import RunRepository
 from redpacket.reconciliation.use_cases.audits import Audits
 
 
@@ -28,7 +28,7 @@ class ReconciliationContainer(Container):
     lottery: LotteryContainer
 
     @cached_property
-    def runs(self) -> Runs:
+    def runs(self) -> RunRepository:
         arn = self.settings.reconciliation_machine
         return StateMachine(lambda: self.platform.aws("stepfunctions"), arn)
 

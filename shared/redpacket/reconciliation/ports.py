@@ -32,7 +32,7 @@ class StoredRun:
     """Work of a run that goes on."""
 
 
-class Runs(Protocol):
+class RunRepository(Protocol):
     """Runs of reconciliation, which an orchestration outside this process carries out."""
 
     def start(self, run_id: str) -> None:

@@ -29,19 +29,19 @@ class WebhookSender:
     def __init__(
         self,
         keys: Callable[[], AccountKeys],
-        outgoing: Callable[[str], HttpClient],
+        http_client: Callable[[str], HttpClient],
         *,
         source: str,
         now_ms: Callable[[], int],
     ) -> None:
         self._keys = keys
-        self._outgoing = outgoing
+        self._http_client = http_client
         self._source = source
         self._now_ms = now_ms
 
     def check(self, url: str) -> None:
         try:
-            self._outgoing(url)
+            self._http_client(url)
         except ValueError as error:
             raise InvalidRequest.of("url", str(error)) from error
 
@@ -56,7 +56,7 @@ class WebhookSender:
         began_at = time.monotonic()
         status = 0
         try:
-            status = self._outgoing(webhook.url).post(body.encode(), headers).status
+            status = self._http_client(webhook.url).post(body.encode(), headers).status
         except (Unavailable, ValueError):
             # No answer, or an address that the deployment no longer allows.
             status = 0

@@ -23,9 +23,9 @@ class RiskHook:
     """HTTP implementation of Hook, signed as Standard Webhooks without their library."""
 
     def __init__(
-        self, outgoing: HttpClient, secret: str, now_s: Callable[[], float] = time.time
+        self, http_client: HttpClient, secret: str, now_s: Callable[[], float] = time.time
     ) -> None:
-        self._outgoing = outgoing
+        self._http_client = http_client
         self._key = b64decode(secret.removeprefix(_SECRET_PREFIX))
         self._now_s = now_s
         # The thread bounds slow name resolution, which socket timeouts do not.
@@ -41,7 +41,7 @@ class RiskHook:
     def _ask(self, host_id: str) -> bool | None:
         body = json.dumps({"type": "redpacket.risk.asked", "data": {"user": host_id}}).encode()
         try:
-            answer = self._outgoing.post(body, self._headers(body))
+            answer = self._http_client.post(body, self._headers(body))
         except Unavailable:
             return None
         if answer.status != _OK:

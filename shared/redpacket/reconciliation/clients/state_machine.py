@@ -25,7 +25,7 @@ _RUNS = 3
 
 
 class StateMachine:
-    """Implements Runs; the name of an execution is the run's id."""
+    """Implements RunRepository; the name of an execution is the run's id."""
 
     def __init__(self, client: Callable[[], Any], arn: str) -> None:
         self._client = client

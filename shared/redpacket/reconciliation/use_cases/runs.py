@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.platform.errors import Unavailable
 from redpacket.reconciliation.errors import RunNotFound
-from redpacket.reconciliation.ports import Runs, StoredRun
+from redpacket.reconciliation.ports import RunRepository, StoredRun
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import (
     DAY_MS,
@@ -42,7 +42,7 @@ _LATE_MAX_MS = 3_600_000
 """Milliseconds that an export may end early so that its window is not too long."""
 
 
-def start_run(run_id: str, *, runs: Runs) -> str:
+def start_run(run_id: str, *, runs: RunRepository) -> str:
     """Start a run and return its id; return the id of the run that goes on, if there is one.
 
     An export has a price, so nobody can order one with each request.
@@ -53,14 +53,14 @@ def start_run(run_id: str, *, runs: Runs) -> str:
     return run_id
 
 
-def find_run(run_id: str, *, runs: Runs) -> StoredRun:
+def find_run(run_id: str, *, runs: RunRepository) -> StoredRun:
     """Return a run. Raises RunNotFound."""
     if run := runs.find(run_id):
         return run
     raise RunNotFound
 
 
-def last_result(*, runs: Runs) -> Mapping[str, Any]:
+def last_result(*, runs: RunRepository) -> Mapping[str, Any]:
     """Return the result of the last run that succeeded, empty before the first."""
     newest = runs.newest("SUCCEEDED")
     run = runs.find(newest[0]) if newest else None
@@ -90,7 +90,7 @@ def plan_export(
     return {**full, **changes, "base": before["database"]}
 
 
-def stale_databases(run_id: str, database: str, *, runs: Runs) -> list[str]:
+def stale_databases(run_id: str, database: str, *, runs: RunRepository) -> list[str]:
     """Return the databases of earlier runs: of good ones, and of those that were stopped.
 
     The one of *run_id* takes their place for reports; a run that fails drops its own.
@@ -134,12 +134,12 @@ def batches(run: Run, places: Sequence[Mapping[str, Any]]) -> list[list[dict[str
     ]
 
 
-def read_sums(found: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
+def read_sums(rows: Mapping[str, Sequence[str | None]]) -> dict[str, tuple[int, int]]:
     """Return how many rows each check looked at, and how many differ, from its first row.
 
     Raises Unavailable if the engine did not read all exported rows: the run would prove nothing.
     """
-    sums = {name: sums_of(row) for name, row in found.items()}
+    sums = {name: sums_of(row) for name, row in rows.items()}
     _, differing_tables = sums.pop(EXPORTED)
     if differing_tables:
         raise Unavailable(f"the engine read other rows than exported of {differing_tables} tables")

@@ -52,10 +52,10 @@ class HostResults:
 class HostClient(HostResults):
     """Client that signs calls and accepts only answers signed for the same call."""
 
-    def __init__(self, keys: HostKeys, outgoing: HttpClient) -> None:
+    def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys.result_secret)
         self._calls = Webhook(keys.call_secret)
-        self._outgoing = outgoing
+        self._http_client = http_client
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the `data` of the wallet's answer. Raises Unavailable if the outcome is unknown.
@@ -65,7 +65,7 @@ class HostClient(HostResults):
         """
         message_id, now = f"call_{secrets.token_hex(16)}", datetime.now(UTC)
         body = json.dumps({"type": kind, "data": data}, ensure_ascii=False)
-        answer = self._outgoing.post(
+        answer = self._http_client.post(
             body.encode(),
             {
                 "Content-Type": "application/json",

@@ -33,12 +33,12 @@ class JsSdk:
         self,
         merchant: WeChatMerchant,
         page_url: str,
-        outgoing: Callable[[str], HttpClient],
+        http_client: Callable[[str], HttpClient],
         now_ms: Callable[[], int],
     ) -> None:
         self._merchant = merchant
         self._origin = "{0.scheme}://{0.netloc}/".format(urlsplit(page_url))
-        self._tokens, self._tickets = outgoing(TOKEN_PATH), outgoing(TICKET_PATH)
+        self._tokens, self._tickets = http_client(TOKEN_PATH), http_client(TICKET_PATH)
         self._now_ms = now_ms
         self._ticket, self._good_until_s = "", 0
 

@@ -27,18 +27,18 @@ class CodeKind(StrEnum):
 
 
 class WeChatLogin:
-    """WeChat implementation of Logins; *outgoing* calls the path of *kind*."""
+    """WeChat implementation of Logins; *http_client* calls the path of *kind*."""
 
     def __init__(
-        self, merchant: WeChatMerchant, accounts: Accounts, outgoing: HttpClient, kind: CodeKind
+        self, merchant: WeChatMerchant, accounts: Accounts, http_client: HttpClient, kind: CodeKind
     ) -> None:
         self._merchant = merchant
         self._accounts = accounts
-        self._outgoing = outgoing
+        self._http_client = http_client
         self._code_name = "code" if kind is CodeKind.OFFICIAL_ACCOUNT else "js_code"
 
     def find_account(self, code: str) -> ExternalAccount | None:
-        answer = self._outgoing.get(
+        answer = self._http_client.get(
             urlencode(
                 {
                     "appid": self._merchant.app_id,

@@ -1,0 +1,101 @@
+"""Structure of the package: what contracts of imports cannot say."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import redpacket
+
+PACKAGE = Path(redpacket.__file__).parent
+TREES = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
+CLASSES = {
+    node.name: node
+    for tree in TREES.values()
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ClassDef)
+}
+
+CONTAINERS = [path for path in TREES if path.parent.name == "containers"]
+
+FORMER_NAMES = set(
+    re.findall(
+        r"\w+",
+        """
+Asked Attempt Callbacks Channel DrawAsk Edge Fate FourEyes Notice Outside OutsideAccount Packets
+PaymentBook PaymentsIn PaymentsOut People Person Runs ShareFate Taker Try Verdict Wiring
+WithdrawalBook adopt announce_balances asked asking begin_draw begun bring correct_cache door
+edge find_seen flows found give_back go_on is_cut judge_answer judged keep_place
+look_at_transfer modes note_people one outgoing packed_text parts people put_aside recall
+refuse_draw remember said scanned shown_items skeletons take_callback tell waiting wiring
+""",
+    )
+)
+"""Names that had two meanings or none; the glossary has the words in use."""
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """Yield the identifiers that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+
+
+def _methods(node: ast.ClassDef) -> set[str]:
+    """Return the names of a class's methods, inherited ones included."""
+    own = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    return own.union(*(_methods(CLASSES[base]) for base in _bases(node) if base in CLASSES))
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    return "Protocol" in _bases(node)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in CLASSES if _is_protocol(CLASSES[name])))
+def test_a_protocol_has_at_most_twelve_methods(name: str) -> None:
+    assert len(_methods(CLASSES[name])) <= 12
+
+
+def test_no_further_function_has_more_than_seven_parameters() -> None:
+    wide = {
+        node.name
+        for tree in TREES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and len({each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)} - {"self"})
+        > 7
+    }
+
+    assert wide == {"route", "attempt_lanes"}
+
+
+def test_a_container_has_at_most_25_members_and_all_are_small_together() -> None:
+    members = {
+        node.name: len([each for each in node.body if not isinstance(each, ast.Expr)])
+        for path in CONTAINERS
+        for node in TREES[path].body
+        if isinstance(node, ast.ClassDef)
+    }
+
+    assert {name: count for name, count in members.items() if count > 25} == {}
+    assert sum(len(path.read_text().splitlines()) for path in CONTAINERS) <= 1_700
+
+
+def test_former_names_do_not_return() -> None:
+    found_in = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path, tree in TREES.items()
+        for name in FORMER_NAMES.intersection([*_names(tree), path.stem])
+    }
+
+    assert found_in == set()
