@@ -19,7 +19,7 @@ from redpacket.lottery.model.lottery import (
     RecordDrawStatus,
 )
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import InvalidRequest, InvariantViolated
+from redpacket.platform.errors import InvalidRequest
 from testing.builders import NOW_MS, a_prize
 from testing.fakes.tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
@@ -158,10 +158,3 @@ def test_a_unit_is_won_with_its_code_or_not_at_all(office: Office) -> None:
     assert goods.prize
     goods = replace(goods, prize=replace(goods.prize, kind=PrizeKind.GOODS))
     assert office.record(goods) is RecordDrawStatus.RECORDED
-
-
-def test_draws_that_know_no_codes_give_none(office: Office) -> None:
-    draws = DynamoDraws(office.dynamo)
-
-    with pytest.raises(InvariantViolated):
-        draws.record_draw(office.won(1), DrawRules(), "key")

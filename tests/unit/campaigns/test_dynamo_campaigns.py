@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from redpacket.fairness.model.beacon import BeaconChain, CampaignBeacon
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.model.lottery import Prize
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import InvariantViolated, Unavailable
-from testing.builders import NOW_MS, a_campaign, a_prize
+from redpacket.platform.errors import Unavailable
+from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeDynamo
 from testing.fakes.tables import TABLE_NAMES
 
@@ -90,12 +89,3 @@ def test_a_campaign_that_is_edited_all_the_time_is_not_written(
         draws.put_prize(a_prize("fair", "cup"), None)
 
     assert "cup" not in [prize.prize_id for prize in draws.list_prizes("fair")]
-
-
-def test_no_campaign_has_a_beacon_whose_rounds_nobody_fetches(
-    campaigns: DynamoEditedCampaigns,
-) -> None:
-    beacon = CampaignBeacon(BeaconChain("chain", 0, 3), NOW_MS, "UTC")
-
-    with pytest.raises(InvariantViolated):
-        campaigns.create(a_campaign(beacon=beacon))
