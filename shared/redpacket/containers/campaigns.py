@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
     from redpacket.campaigns.ports import CampaignRepository
+    from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
 
 @dataclass(eq=False)
@@ -26,6 +26,8 @@ class CampaignsContainer(Container):
 
     @cached_property
     def cached_campaigns(self) -> CachedCampaigns:
+        from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+
         return CachedCampaigns(self.repository, clock=self.clock, logger=self.logger)
 
     @cached_property

@@ -7,24 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
-from redpacket.operations.model.limits import (
-    DRAWS,
-    GRABS,
-    READS,
-    SENDS,
-    Limit,
-    LimitName,
-    daily_send_limit,
-)
-from redpacket.operations.use_cases.cached_switches import CachedSwitches
-from redpacket.operations.use_cases.limit_rate import UserLimit, limit_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from redpacket.operations.model.limits import Limit, LimitName
     from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
     from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
+    from redpacket.operations.use_cases.cached_switches import CachedSwitches
+    from redpacket.operations.use_cases.limit_rate import UserLimit
 
 
 @dataclass(eq=False)
@@ -56,6 +48,8 @@ class OperationsContainer(Container):
         return self._switches(None)
 
     def _switches(self, copy: SwitchCopy | None) -> CachedSwitches:
+        from redpacket.operations.use_cases.cached_switches import CachedSwitches
+
         return CachedSwitches(
             store=self.switch_store, copy=copy, clock=self.clock, logger=self.logger
         )
@@ -66,9 +60,9 @@ class OperationsContainer(Container):
         from redpacket.operations.model.allowances import ApprovalLimits
         from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
-        limits = ApprovalLimits(*self.settings.approval_fen)
         allowances = DynamoApprovals(self.dynamo)
-        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=limits)
+        bounds = ApprovalLimits(*self.settings.approval_fen)
+        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=bounds)
 
     def find_limit(self, limit: Limit, name: LimitName) -> Limit:
         """Return *limit* at the rate that operators set."""
@@ -76,24 +70,36 @@ class OperationsContainer(Container):
 
     def limit_sends(self, user_id: str) -> None:
         """Count a user's send. Raises RateLimited."""
+        from redpacket.operations.model.limits import SENDS, LimitName, daily_send_limit
+        from redpacket.operations.use_cases.limit_rate import limit_rate
+
         per_day = daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY))
         for limit in (self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE), per_day):
             limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
+        from redpacket.operations.model.limits import DRAWS, LimitName
+        from redpacket.operations.use_cases.limit_rate import limit_rate
+
         limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
         limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
 
     @cached_property
     def read_costs(self) -> UserLimit:
+        from redpacket.operations.model.limits import READS
+
         return self._user_limit(lambda: READS)
 
     @cached_property
     def grab_costs(self) -> UserLimit:
+        from redpacket.operations.model.limits import GRABS, LimitName
+
         return self._user_limit(lambda: self.find_limit(GRABS, LimitName.GRABS_PER_MINUTE))
 
     def _user_limit(self, find_limit: Callable[[], Limit]) -> UserLimit:
+        from redpacket.operations.use_cases.limit_rate import UserLimit
+
         return UserLimit(find_limit, limits=self.limits, clock=self.clock, logger=self.logger)
 
     @cached_property

@@ -7,9 +7,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
-from redpacket.operations.model.limits import LimitName
-from redpacket.packets.use_cases.settle_claims import SettlePorts
-from redpacket.platform.threads import in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +16,7 @@ if TYPE_CHECKING:
     from redpacket.containers.packets import PacketsContainer
     from redpacket.containers.providers import ProvidersContainer
     from redpacket.packets.model.claim import Share
+    from redpacket.packets.use_cases.settle_claims import SettlePorts
 
 
 @dataclass(eq=False)
@@ -32,6 +30,8 @@ class SettlementContainer(Container):
 
     @cached_property
     def settle_ports(self) -> SettlePorts:
+        from redpacket.packets.use_cases.settle_claims import SettlePorts
+
         return SettlePorts(
             ledger=self.ledger.repository,
             packets=self.packets.repository,
@@ -45,6 +45,9 @@ class SettlementContainer(Container):
 
     def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run as many at once as operators allow."""
+        from redpacket.operations.model.limits import LimitName
+        from redpacket.platform.threads import in_threads
+
         threads = self.operations.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
         return in_threads(do, items, threads=threads)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
-from redpacket.events.ports import HostIds
-from redpacket.users.dynamodb.host_ids import DynamoHostIds
-from redpacket.users.dynamodb.profiles import DynamoProfiles
-from redpacket.users.ports import ProfileRepository, UserDirectory
-from redpacket.users.use_cases.cached_profiles import CachedProfiles
+
+if TYPE_CHECKING:
+    from redpacket.events.ports import HostIds
+    from redpacket.users.ports import ProfileRepository, UserDirectory
+    from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
@@ -19,17 +20,25 @@ class UsersContainer(Container):
 
     @cached_property
     def profiles(self) -> ProfileRepository:
+        from redpacket.users.dynamodb.profiles import DynamoProfiles
+
         return DynamoProfiles(self.dynamo)
 
     @cached_property
     def user_directory(self) -> UserDirectory:
+        from redpacket.users.dynamodb.profiles import DynamoProfiles
+
         return DynamoProfiles(self.dynamo)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
         """Process-local cache of profiles for pages with many viewers."""
+        from redpacket.users.use_cases.cached_profiles import CachedProfiles
+
         return CachedProfiles(self.profiles, clock=self.clock)
 
     @cached_property
     def host_ids(self) -> HostIds:
+        from redpacket.users.dynamodb.host_ids import DynamoHostIds
+
         return DynamoHostIds(self.dynamo)
