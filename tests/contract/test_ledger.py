@@ -315,7 +315,7 @@ class _Held(FakeDynamo):
         for operation in TransactItems:
             ((verb, arguments),) = operation.items()
             key = arguments["Item" if verb == "Put" else "Key"]
-            is_held = f"{key['pk']['S']}/{key['sk']['S']}" in self.held
+            is_held = f"{key['pk']['S']}/{key.get('sk', {'S': ''})['S']}" in self.held
             reasons.append({"Code": "TransactionConflict" if is_held else "None"})
         if any(reason["Code"] != "None" for reason in reasons):
             response: Any = {

@@ -56,10 +56,10 @@ class CloudWatchRefusals:
             }
             for number, code in enumerate(codes)
         ]
-        found = self._cloudwatch.get_metric_data(
+        response = self._cloudwatch.get_metric_data(
             MetricDataQueries=queries,
             StartTime=(now_ms - hours * _HOUR_MS) / 1000,
             EndTime=now_ms / 1000,
         )
-        sums = {each["Id"]: round(sum(each["Values"])) for each in found["MetricDataResults"]}
+        sums = {each["Id"]: round(sum(each["Values"])) for each in response["MetricDataResults"]}
         return {code: total for n, code in enumerate(codes) if (total := sums.get(f"code{n}"))}

@@ -50,16 +50,16 @@ def picture_of(content: bytes) -> Picture:
     Raises ValueError with the reason for a file that is no picture, damaged, animated or too large.
     """
     if content.startswith(_PNG_START):
-        media_type, parts = "image/png", _png_parts(content)
+        media_type, chunks = "image/png", _png_parts(content)
     elif content.startswith(_JPEG_START):
-        media_type, parts = "image/jpeg", _jpeg_parts(content)
+        media_type, chunks = "image/jpeg", _jpeg_parts(content)
     elif _WEBP_START.match(content):
-        media_type, parts = "image/webp", _webp_parts(content)
+        media_type, chunks = "image/webp", _webp_parts(content)
     else:
         raise ValueError("is not a JPEG, PNG or WebP file")
     kept, sides = list[bytes](), list[int]()
     try:
-        for part, stated in parts:
+        for part, stated in chunks:
             kept.append(part)
             sides += stated
     except (struct.error, IndexError):
@@ -108,8 +108,8 @@ def _jpeg_parts(content: bytes) -> _Parts:
         if marker != _JPEG_END:
             end += struct.unpack_from(">H", content, end)[0]
         if marker == _JPEG_SCAN:
-            found = _JPEG_MARKER.search(content, end)
-            end = found.start() if found else len(content) + 1
+            marker = _JPEG_MARKER.search(content, end)
+            end = marker.start() if marker else len(content) + 1
         part = _cut(content, at, end)
         if _JPEG_KEPT.match(part):
             yield part, struct.unpack_from(">HH", part, 5) if marker in _JPEG_FRAMES else ()
