@@ -200,6 +200,8 @@ def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
     expect(zoe.page).to_have_title(re.compile("红包雨"))
 
     play(zoe)
+    expect(zoe.page.locator(".rain-count")).to_have_text(re.compile("^[321]$"))
+    expect(zoe.page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ 秒$"))
     sky = zoe.page.locator("canvas")
     expect(sky).to_be_visible()
     expect(zoe.page.get_by_text("命中 0")).to_be_visible()

@@ -50,6 +50,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     una = a_person("Una", "/send")
     told = una.page.locator("#amount-wrong")
     expect(told).to_have_text("单个红包 0.01 到 200 元")
+    expect(una.page.get_by_text("手气玩法")).to_be_hidden()
     una.page.locator("[name=amount]").fill("601")
     una.page.locator("[name=count]").fill("3")
     expect(told).to_have_text("单个红包不能超过 200 元，3 个最多 600 元")
@@ -91,9 +92,12 @@ def test_a_packet_for_chosen_people_is_theirs_alone(
     vic.audit_views("send-people")
 
     packet_id = _send(vic, amount="6.66", count="1")
+    vic.go(f"/packets/{packet_id}")
+    state(vic.page, "sent").to_be_visible()
 
     assert operator.grab("wes-guest", packet_id)["code"] == "not_invited"
     assert operator.grab("xia-guest", packet_id)["amount_fen"] == 666
+    expect(vic.page.locator("red-packet li")).to_contain_text("小霞")
 
 
 def test_a_packet_for_one_goes_to_the_first_who_opens_its_link(
