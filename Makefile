@@ -171,16 +171,16 @@ faults-real: setup ## kill, freeze and flush real servers under load; figures in
 	@PYTHONPATH=shared $(APP)/python -m tests.faults.real --write
 
 sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each planted fault, and nothing in order: make sql-faults N=500 SEED=1; make sql-parity: that two engines read it alike
-	@PYTHONPATH=shared $(APP)/python -m testing.sql faults --ledgers $(or $(N),500) --seed $(or $(SEED),1)
+	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql faults --ledgers $(or $(N),500) --seed $(or $(SEED),1)
 
 sql-parity: $(VENV)/app.ready
-	@PYTHONPATH=shared $(APP)/python -m testing.sql parity
+	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql parity
 
 mutants: $(VENV)/app.ready ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
 	@PYTHONPATH=shared $(APP)/python -m tests.mutants --count $(or $(N),300) --seed $(or $(SEED),1) --processes $(PROCESSES) $(if $(ONLY),--only $(ONLY))
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
-	@PYTHONPATH=shared $(APP)/python -m testing.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
+	@PYTHONPATH=shared $(APP)/python -m testing.platform.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
 cells-model: $(VENV)/app.ready ## check every interleaving of money across cells, which docs/cells.md designs
 	@PYTHONPATH=shared $(APP)/python -m bench.cells_model

@@ -31,7 +31,7 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.redis.claims import STATE, RedisClaims
 from redpacket.platform.redis.scripts import read_script
-from testing.servers import OperatorCache, Server, some_servers
+from testing.platform.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
 SHARES = 10

@@ -40,11 +40,11 @@ from redpacket.operations.ports import SwitchesSeen
 from redpacket.operations.redis.switches import RedisSwitches
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.tls import AMAZON_ROOTS
-from testing.aws_stub import Call, an_aws_stub
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
-from testing.servers import some_servers
-from testing.tls_servers import Authority, tls_before
+from testing.platform.aws_stub import Call, an_aws_stub
+from testing.platform.servers import some_servers
+from testing.platform.tls_servers import Authority, tls_before
 
 ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")

@@ -22,9 +22,9 @@ from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeQueue
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import one_by_one
-from testing.units import Indexes, MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
 """User id of the length of subjects of Cognito and most other issuers."""

@@ -16,7 +16,7 @@ from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign
-from testing.servers import OperatorCache, some_servers
+from testing.platform.servers import OperatorCache, some_servers
 
 DAY = "20270129"
 TABLES = (10, 100)

@@ -42,8 +42,8 @@ from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_packet_id
-from testing.cloud import tables_of
-from testing.ledger_state import LedgerState, read_ledger_state
+from testing.platform.cloud import tables_of
+from testing.reconciliation.ledger_state import LedgerState, read_ledger_state
 
 ROUNDS = 5
 PACKETS_PER_ROUND = 3

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from redpacket.packets.split import Split
-from testing.fairness import LUCKY, PACKETS, SIZES, Fairness, measure, packets_of
+from testing.fairness.splits import LUCKY, PACKETS, SIZES, Fairness, measure, packets_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURE = DOCS / "gallery.webp"

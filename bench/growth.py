@@ -10,7 +10,7 @@ from statistics import median
 
 from bench.rounds import CALLS, ROUNDS, Call, Contender, loaded, script_call, server_costs_us
 from redpacket.platform.redis.scripts import read_script
-from testing.servers import OperatorCache, some_servers
+from testing.platform.servers import OperatorCache, some_servers
 
 SIZES = (10_000, 100_000, 1_000_000)
 FIELDS_PER_CALL = 1_000

@@ -19,9 +19,9 @@ from redpacket.fairness.use_cases import extend_log
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.settings import Tables
 from testing.builders import NOW_MS
-from testing.cloud import TABLES
+from testing.fairness.fake_head_signer import FakeSigner
 from testing.fakes import FakeLogger
-from testing.fakes.head_signer import FakeSigner
+from testing.platform.cloud import TABLES
 
 ENTRIES, FEW_ENTRIES = 20_000, 1_020
 CONTROL_BATCH = 17

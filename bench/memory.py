@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bench.originals import originals
 from bench.rounds import Contender, loaded, of_new_users, script_call, send
 from redpacket.platform.redis.scripts import read_script
-from testing.servers import some_servers
+from testing.platform.servers import some_servers
 
 CLAIMS = 100_000
 UUIDS = "{:08d}-2f0c-4b1e-9c55-0242ac120002"

@@ -27,7 +27,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.redis.connect import Script
-from testing.servers import some_servers
+from testing.platform.servers import some_servers
 
 WORKERS = (1, 4, 20)
 OF_THE_JSON = 4

@@ -1,8 +1,8 @@
 """Reads of the ledger that users cause: strong reads of a rush, and read units of a page.
 
-The real flows and adapters on DynamoDB in memory, behind a meter (testing/units.py). Each figure
-has a function of its own, and is the most that one request cost in any case; of a crowd it is what
-all of them cost together. The last line is JSON.
+The real flows and adapters on DynamoDB in memory, behind a meter (testing/platform/units.py).
+Each figure has a function of its own, and is the most that one request cost in any case; of a crowd
+it is what all of them cost together. The last line is JSON.
 
 Record pages count what is read of packets, fates, takers and sums. Profiles are remembered for
 seconds by each process, so what its first view of a page reads of them is a figure of its own.
@@ -34,13 +34,13 @@ from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
 from testing.builders import NOW_MS, a_campaign, a_packet
-from testing.crowd import CROWD, a_crowded_town, count_reads, rush
-from testing.fakes.tables import TABLE_NAMES
-from testing.handlers import HandlerTransport, handlers, handlers_of
 from testing.in_memory_system import InMemorySystem, process_on
-from testing.prizes import real_prizes
-from testing.servers import some_servers
-from testing.units import MeteredDynamo
+from testing.lottery.prizes import real_prizes
+from testing.packets.crowd import CROWD, a_crowded_town, count_reads, rush
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.handlers import HandlerTransport, handlers, handlers_of
+from testing.platform.servers import some_servers
+from testing.platform.units import MeteredDynamo
 
 CASES = (
     # Shares, how many of them are claimed, parts.

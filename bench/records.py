@@ -20,8 +20,8 @@ from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_packet, a_packet_id
 from testing.fakes import FakeClock, FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
-from testing.units import MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo
 
 CLAIM_EVERY_MS = 3
 PAGES_FOLLOWED = 2

@@ -16,7 +16,7 @@ from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
-from testing.servers import CACHE_TIMEOUT_S, Server
+from testing.platform.servers import CACHE_TIMEOUT_S, Server
 
 ROUNDS = 15
 CALLS = 4_000

@@ -31,8 +31,8 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.settings import Tables
 from testing.builders import NOW_MS, a_packet_id
-from testing.cloud import TABLES
 from testing.fakes import FakeLogger
+from testing.platform.cloud import TABLES
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000

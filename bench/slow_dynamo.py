@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 
 from bench.virtual import VirtualTime
 from testing.fakes import FakeDynamo, Item, Position, locate
-from testing.units import READ_UNIT_BYTES, TRANSACTIONAL, WRITE_UNIT_BYTES, item_bytes
+from testing.platform.units import READ_UNIT_BYTES, TRANSACTIONAL, WRITE_UNIT_BYTES, item_bytes
 
 Result = TypeVar("Result")
 

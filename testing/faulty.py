@@ -19,7 +19,7 @@ from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import Quotas
 from redpacket.platform.errors import CacheAway, Unavailable
 from testing.fakes import FakeDynamo
-from testing.fakes.claim_cache import FakeClaimCache
+from testing.packets.fake_claim_cache import FakeClaimCache
 
 Result = TypeVar("Result")
 

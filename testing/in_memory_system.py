@@ -75,7 +75,6 @@ from redpacket.reconciliation.use_cases.runs import plan_export
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.checks import Told, check_settled_in_time
 from testing.fakes import (
     FakeAudiences,
     FakeClaimCache,
@@ -92,9 +91,10 @@ from testing.fakes import (
     FakeSwitchStore,
     Item,
 )
-from testing.fakes.tables import TABLE_NAMES
-from testing.ledger_state import LedgerState, read_ledger_state, scan_rows
-from testing.process import Process
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.process import Process
+from testing.reconciliation.checks import Told, check_settled_in_time
+from testing.reconciliation.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
 LIFE_MS = 60_000

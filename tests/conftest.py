@@ -11,7 +11,7 @@ from local import places
 from local.access import Access
 from local.ports import HOST, Ports, is_open
 from local.stack import Stack
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 EMBEDS = "http://localhost:5173"
 """The origin whose pages may embed packets of the tests' stack; no server is there."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from testing.servers import wait_for
+from testing.platform.servers import wait_for
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 

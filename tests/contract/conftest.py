@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from testing.cloud import Cloud, a_cloud
-from testing.gateways import MemorySide, Side, WeChatSide, a_host_side, a_wechat_side
+from testing.payments.gateways import MemorySide, Side, WeChatSide, a_host_side, a_wechat_side
+from testing.platform.cloud import Cloud, a_cloud
 from tests.contract.tables import KINDS, Books, a_client, some_books
 
 

@@ -45,10 +45,10 @@ from testing.builders import (
     a_user_id,
     list_shares,
 )
-from testing.cloud import Cloud, make_tables
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
-from testing.ledger_state import LedgerState, read_ledger_state
+from testing.platform.cloud import Cloud, make_tables
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.ledger_state import LedgerState, read_ledger_state
 
 KINDS = ("fake", "emulator")
 
@@ -59,7 +59,7 @@ REFUNDED_MS = NOW_MS + 70_000
 
 @contextmanager
 def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Yield a DynamoDB client to tables of the template's names (testing/cloud.py)."""
+    """Yield a DynamoDB client to tables of the template's names (testing/platform/cloud.py)."""
     if kind == "fake":
         yield FakeDynamo()
     elif kind == "moto":

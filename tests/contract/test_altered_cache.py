@@ -19,8 +19,8 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem
-from testing.servers import OperatorCache
-from testing.wall_clock import WallClock
+from testing.platform.servers import OperatorCache
+from testing.platform.wall_clock import WallClock
 
 GATED: list[tuple[dict[str, Any], type[Rejected]]] = [
     ({"recipients": frozenset({"ann"})}, NotInvited),

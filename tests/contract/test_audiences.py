@@ -20,8 +20,8 @@ from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_campaign, a_claim, a_user_id
 from testing.fakes import FakeAudiences, FakeQuotas
-from testing.fakes.tables import TABLE_NAMES
-from testing.servers import OperatorCache
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.servers import OperatorCache
 from tests.contract.tables import KINDS, a_client, some_books
 
 ALLOW, DENY = AudienceMode.ALLOW, AudienceMode.DENY

@@ -27,9 +27,9 @@ from redpacket.platform.dynamodb.client import (
 )
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.redis.secret import CacheSecret
-from testing.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
-from testing.cloud import Cloud, a_cloud
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
+from testing.platform.cloud import Cloud, a_cloud
+from testing.platform.fake_tables import TABLE_NAMES
 
 REGION = "us-east-1"
 TIMEOUT_S = 0.3

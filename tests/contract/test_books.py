@@ -12,7 +12,7 @@ from redpacket.platform.errors import InvalidRequest
 from redpacket.reconciliation.checks.packets import PacketFacts
 from redpacket.reconciliation.checks.postings import expected_receipts
 from testing.builders import NOW_MS, a_user_id, list_shares
-from testing.checks import expected_entries
+from testing.reconciliation.checks import expected_entries
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000

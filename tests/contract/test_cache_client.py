@@ -13,7 +13,7 @@ from local.ports import HOST
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.client import FAILURES, ServerClient
 from redpacket.platform.redis.connect import Cache, connection_maker
-from testing.servers import Address, OperatorCache, Server, some_servers, wait_for
+from testing.platform.servers import Address, OperatorCache, Server, some_servers, wait_for
 
 TIMEOUT_S = 0.3
 

@@ -25,10 +25,10 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.cluster import connect_cluster
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
-from testing.cluster import Cluster
-from testing.held_numbers import held_numbers
-from testing.servers import Server, some_servers
-from testing.tls_servers import Authority, Front, some_fronts
+from testing.packets.held_numbers import held_numbers
+from testing.platform.cluster import Cluster
+from testing.platform.servers import Server, some_servers
+from testing.platform.tls_servers import Authority, Front, some_fronts
 from tests.contract.test_cache_user import access_rules
 
 Connected = Callable[..., Client]

@@ -27,7 +27,7 @@ from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.platform.redis.client import ServerClient
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 ROOT = Path(__file__).parents[2]
 

@@ -24,7 +24,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_claim, a_funding, a_packet, list_shares
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)

@@ -18,7 +18,7 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.redis.connect import Script, connect
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
-from testing.servers import OperatorCache, Server, some_servers, wait_for
+from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
 """More claims than one call of the load script brings."""

@@ -31,8 +31,8 @@ from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id
 from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
-from testing.held_numbers import held_numbers
-from testing.servers import OperatorCache
+from testing.packets.held_numbers import held_numbers
+from testing.platform.servers import OperatorCache
 
 
 @pytest.fixture(params=["fake", "redis", "parted"])

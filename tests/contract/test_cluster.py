@@ -19,8 +19,8 @@ from redpacket.packets.redis.quotas import RedisQuotas
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.cluster import ClusterClient, connect_cluster
 from testing.builders import a_packet
-from testing.cluster import Cluster
-from testing.servers import Server, some_servers, wait_for
+from testing.platform.cluster import Cluster
+from testing.platform.servers import Server, some_servers, wait_for
 
 
 def _client(port: int) -> ClusterClient:

@@ -21,7 +21,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest
 from testing.builders import NOW_MS, a_prize
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 UNTIL_MS = NOW_MS + 1_000

@@ -24,7 +24,7 @@ from redpacket.operations.redis.switches import RedisSwitches
 from redpacket.packets.redis.claims import RedisClaims
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 GRAB = """
 import json, runpy, sys

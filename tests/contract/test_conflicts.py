@@ -12,9 +12,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from redpacket.platform.dynamodb.client import Dynamo, TransactionCanceled, put, to_wire, update
-from testing.cloud import Cloud, a_cloud
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.cloud import Cloud, a_cloud
+from testing.platform.fake_tables import TABLE_NAMES
 
 HOLD_MS = (300, 400)
 TABLE = "accounts"

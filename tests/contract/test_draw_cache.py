@@ -30,7 +30,7 @@ from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.redis.draws import RedisDraws
 from testing.builders import a_campaign
 from testing.fakes import FakeClock, FakeDrawCache
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51

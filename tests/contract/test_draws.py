@@ -30,9 +30,9 @@ from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_funding, a_packet, a_prize, list_shares
-from testing.fakes.tables import TABLE_NAMES
-from testing.ledger_state import read_ledger_state
-from testing.prizes import real_prizes
+from testing.lottery.prizes import real_prizes
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.ledger_state import read_ledger_state
 from tests.contract.tables import (
     KINDS,
     REFUNDED_MS,

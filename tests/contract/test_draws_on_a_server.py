@@ -19,7 +19,7 @@ from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_campaign
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

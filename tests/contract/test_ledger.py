@@ -28,9 +28,9 @@ from testing.builders import (
     a_user_id,
     list_shares,
 )
-from testing.checks import packet_held_fen
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.checks import packet_held_fen
 from tests.contract.tables import (
     PAID_MS,
     REFUNDED_MS,

@@ -14,7 +14,7 @@ from redpacket.operations.redis.limits import RedisLimits
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
 from testing.fakes import FakeClock, FakeLimits
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 QUICK = Limit("quick", per_minute=600, burst=3)
 

@@ -17,8 +17,8 @@ from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, Peaks
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
-from testing.cloud import Cloud
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.cloud import Cloud
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)

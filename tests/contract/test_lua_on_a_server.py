@@ -18,8 +18,8 @@ from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.connect import connect
 from redpacket.platform.redis.scripts import read_script
 from testing.builders import a_claim, a_packet, some_terms
-from testing.held_numbers import held_numbers
-from testing.servers import OperatorCache
+from testing.packets.held_numbers import held_numbers
+from testing.platform.servers import OperatorCache
 
 
 def _packet(count: int) -> Packet:

@@ -14,7 +14,7 @@ from redpacket_cli.main import app
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
-from testing.cloud import Cloud
+from testing.platform.cloud import Cloud
 
 PASSWORD = "Lantern-2026-night"
 RESOURCES = read_template()["Resources"]

@@ -19,7 +19,7 @@ from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import RedPacketError
 from testing.builders import NOW_MS, a_user_id
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 WECHAT = ProviderName.WECHAT

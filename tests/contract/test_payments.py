@@ -27,9 +27,9 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_user_id
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 WECHAT = ProviderName.WECHAT

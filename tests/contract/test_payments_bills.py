@@ -9,7 +9,7 @@ from redpacket.payments.model.provider import (
     statement_day,
 )
 from redpacket.platform.errors import Unavailable
-from testing.gateways import DAY_MS, Side, WeChatSide, a_number
+from testing.payments.gateways import DAY_MS, Side, WeChatSide, a_number
 
 HOUR_MS = 60 * 60 * 1_000
 

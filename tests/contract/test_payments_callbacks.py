@@ -10,7 +10,7 @@ from local.gateways.deliveries import Message
 from local.gateways.wechat_wire import GatewayKeys
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import OrderState, ProviderEventKind
-from testing.gateways import Received, Side, WeChatSide, a_number, wait_until
+from testing.payments.gateways import Received, Side, WeChatSide, a_number, wait_until
 
 MINUTE_MS = 60_000
 

@@ -6,7 +6,7 @@ from redpacket.payments.model.authorization import AuthorizationState
 from redpacket.payments.model.provider import ProviderEventKind
 from redpacket.payments.providers.wechat.login import CodeKind
 from redpacket.platform.errors import Unavailable
-from testing.gateways import DAY_MS, WeChatSide, a_number
+from testing.payments.gateways import DAY_MS, WeChatSide, a_number
 
 
 def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:

@@ -17,7 +17,7 @@ from local.gateways.wechat_wire import make_private_key, public_text
 from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
 from redpacket.payments.providers.wechat.client import WeChatClient
 from redpacket.platform.errors import Unavailable
-from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
+from testing.payments.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
 
 PATH = "/v3/fund-app/mch-transfer/transfer-bills"
 

@@ -5,7 +5,7 @@ import pytest
 from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
-from testing.gateways import Side, WeChatSide, a_number
+from testing.payments.gateways import Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True
 

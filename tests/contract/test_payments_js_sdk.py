@@ -13,7 +13,7 @@ from redpacket.payments.providers.wechat.js_sdk import (
     signature_of,
 )
 from redpacket.platform.errors import InvalidRequest, Unavailable
-from testing.gateways import WeChatSide
+from testing.payments.gateways import WeChatSide
 
 PAGE = "https://page.example/packets/1?via=a"
 TWO_HOURS_MS = 7_200_000

@@ -13,7 +13,7 @@ from redpacket.payments.model.provider import (
 )
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
-from testing.gateways import DAY_MS, Side, WeChatSide, a_number
+from testing.payments.gateways import DAY_MS, Side, WeChatSide, a_number
 
 IN_MEMORY_TOO = True
 

@@ -15,7 +15,7 @@ from redpacket.payments.model.provider import PayMethod, RefundOrder
 from redpacket.payments.providers.wechat.client import WeChatClient
 from redpacket.payments.providers.wechat.login import CodeKind
 from redpacket.platform.errors import RedPacketError
-from testing.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
+from testing.payments.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number
 
 MODES = [
     *("ok", "fails", "throttles", "refuses", "refuses_calls", "pays_and_fails"),

@@ -9,8 +9,8 @@ import pytest
 from redpacket.packets.clients.s3_pictures import S3Pictures
 from redpacket.packets.model.picture import Picture
 from redpacket.packets.ports import Pictures
-from testing.cloud import Cloud
 from testing.fakes import FakePictures
+from testing.platform.cloud import Cloud
 
 PICTURE = Picture(b"\xff\xd8\xff\xe0", "image/jpeg")
 

@@ -40,19 +40,19 @@ from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
+from testing.fairness.fake_head_signer import FakeSigner
 from testing.fakes import FakeDynamo
-from testing.fakes.gateway import (
+from testing.payments.fake_gateway import (
     FakeAuthorizations,
     FakeGateway,
     FakeLogins,
     FakePaymentsIn,
     FakePaymentsOut,
 )
-from testing.fakes.head_signer import FakeSigner
-from testing.fakes.tables import FakeStream
 from testing.pictures import jpeg
-from testing.process import MEMBERS
-from testing.servers import OperatorCache
+from testing.platform.fake_tables import FakeStream
+from testing.platform.process import MEMBERS
+from testing.platform.servers import OperatorCache
 from tests.template.iam import ALL, NAMED, Access, allows, may, statements
 from tests.template.test_template import HANDLERS, _function_of, _handler
 from tests.template.translated import ACCOUNT, STACK_OF

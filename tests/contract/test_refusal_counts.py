@@ -10,8 +10,8 @@ import pytest
 from local.alarms import metrics_of
 from redpacket.operations.clients.refusal_counts import CloudWatchRefusals
 from redpacket.platform.telemetry import Refusals
-from testing.cloud import Cloud
 from testing.fakes import FakeClock
+from testing.platform.cloud import Cloud
 
 
 def test_lines_of_several_processes_add_up_by_code(

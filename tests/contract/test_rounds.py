@@ -12,7 +12,7 @@ from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBe
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS, a_campaign
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 _numbers = itertools.count(1)

@@ -25,8 +25,8 @@ from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
 from testing.fakes import FakeClaimCache, FakeClock
-from testing.held_numbers import held_numbers
-from testing.servers import OperatorCache
+from testing.packets.held_numbers import held_numbers
+from testing.platform.servers import OperatorCache
 
 PARTS = 3
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from testing.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.in_memory_system import InMemorySystem
-from testing.servers import OperatorCache
+from testing.packets.crowd import CROWD, a_crowded_town, count_reads, rush
+from testing.platform.servers import OperatorCache
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.split import Terms
 from testing.builders import a_packet, a_packet_id
-from testing.servers import OperatorCache
+from testing.platform.servers import OperatorCache
 
 
 @pytest.fixture(autouse=True)

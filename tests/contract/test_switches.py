@@ -18,8 +18,8 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.builders import NOW_MS
 from testing.fakes import FakeClock, FakeSwitchCopy, FakeSwitchStore
-from testing.fakes.tables import TABLE_NAMES
-from testing.servers import OperatorCache
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.servers import OperatorCache
 from tests.contract.tables import KINDS, a_client
 
 OFF = SwitchState(

@@ -17,8 +17,8 @@ from redpacket.platform.aws.client import AwsClient
 from redpacket.platform.aws.errors import AwsSilent
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.redis.connect import connect
-from testing.aws_stub import Says, an_aws_stub
-from testing.tls_servers import Authority, tls_before
+from testing.platform.aws_stub import Says, an_aws_stub
+from testing.platform.tls_servers import Authority, tls_before
 
 ROOTS = {
     "Amazon Root CA 1",

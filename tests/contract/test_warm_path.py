@@ -33,10 +33,10 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import a_funding, a_packet, a_packet_id, a_user_id
-from testing.cloud import Cloud
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import TABLES
-from testing.servers import OperatorCache
+from testing.platform.cloud import Cloud
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.servers import OperatorCache
 
 BATCH_MAX = 20
 

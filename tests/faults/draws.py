@@ -20,7 +20,7 @@ from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.checks import LotteryFacts
+from testing.reconciliation.checks import LotteryFacts
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule, names

@@ -24,10 +24,10 @@ from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.redis.connect import connect
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
-from testing.servers import CACHE_TIMEOUT_S
-from testing.wall_clock import WallClock
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.servers import CACHE_TIMEOUT_S
+from testing.platform.wall_clock import WallClock
 from tests.faults.rush import NaiveClaimCache
 
 _MESSAGES = 5

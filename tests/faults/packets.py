@@ -27,8 +27,8 @@ from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, list_shares
-from testing.checks import Told
 from testing.in_memory_system import LIFE_MS, an_order
+from testing.reconciliation.checks import Told
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, read_facts
 from tests.faults.schedule import Schedule, names

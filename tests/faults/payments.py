@@ -47,12 +47,12 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
-from testing.checks import OutsideFacts, check_outside
-from testing.fakes import gateway
-from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import Killed, Wire
-from testing.outside_checks import check_outside_in_time
-from testing.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
+from testing.payments import fake_gateway as gateway
+from testing.payments.outside_checks import check_outside_in_time
+from testing.payments.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.checks import OutsideFacts, check_outside
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 

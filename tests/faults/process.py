@@ -28,9 +28,9 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
-from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import FaultyClaimCache
 from testing.in_memory_system import InMemorySystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 SKEW_MAX_MS = 2_000
 

@@ -12,7 +12,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
-from testing.servers import Address, Server, some_servers, wait_for
+from testing.platform.servers import Address, Server, some_servers, wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 

@@ -12,8 +12,8 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.redis.cluster import connect_cluster
-from testing.cluster import Cluster
-from testing.servers import CACHE_TIMEOUT_S, some_servers, wait_for
+from testing.platform.cluster import Cluster
+from testing.platform.servers import CACHE_TIMEOUT_S, some_servers, wait_for
 from tests.faults.figures import Figures
 from tests.faults.real_cache import note_recovery, run_crowd
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly

@@ -18,11 +18,11 @@ from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.redis.claims import RedisClaims
 from redpacket.platform.redis.connect import connect
-from testing.checks import Told
-from testing.cloud import HOLD_MS, Cloud, a_cloud
 from testing.in_memory_system import LIFE_MS, InMemorySystem
-from testing.ledger_state import read_ledger_state
-from testing.wall_clock import WallClock
+from testing.platform.cloud import HOLD_MS, Cloud, a_cloud
+from testing.platform.wall_clock import WallClock
+from testing.reconciliation.checks import Told
+from testing.reconciliation.ledger_state import read_ledger_state
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, close_quietly
 

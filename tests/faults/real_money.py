@@ -20,9 +20,9 @@ from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.errors import Busy, Unavailable
 from redpacket.platform.threads import in_threads
 from testing.builders import list_shares
-from testing.cloud import HOLD_MS, a_cloud
 from testing.in_memory_system import InMemorySystem, an_order
-from testing.servers import Address, some_servers
+from testing.platform.cloud import HOLD_MS, a_cloud
+from testing.platform.servers import Address, some_servers
 from tests.faults.figures import Figures
 from tests.faults.real_cache import run_crowd
 from tests.faults.rush import Crowd, RealTimeSystem, close_quietly

@@ -25,10 +25,10 @@ from redpacket.packets.use_cases.settle_claims import _transfer
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.telemetry import powertools_logger
-from testing.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import process_on
-from testing.servers import wait_for
+from testing.platform.cloud import HOLD_MS, RECEIVES_MAX, Cloud, a_cloud
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.servers import wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import LATE_MS, THREADS, RealTimeSystem, refs_of
 

@@ -24,10 +24,10 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from testing.checks import Told
 from testing.fakes import FakeClaimCache, FakeDynamo, Item
 from testing.in_memory_system import LIFE_MS, InMemorySystem
-from testing.wall_clock import WallClock
+from testing.platform.wall_clock import WallClock
+from testing.reconciliation.checks import Told
 
 THREADS = 12
 COMES_BACK = 0.15

@@ -26,9 +26,9 @@ from redpacket.reconciliation.use_cases.audits import ENDS_DIFFER
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from testing import faulty
 from testing.fakes import FakeDeadLetters, FakeLimits, FakeSwitchCopy, FakeSwitchStore, Position
-from testing.fakes.tables import LateCopy
-from testing.faulty_sqs import FaultySqs, Message
 from testing.in_memory_system import InMemorySystem
+from testing.platform.fake_tables import LateCopy
+from testing.platform.faulty_sqs import FaultySqs, Message
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)

@@ -14,7 +14,7 @@ import pytest
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.payments.model.provider import TransferState
 from redpacket.reconciliation.checks import lottery, packets, postings
-from testing import outside_checks
+from testing.payments import outside_checks
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.payments import PaymentSchedule

@@ -18,7 +18,7 @@ from typing import Any
 from redpacket.events.messages import read_delivery
 from redpacket.events.model.events import Event, EventType
 from redpacket.platform.errors import RedPacketError
-from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
+from testing.events.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.faulty import Killed
 from tests.faults.thousand import Failing, run_command
 

@@ -23,12 +23,12 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError, Unavailable
-from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut
-from testing.fakes.tables import TABLE_NAMES
 from testing.faulty import Killed
 from testing.in_memory_system import InMemorySystem
-from testing.outside_checks import held_fen
-from testing.payment_system import WECHAT, PaymentSystem
+from testing.payments.fake_gateway import FakePaymentsIn, FakePaymentsOut
+from testing.payments.outside_checks import held_fen
+from testing.payments.payment_system import WECHAT, PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 from tests.faults.thousand import Failing, run_command
 
 USERS = 50

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
-from testing.handlers import Context, HandlerTransport, handlers, handlers_of
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.handlers import Context, HandlerTransport, handlers, handlers_of
+from testing.platform.users import HttpUser
 from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 HOME = {"name": "王小明", "phone": "+86 138-0013-8000", "address": "=上海市世纪大道 1 号"}

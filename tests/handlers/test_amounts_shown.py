@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 COVER = "https://images.example/spring.webp"

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from redpacket.lottery.model.odds import choose
-from testing.handlers import HandlerTransport
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.handlers import HandlerTransport
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 HOUR_MS = 3_600_000

@@ -15,7 +15,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import a_claim, a_funding, a_packet, list_shares, some_terms
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import Invoke, MakeUser
 
 EVENTS = ROOT / "events"

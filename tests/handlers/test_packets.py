@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 ORDER: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5}

@@ -9,10 +9,10 @@ from redpacket.containers import containers
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.settings import settings
-from testing.fakes.gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
-from testing.gateways import account_keys
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.payments.fake_gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
+from testing.payments.gateways import account_keys
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import Invoke, MakeUser
 
 VARIABLES = {

@@ -10,7 +10,7 @@ from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS
 from testing.in_memory_system import InMemorySystem
 from testing.pictures import jpeg, png, png_chunk, webp
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 

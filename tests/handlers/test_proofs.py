@@ -8,7 +8,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from redpacket.packets.split import Split
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 from tests.integration.test_fairness import verify
 

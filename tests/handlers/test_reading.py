@@ -9,7 +9,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
 from redpacket.packets.model.thanks import Emoji
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from redpacket.ledger.model import FEN_MAX
-from testing.handlers import HandlerTransport
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.handlers import HandlerTransport
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from testing.in_memory_system import InMemorySystem
-from testing.users import HttpUser
+from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 NAMES = ("sender", "sender_id", "user", "user_id", "sub", "account", "taker", "draw_id", "prize_id")

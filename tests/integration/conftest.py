@@ -18,9 +18,9 @@ from local.stack import REGION, Stack
 from redpacket.platform.aws.client import AwsClient
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.user_id import UserIds
-from testing.checks import Told
-from testing.ledger_state import LedgerState, lasting, read_ledger_state
-from testing.users import HttpUser as AnyUser
+from testing.platform.users import HttpUser as AnyUser
+from testing.reconciliation.checks import Told
+from testing.reconciliation.ledger_state import LedgerState, lasting, read_ledger_state
 from tests.integration.declared import assert_declared
 
 _numbers = itertools.count(1)

@@ -14,8 +14,8 @@ from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.platform.dynamodb.client import Dynamo
-from testing.cloud import tables_of
 from testing.fakes import FakeLogger
+from testing.platform.cloud import tables_of
 from tests.integration.conftest import MakeUser
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.fairness.model.log import verifier_key_of
-from testing.tlog_client import TlogClient, mth
+from testing.fairness.tlog_client import TlogClient, mth
 from tests.integration.conftest import Eventually, MakeUser
 
 pytestmark = pytest.mark.usefixtures("invariants")

@@ -8,7 +8,7 @@ SEED = 1
 
 
 def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> None:
-    from testing.fuzz import Fuzz  # seconds, and not for who only collects
+    from testing.platform.fuzz import Fuzz  # seconds, and not for who only collects
 
     with Fuzz(stack, SEED) as fuzz:
         report = fuzz.run(CASES)
@@ -18,7 +18,7 @@ def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> No
 
 
 def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) -> None:
-    from testing.fuzz import Fuzz, the_contract
+    from testing.platform.fuzz import Fuzz, the_contract
 
     contract = the_contract()
     del contract["paths"]["/me"]["get"]["responses"]["401"]
@@ -34,7 +34,7 @@ def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) ->
 
 
 def test_the_fuzz_makes_texts_one_longer_than_the_longest() -> None:
-    from testing.fuzz import coverage, loaded, the_contract
+    from testing.platform.fuzz import coverage, loaded, the_contract
 
     operation = loaded(the_contract(), "http://127.0.0.1")["/me/profile"]["PUT"]
 

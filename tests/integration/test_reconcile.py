@@ -19,7 +19,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_claim, a_funding, a_packet
-from testing.cloud import tables_of
+from testing.platform.cloud import tables_of
 from tests.integration.conftest import HttpUser, MakeUser
 
 WITHIN_S = 60.0

@@ -14,7 +14,7 @@ import redpacket
 from local.issuer import KEY_ID
 from local.packet_ids import PUBLISHED_IDS
 from local.stack import Stack
-from testing.checks import Told
+from testing.reconciliation.checks import Told
 from tests.integration.conftest import HttpUser, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 

@@ -21,7 +21,7 @@ from local.seed_keys import seed_keys_of
 from local.stack import Stack
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.platform.dynamodb.client import Dynamo
-from testing.cloud import tables_of
+from testing.platform.cloud import tables_of
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 pytestmark = pytest.mark.usefixtures("invariants")

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from local.stack import Stack
-from testing.checks import Told
 from testing.pictures import jpeg
+from testing.reconciliation.checks import Told
 from tests.integration.conftest import HttpUser, MakeUser
 
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())

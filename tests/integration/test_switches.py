@@ -11,7 +11,7 @@ import pytest
 
 from local.stack import Stack
 from redpacket.operations.use_cases.cached_switches import KEPT_MS
-from testing.checks import Told
+from testing.reconciliation.checks import Told
 from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
 # A test here counts what a sweep did.

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from redpacket.packets.split import Split, Terms, amounts_fen
-from testing.fairness import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
+from testing.fairness.splits import PACKETS, SEED, SHUFFLED, SIZES, measure, packets_of
 
 
 @pytest.mark.parametrize("size", SIZES)

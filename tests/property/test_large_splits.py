@@ -8,7 +8,7 @@ import pytest
 from redpacket.ledger.model import FEN_MAX
 from redpacket.packets.split import Split, Terms, amounts_fen
 from testing.builders import some_terms
-from testing.fairness import LUCKY
+from testing.fairness.splits import LUCKY
 
 MILLION = 1_000_000
 

@@ -10,7 +10,7 @@ from local.user_ids import PUBLISHED_KEY
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.platform.http.request import user_ids
 from testing.in_memory_system import InMemorySystem
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
 
 
 @pytest.fixture(autouse=True)

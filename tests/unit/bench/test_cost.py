@@ -16,8 +16,8 @@ from local.places import ROOT
 from local.template import read_template
 from redpacket.platform.dynamodb.client import Dynamo, Operation, check, create, put, update
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
-from testing.units import MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo
 
 INDEXES = deployment.indexes_of(read_template())
 BOOK: dict[str, Any] = tomllib.loads(cost.PRICES.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from redpacket.platform.errors import InvalidRequest, RedPacketError, Unavailabl
 from redpacket.reconciliation.use_cases.audits import ENDS_DIFFER
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import InMemorySystem, an_order
-from testing.office import IO_MAX, Office, each_cut, each_meeting
+from testing.operations.office import IO_MAX, Office, each_cut, each_meeting
 
 HOUR_MS = 3_600_000
 FUNDS_FEN = 10_000

@@ -13,7 +13,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 
 FAIR = a_campaign(campaign_id="fair")
 

@@ -12,9 +12,9 @@ from redpacket.packets.split import Split
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
-from testing.fakes.tables import LateCopy
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
-from testing.office import Office
+from testing.operations.office import Office
+from testing.platform.fake_tables import LateCopy
 
 DAY_MS = 24 * 3_600_000
 

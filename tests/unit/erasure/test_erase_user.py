@@ -34,10 +34,10 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.user import User
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_prize
-from testing.fakes.gateway import an_account
-from testing.fakes.tables import TABLE_NAMES, LateCopy
 from testing.in_memory_system import InMemorySystem, an_order, one_by_one
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import an_account
+from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES, LateCopy
 
 WECHAT = ProviderName.WECHAT
 SECRETS = ("ann@host", "Ann of the token", "Ann as she likes", "ann.png", "sealed-ann", "hash-ann")

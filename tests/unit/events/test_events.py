@@ -11,10 +11,10 @@ from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.dynamodb import keys
 from redpacket.platform.errors import InvalidRequest, VersionConflict
 from testing.builders import a_campaign, a_prize
-from testing.event_system import FAILED, OK, EventSystem, FakeReceiver
+from testing.events.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away
 from testing.in_memory_system import LIFE_MS
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
 
 
 def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:

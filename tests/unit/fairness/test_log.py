@@ -27,10 +27,10 @@ from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.http.request import HttpRequest
 from redpacket.verify import command
 from testing.builders import a_campaign, a_prize
-from testing.fakes.head_signer import FakeSigner
-from testing.fakes.tables import TABLE_NAMES, LateCopy, key_of, locate
+from testing.fairness.fake_head_signer import FakeSigner
 from testing.in_memory_system import InMemorySystem, an_operator, an_order
-from testing.office import IO_MAX, CutDynamo, Killed
+from testing.operations.office import IO_MAX, CutDynamo, Killed
+from testing.platform.fake_tables import TABLE_NAMES, LateCopy, key_of, locate
 
 HOUR_MS = 3_600_000
 BATCH_MAX = 7

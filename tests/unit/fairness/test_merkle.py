@@ -13,7 +13,7 @@ from redpacket.fairness.dynamodb.keys import LOG_ENTRIES_PER_ROW
 from redpacket.fairness.model import merkle
 from redpacket.fairness.model.ed25519 import has_signed
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX
-from testing.fakes.head_signer import FakeSigner
+from testing.fairness.fake_head_signer import FakeSigner
 
 VECTORS: dict[str, Any] = json.loads((ROOT / "tests" / "vectors" / "log.json").read_text())
 SIZE_MAX = 70

@@ -11,11 +11,11 @@ from redpacket.fairness.model.merkle import Peaks
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import NOW_MS
-from testing.fakes.head_signer import FakeSigner
-from testing.fakes.tables import TABLE_NAMES
-from testing.handlers import HandlerTransport, handlers_of
+from testing.fairness.fake_head_signer import FakeSigner
+from testing.fairness.tlog_client import TlogClient, mth
 from testing.in_memory_system import InMemorySystem
-from testing.tlog_client import TlogClient, mth
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.handlers import HandlerTransport, handlers_of
 
 SIZE = 70_000
 """Entries of the specification's own example: it has tiles of three levels."""

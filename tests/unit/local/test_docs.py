@@ -30,7 +30,7 @@ from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
 from redpacket_cli.main import app
-from testing.checks import CHECKS
+from testing.reconciliation.checks import CHECKS
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "shared" / "redpacket"
@@ -331,8 +331,8 @@ def test_every_check_of_an_invariant_is_in_the_table() -> None:
         check
         for path in [
             *(PACKAGE / "reconciliation" / "checks").glob("*.py"),
-            ROOT / "testing" / "checks.py",
-            ROOT / "testing" / "outside_checks.py",
+            ROOT / "testing" / "reconciliation" / "checks.py",
+            ROOT / "testing" / "payments" / "outside_checks.py",
         ]
         for check in re.findall(
             r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE

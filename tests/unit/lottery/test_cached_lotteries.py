@@ -16,8 +16,8 @@ from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem
-from testing.prizes import real_prizes
-from testing.units import MeteredDynamo
+from testing.lottery.prizes import real_prizes
+from testing.platform.units import MeteredDynamo
 
 TODAY, TOMORROW = "20261118", "20261119"
 

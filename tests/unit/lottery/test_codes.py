@@ -14,7 +14,7 @@ from redpacket.operations.model.operators import Duty, Operator
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from testing.builders import NOW_MS, a_campaign
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
-from testing.office import IO_MAX, Office
+from testing.operations.office import IO_MAX, Office
 
 END_MS = NOW_MS + 3_600_000
 GALA = a_campaign(campaign_id="gala", ends_at_ms=END_MS)

@@ -26,7 +26,7 @@ from redpacket.packets.use_cases.read_records import list_received
 from redpacket.platform import errors
 from testing.builders import a_campaign, a_prize, list_shares
 from testing.in_memory_system import InMemorySystem
-from testing.office import Office
+from testing.operations.office import Office
 
 DAY = "20270129"
 

@@ -18,8 +18,8 @@ from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, Prize
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
 from testing.builders import a_campaign, a_prize
-from testing.prizes import noisy_prizes, real_prizes
-from testing.units import READ_UNIT_BYTES, item_bytes
+from testing.lottery.prizes import noisy_prizes, real_prizes
+from testing.platform.units import READ_UNIT_BYTES, item_bytes
 
 PLAN = a_campaign(
     campaign_id="gala",

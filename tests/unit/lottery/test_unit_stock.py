@@ -14,7 +14,7 @@ from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import Unavailable
 from testing.builders import a_packet_id, a_prize
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 
 ROWS_PER_CALL, ROWS_PER_PAGE = 10_000, 600
 """A tenth of the real ones, for a tenth of the units."""

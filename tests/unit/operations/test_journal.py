@@ -16,8 +16,8 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.fakes import Away, FakeSwitchStore
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
+from testing.platform.fake_tables import TABLE_NAMES
 
 ANN = an_operator("ann")
 

@@ -18,8 +18,8 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, SwitchedOff, Unavailable
 from testing import fakes
 from testing.builders import NOW_MS
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 
 @dataclass

@@ -14,9 +14,9 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
-from testing.units import MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from testing.builders import a_claim, a_packet
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 
 
 def test_more_claims_than_one_batch_reads_are_all_found() -> None:

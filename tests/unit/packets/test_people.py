@@ -20,9 +20,9 @@ from redpacket.users.dynamodb.profiles import DynamoProfiles
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
 from testing.fakes import Away
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, an_order
-from testing.units import MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo
 
 ANN = User("ann", "安", "ann@host.example")
 

@@ -12,9 +12,9 @@ from redpacket.packets.use_cases.read_records import Record, list_sent, read_rec
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet, list_shares
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem, one_by_one, process_on
-from testing.units import MeteredDynamo
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo
 
 ANN = User("ann")
 

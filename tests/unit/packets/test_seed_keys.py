@@ -18,8 +18,8 @@ from redpacket.packets.use_cases.read_proof import read_proof
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated
 from testing.builders import a_campaign, some_terms
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, a_person
+from testing.platform.fake_tables import TABLE_NAMES
 
 OTHER_KEYS = SeedKeys({2: "another-key-of-seeds"})
 DAY = "20270129"

@@ -12,10 +12,10 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign
-from testing.checks import packet_held_fen
 from testing.fakes import Away, FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.checks import packet_held_fen
 
 
 def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:

@@ -13,8 +13,8 @@ from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
-from testing.fakes.gateway import FakeNoticeQueue, an_account
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakeNoticeQueue, an_account
+from testing.payments.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
 

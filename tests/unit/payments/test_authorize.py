@@ -16,8 +16,8 @@ from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
-from testing.fakes.gateway import an_account
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import an_account
+from testing.payments.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
 HOUR_MS = 3_600_000

@@ -6,8 +6,8 @@ from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.idempotency import Request
-from testing.fakes.gateway import FakeLogins, an_account
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakeLogins, an_account
+from testing.payments.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
 DAY_MS = 24 * 3_600_000

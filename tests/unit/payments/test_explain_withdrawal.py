@@ -5,7 +5,7 @@ import pytest
 from redpacket.payments.model.withdrawals import CALLS_KEPT, LEASE_MS, Withdrawal
 from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 from redpacket.payments.use_cases.transfer import sync_transfer
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
 
 
 @pytest.fixture

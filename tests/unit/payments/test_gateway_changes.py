@@ -14,9 +14,9 @@ from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import UNASKED_MS_MAX
 from redpacket.platform.errors import Unavailable
-from testing.fakes.gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
-from testing.outside_checks import held_fen
-from testing.payment_system import WECHAT, PaymentSystem
+from testing.payments.fake_gateway import MERCHANT, FakeGateway, FakePaymentsIn, FakePaymentsOut
+from testing.payments.outside_checks import held_fen
+from testing.payments.payment_system import WECHAT, PaymentSystem
 
 MINUTE_MS = 60_000
 OTHER = Merchant("app", "another")

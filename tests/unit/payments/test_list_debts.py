@@ -3,7 +3,7 @@
 from redpacket.payments.model.payments import ReturnReason, ReturnStatus
 from redpacket.payments.use_cases.list_debts import list_debts
 from redpacket.payments.use_cases.return_payment import collect_owed
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
 
 
 def _debts(

@@ -25,9 +25,9 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
-from testing.fakes.gateway import FakeNoticeQueue
-from testing.fakes.tables import TABLE_NAMES
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakeNoticeQueue
+from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 WECHAT = ProviderName.WECHAT
 

@@ -14,8 +14,8 @@ from redpacket.platform.errors import InvalidRequest, InvariantViolated, Version
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
-from testing.fakes.tables import TABLE_NAMES
-from testing.payment_system import WECHAT, PaymentSystem
+from testing.payments.payment_system import WECHAT, PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 DEPOSIT, OUTSIDE = ResolvedBy.DEPOSIT, ResolvedBy.OUTSIDE
 

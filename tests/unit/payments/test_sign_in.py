@@ -5,8 +5,8 @@ from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.platform.errors import Unavailable
 from testing.fakes import Away
-from testing.fakes.gateway import FakeLogins, an_account
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakeLogins, an_account
+from testing.payments.payment_system import PaymentSystem
 
 WECHAT = ProviderName.WECHAT
 ALICE = "id-of-wechat|hash-alice"

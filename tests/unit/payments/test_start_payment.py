@@ -20,9 +20,9 @@ from redpacket.payments.use_cases.start_payment import find_payment, prompt_paym
 from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet
-from testing.fakes.gateway import FakePaymentsIn
 from testing.in_memory_system import an_order
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakePaymentsIn
+from testing.payments.payment_system import PaymentSystem
 
 DAY_MS = 24 * 3_600_000
 

@@ -15,9 +15,9 @@ from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.payments.use_cases.compare_statements import EDGE_MS
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, RedPacketError, Unavailable
-from testing.checks import check_outside
-from testing.fakes.gateway import FakePaymentsIn
-from testing.payment_system import PaymentSystem
+from testing.payments.fake_gateway import FakePaymentsIn
+from testing.payments.payment_system import PaymentSystem
+from testing.reconciliation.checks import check_outside
 
 DAY_MS = 86_400_000
 HOST, WECHAT = ProviderName.HOST, ProviderName.WECHAT

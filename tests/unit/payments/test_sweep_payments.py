@@ -21,8 +21,8 @@ from redpacket.payments.use_cases.sweep_payments import (
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 from testing.builders import a_packet_id
-from testing.fakes.gateway import FakeGateway, FakePaymentsIn
-from testing.payment_system import WECHAT, PaymentSystem
+from testing.payments.fake_gateway import FakeGateway, FakePaymentsIn
+from testing.payments.payment_system import WECHAT, PaymentSystem
 
 MINUTE_MS, SWEEP_MS = 60_000, 47_000
 

@@ -16,10 +16,10 @@ from redpacket.payments.use_cases.start_payment import PaymentAsk
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk
 from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import Settings
-from testing.fakes.gateway import FakeGateway, FakeNoticeQueue
-from testing.gateways import account_keys
 from testing.in_memory_system import VARIABLES, InMemorySystem, a_person, one_by_one
-from testing.process import Process
+from testing.payments.fake_gateway import FakeGateway, FakeNoticeQueue
+from testing.payments.gateways import account_keys
+from testing.platform.process import Process
 from tests.unit.payments.coin.setup import Coin, registry_line, signature_of
 
 DAY_MS = 86_400_000

@@ -38,8 +38,8 @@ from redpacket.platform import errors
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.fakes.gateway import SETTLING_MS, FakePaymentsOut, an_account
-from testing.payment_system import FEN_MAX, PaymentSystem
+from testing.payments.fake_gateway import SETTLING_MS, FakePaymentsOut, an_account
+from testing.payments.payment_system import FEN_MAX, PaymentSystem
 
 WECHAT = ProviderName.WECHAT
 SAFE_MS = LEASE_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS

@@ -11,7 +11,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.aws.errors import AwsRefused, AwsSilent
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 
 
 class _Failing:

@@ -77,12 +77,12 @@ from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, some_terms
-from testing.checks import check_outside
-from testing.event_system import FAILED, OK, EventSystem
-from testing.fakes.gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
+from testing.events.event_system import FAILED, OK, EventSystem
 from testing.in_memory_system import InMemorySystem, a_person, an_operator
-from testing.outside_checks import check_late_end, check_outside_in_time
-from testing.payment_system import FEN_MAX, PaymentSystem
+from testing.payments.fake_gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsIn, an_account
+from testing.payments.outside_checks import check_late_end, check_outside_in_time
+from testing.payments.payment_system import FEN_MAX, PaymentSystem
+from testing.reconciliation.checks import check_outside
 
 WECHAT = ProviderName.WECHAT
 CHINA = timezone(timedelta(hours=8))

@@ -22,7 +22,7 @@ from redpacket.platform.errors import Busy, IdempotencyKeyReused, InvariantViola
 from redpacket.platform.idempotency import Request
 from testing.builders import NOW_MS, a_funding, a_packet
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
+from testing.platform.fake_tables import TABLE_NAMES
 
 ROWS = [put("table", {"pk": name, "sk": "row"}) for name in ("one", "two")]
 

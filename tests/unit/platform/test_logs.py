@@ -14,8 +14,8 @@ from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 from testing.builders import a_claim
 from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeSwitchStore
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 ANN = "ann-4711@host.example"
 

@@ -42,7 +42,7 @@ from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody
 from redpacket.users.ports import Profile
 from testing.builders import NOW_MS, a_packet
-from testing.event_system import FAILED, EventSystem
+from testing.events.event_system import FAILED, EventSystem
 
 CONTRACT = json.loads(openapi.OPENAPI.read_text(encoding="utf-8"))
 SCHEMAS = CONTRACT["components"]["schemas"]

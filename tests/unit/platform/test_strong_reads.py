@@ -8,9 +8,9 @@ from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_prize
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 PACKET, USERS = "packet", ["ann"]
 

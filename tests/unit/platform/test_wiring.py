@@ -21,7 +21,7 @@ from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.errors import RateLimited
 from redpacket.platform.settings import SettingMissing, Settings
 from testing.in_memory_system import TABLES, VARIABLES, InMemorySystem
-from testing.process import MEMBERS, Process
+from testing.platform.process import MEMBERS, Process
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,9 +12,9 @@ from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.reconciliation.checks import packets
 from redpacket.reconciliation.checks.packets import PacketFacts
 from redpacket.reconciliation.checks.postings import check_bounds, check_posted
-from testing import checks
 from testing.builders import NOW_MS, a_claim, a_packet, a_refund
-from testing.checks import (
+from testing.reconciliation import checks
+from testing.reconciliation.checks import (
     Told,
     check_conservation,
 )

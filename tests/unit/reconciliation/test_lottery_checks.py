@@ -11,7 +11,7 @@ from redpacket.platform.user import User
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import PacketFacts, check_once_per_user, check_takers
 from testing.builders import NOW_MS, a_claim, a_packet, a_prize
-from testing.checks import (
+from testing.reconciliation.checks import (
     LotteryFacts,
     PlayerDay,
     Unit,

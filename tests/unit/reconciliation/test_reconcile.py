@@ -17,8 +17,8 @@ from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import NOW_MS, a_campaign, a_refund, list_shares
 from testing.fakes import Away
-from testing.fakes.services import FakeDeadLetters
 from testing.in_memory_system import InMemorySystem
+from testing.platform.fake_services import FakeDeadLetters
 
 LIFE_MS = 3_600_000
 

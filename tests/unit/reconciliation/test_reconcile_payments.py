@@ -9,7 +9,7 @@ from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
 
 DAY_MS = 86_400_000
 

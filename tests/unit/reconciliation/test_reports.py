@@ -11,8 +11,8 @@ from redpacket.packets.model.claim import ShareStatus
 from redpacket.reconciliation.use_cases.runs import report_views, stale_databases
 from redpacket.reconciliation.use_cases.statements import DORMANT_MS, MOVING_MS, Run, texts
 from redpacket_cli.reports import REPORTS
-from testing.fakes.services import FakeDeadLetters
-from testing.planted import World
+from testing.platform.fake_services import FakeDeadLetters
+from testing.reconciliation.planted import World
 
 Rows = list[dict[str, str | None]]
 

@@ -7,10 +7,17 @@ import pytest
 from redpacket.packets.dynamodb import keys
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
-from testing import sql
-from testing.checks import CHECKS, compare_history
-from testing.planted import BY_THE_ROW, NOT_IN_SQL, ONLY_TESTS, PLANTED, World, missed
-from testing.sql import move_entry
+from testing.reconciliation import sql
+from testing.reconciliation.checks import CHECKS, compare_history
+from testing.reconciliation.planted import (
+    BY_THE_ROW,
+    NOT_IN_SQL,
+    ONLY_TESTS,
+    PLANTED,
+    World,
+    missed,
+)
+from testing.reconciliation.sql import move_entry
 
 
 @pytest.fixture

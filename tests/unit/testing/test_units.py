@@ -4,8 +4,8 @@ import pytest
 
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire, values
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
-from testing.units import MeteredDynamo, item_bytes
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.platform.units import MeteredDynamo, item_bytes
 
 
 @pytest.fixture

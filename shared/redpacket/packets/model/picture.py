@@ -108,8 +108,8 @@ def _jpeg_parts(content: bytes) -> _Parts:
         if marker != _JPEG_END:
             end += struct.unpack_from(">H", content, end)[0]
         if marker == _JPEG_SCAN:
-            marker = _JPEG_MARKER.search(content, end)
-            end = marker.start() if marker else len(content) + 1
+            following = _JPEG_MARKER.search(content, end)
+            end = following.start() if following else len(content) + 1
         part = _cut(content, at, end)
         if _JPEG_KEPT.match(part):
             yield part, struct.unpack_from(">HH", part, 5) if marker in _JPEG_FRAMES else ()

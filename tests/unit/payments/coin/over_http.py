@@ -20,10 +20,10 @@ def main() -> None:
 
     from redpacket.containers import containers
     from redpacket.platform.settings import settings
-    from testing.fakes.gateway import FakeGateway, FakeNoticeQueue
-    from testing.gateways import account_keys
-    from testing.handlers import HandlerTransport, handlers_of
     from testing.in_memory_system import InMemorySystem
+    from testing.payments.fake_gateway import FakeGateway, FakeNoticeQueue
+    from testing.payments.gateways import account_keys
+    from testing.platform.handlers import HandlerTransport, handlers_of
     from tests.unit.payments.test_third_provider import LIMITS
 
     system, queue = InMemorySystem(), FakeNoticeQueue()

@@ -17,7 +17,7 @@ from redpacket.payments.provider_ports import (
     PayoutProvider,
     Provider,
 )
-from testing.fakes.gateway import FakeGateway, FakeLogins, FakePaymentsIn, FakePaymentsOut
+from testing.payments.fake_gateway import FakeGateway, FakeLogins, FakePaymentsIn, FakePaymentsOut
 from tests.unit.payments.coin.settings import CoinSettings
 
 

@@ -15,8 +15,8 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import RedPacketError, Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import InMemorySystem
-from testing.units import MeteredDynamo
-from testing.wall_clock import WallClock
+from testing.platform.units import MeteredDynamo
+from testing.platform.wall_clock import WallClock
 
 CROWD = 200
 

@@ -12,9 +12,9 @@ from redpacket.events.use_cases.deliver import RetryReport
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest
 from testing.fakes import FakeClock
-from testing.fakes.tables import TABLE_NAMES, FakeStream
 from testing.in_memory_system import InMemorySystem, one_by_one
-from testing.process import Process
+from testing.platform.fake_tables import TABLE_NAMES, FakeStream
+from testing.platform.process import Process
 
 OK, FAILED = 204, 503
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from testing.fakes.tables import (
+from testing.platform.fake_tables import (
     INDEXES,
     FakeStream,
     FakeTable,

@@ -37,9 +37,9 @@ from redpacket.reconciliation.use_cases.statements import (
     tables,
     texts,
 )
-from testing.checks import compare_history
 from testing.in_memory_system import InMemorySystem
-from testing.planted import PLANTED, missed
+from testing.reconciliation.checks import compare_history
+from testing.reconciliation.planted import PLANTED, missed
 
 FORBIDDEN = {
     "an integer division, which truncates in Trino alone": r"[\w)]\s*/\s*[\w(]",

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from testing.checks import Told
+from testing.reconciliation.checks import Told
 
 
 class HttpUser:

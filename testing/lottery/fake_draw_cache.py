@@ -18,8 +18,8 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.lottery.model.odds import choose
 from redpacket.platform.errors import Unavailable
-from testing.fakes.services import FakeClock
-from testing.fakes.tables import Item
+from testing.platform.fake_services import FakeClock
+from testing.platform.fake_tables import Item
 
 
 class _Stock:

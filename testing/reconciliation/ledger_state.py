@@ -48,7 +48,8 @@ from redpacket.reconciliation.checks.packets import (
     check_takers,
 )
 from redpacket.reconciliation.checks.postings import check_bounds, check_receipts
-from testing.checks import (
+from testing.payments.outside_checks import BookedLine, asked_lines, check_lines, check_withdrawn
+from testing.reconciliation.checks import (
     LotteryFacts,
     OutsideFacts,
     PlayerDay,
@@ -71,7 +72,6 @@ from testing.checks import (
     check_year_sums,
     packet_held_fen,
 )
-from testing.outside_checks import BookedLine, asked_lines, check_lines, check_withdrawn
 
 NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 

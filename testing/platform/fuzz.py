@@ -4,7 +4,7 @@ Schemathesis makes the cases, sends each over HTTP, and compares every answer wi
 bounds of every field come first, by its coverage rules, then random cases for the rest of the
 number. The same seed makes the same cases; ids and times of a stack are new every time.
 
-    python -m testing.fuzz --cases 10000 --seed 1
+    python -m testing.platform.fuzz --cases 10000 --seed 1
 """
 
 import argparse
@@ -53,7 +53,7 @@ from redpacket.operations.model.switches import Switch
 from redpacket.operations.redis import keys
 from redpacket.platform.errors import Malformed, Rejected
 from redpacket.platform.text import is_visible
-from testing.ledger_state import lasting, read_ledger_state
+from testing.reconciliation.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"
 AnyOperation: TypeAlias = "APIOperation[Any, Any, Any, Any]"

@@ -49,8 +49,8 @@ from redpacket.payments.providers.wechat.provider import (
 )
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.ssrf_safe_http import HttpClient
-from testing.fakes.gateway import FakePaymentsIn, FakePaymentsOut, an_account
-from testing.fakes.services import FakeClock
+from testing.payments.fake_gateway import FakePaymentsIn, FakePaymentsOut, an_account
+from testing.platform.fake_services import FakeClock
 
 CALL_MS_MAX = 2_000
 SETTLING_MS = 1_000

@@ -1,9 +1,9 @@
 """In-memory stand-ins; tests/contract holds each of them to the real thing."""
 
-from testing.fakes.claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
-from testing.fakes.draw_cache import FakeDrawCache
-from testing.fakes.dynamo import FakeDynamo
-from testing.fakes.services import (
+from testing.lottery.fake_draw_cache import FakeDrawCache
+from testing.packets.fake_claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
+from testing.platform.fake_dynamo import FakeDynamo
+from testing.platform.fake_services import (
     Away,
     FakeClock,
     FakeDeadLetters,
@@ -15,7 +15,7 @@ from testing.fakes.services import (
     FakeSwitchCopy,
     FakeSwitchStore,
 )
-from testing.fakes.tables import FakeTable, Item, Position, locate
+from testing.platform.fake_tables import FakeTable, Item, Position, locate
 
 __all__ = [
     "Away",

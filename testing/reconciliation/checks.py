@@ -60,7 +60,7 @@ from redpacket.reconciliation.checks.postings import (
     settled_entries,
 )
 from redpacket.reconciliation.checks.postings import refund_entries as packet_refunds
-from testing.outside_checks import BookedLine, OutsideRow, held_fen
+from testing.payments.outside_checks import BookedLine, OutsideRow, held_fen
 
 CHECKS = {
     "check_conservation": "I1",

@@ -41,8 +41,8 @@ from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from testing.checks import check_outside
-from testing.fakes.gateway import (
+from testing.in_memory_system import InMemorySystem, an_order
+from testing.payments.fake_gateway import (
     FakeAuthorizations,
     FakeGateway,
     FakeIssuer,
@@ -51,9 +51,9 @@ from testing.fakes.gateway import (
     FakePaymentsIn,
     FakePaymentsOut,
 )
-from testing.fakes.tables import TABLE_NAMES
-from testing.in_memory_system import InMemorySystem, an_order
-from testing.outside_checks import check_outside_in_time
+from testing.payments.outside_checks import check_outside_in_time
+from testing.platform.fake_tables import TABLE_NAMES
+from testing.reconciliation.checks import check_outside
 
 WECHAT = ProviderName.WECHAT
 FEN_MIN, FEN_MAX = 10, 100_000

@@ -17,10 +17,10 @@ from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.reconciliation.use_cases.audit_packet import LATE_AFTER_MS
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing.builders import a_campaign, a_prize
-from testing.checks import CHECKS
+from testing.fairness.fake_head_signer import FakeSigner
 from testing.fakes import Item
-from testing.fakes.head_signer import FakeSigner
-from testing.payment_system import PaymentSystem
+from testing.payments.payment_system import PaymentSystem
+from testing.reconciliation.checks import CHECKS
 
 DAY_MS = 86_400_000
 HOUR_MS = 3_600_000

@@ -17,8 +17,8 @@ from redpacket.packets.model.claim import (
     ShareStatus,
 )
 from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, shard_id, shard_size
-from testing.fakes.services import FakeClock
-from testing.fakes.tables import Item
+from testing.platform.fake_services import FakeClock
+from testing.platform.fake_tables import Item
 
 _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 

@@ -18,8 +18,8 @@ from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from testing.builders import a_prize
 from testing.fakes import FakeDynamo
-from testing.fakes.tables import TABLE_NAMES
 from testing.in_memory_system import InMemorySystem, an_operator, process_on
+from testing.platform.fake_tables import TABLE_NAMES
 
 IO_MAX = 60
 _numbers = itertools.count(1)

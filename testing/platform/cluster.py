@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from local.ports import HOST, Ports
-from testing.servers import Server, wait_for
+from testing.platform.servers import Server, wait_for
 
 SLOTS = 16_384
 NODE_TIMEOUT_MS = 1_000
