@@ -26,15 +26,15 @@ _MONEY = {
     "approvals/use_cases": "*",
     "campaigns": "model",
     "campaigns/dynamodb": "campaigns",
-    "campaigns/use_cases": "edit_campaign",
     "erasure": "erase_user",
+    "fairness/model": "days",
     "ledger": "model",
     "ledger/dynamodb": "deposits posting requests",
     "ledger/use_cases": "deposit",
     "lottery/dynamodb": "draws unit_stock",
-    "lottery/model": "lottery winners",
-    "lottery/use_cases": "apply_edit decide_winner draw_prize edit_prize help_inviter"
-    " record_draw validate_draw",
+    "lottery/model": "lottery odds winners",
+    "lottery/use_cases": "apply_edit decide_winner draw_prize edit_campaign edit_prize"
+    " help_inviter record_draw validate_draw",
     "operations/model": "allowances limits",
     "operations/use_cases": "approval_policy",
     "packets/dynamodb": "claims funding ledger shares",
@@ -127,7 +127,7 @@ def read(path: str) -> bytes:
 
 def list_mutants() -> list[Mutant]:
     """Return all mutants, in the order of files."""
-    money, conditions = _found(MODULES[:-1]), _found(MODULES[-1:])
+    money, conditions = _files(MODULES[:-1]), _files(MODULES[-1:])
     mutants: list[Mutant] = []
     for path in sorted(money | conditions):
         visitor = _Visitor(path, is_money=path in money)
@@ -140,12 +140,12 @@ def list_mutants() -> list[Mutant]:
     return mutants
 
 
-def _found(patterns: list[str]) -> set[str]:
-    return {
-        str(path.relative_to(places.ROOT))
-        for pattern in patterns
-        for path in places.ROOT.glob(pattern)
-    }
+def _files(patterns: list[str]) -> set[str]:
+    """Return the files of *patterns*; each must name some, or a renamed module is left out."""
+    files = {pattern: list(places.ROOT.glob(pattern)) for pattern in patterns}
+    if lost := [pattern for pattern, paths in files.items() if not paths]:
+        raise FileNotFoundError(f"no file matches {lost}")
+    return {str(path.relative_to(places.ROOT)) for paths in files.values() for path in paths}
 
 
 class _Visitor(cst.CSTVisitor):
