@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
 from redpacket.platform.telemetry import current_request
+from redpacket.platform.time_budget import time_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +190,9 @@ class PacketsContainer(Container):
         from redpacket.packets.clients.lambda_payments import LambdaPayments
 
         return LambdaPayments(
-            lambda: self.platform.aws("lambda", read_timeout_s=_ORDER_TIMEOUT_S, tries=1),
+            lambda: self.platform.aws(
+                "lambda", read_timeout_s=time_budget.timeout_s(_ORDER_TIMEOUT_S), tries=1
+            ),
             self.settings.order_function,
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.platform.settings import Settings, settings
 from redpacket.platform.telemetry import logger
+from redpacket.platform.time_budget import time_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +33,7 @@ _AWS_CONNECT_TIMEOUT_S = 1
 _AWS_READ_TIMEOUT_S = 2
 
 _AWS_TRIES = 2
-"""Timeouts in seconds. In the worst case a grab takes 2 x 0.5 s for the cache and 2 x 3 s each for
-ledger and queue, so that its 503 precedes the function's 15 s timeout (a 502). If switches must be
-read from the ledger, that takes 2 x 3 s more, but then the grab does not reach the queue.
-"""
+"""Timeouts in seconds of one call; `platform/time_budget.py` bounds all calls of a request."""
 
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
 """Services of `platform/aws/client.py`; botocore serves all others, and runs without given keys."""
@@ -103,14 +101,14 @@ class Platform:
         return Dynamo(lambda: self.aws("dynamodb"), self.settings.tables)
 
     def aws(
-        self, service: str, *, read_timeout_s: int = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
+        self, service: str, *, read_timeout_s: float = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of an AWS service; the light client ignores the arguments."""
         if service in _LIGHT_SERVICES and self.has_aws_keys():
             return self._light(service)
         from botocore.config import Config
 
-        return self.aws_session.create_client(
+        client = self.aws_session.create_client(
             service,
             config=Config(
                 connect_timeout=_AWS_CONNECT_TIMEOUT_S,
@@ -119,6 +117,8 @@ class Platform:
                 tcp_keepalive=True,
             ),
         )
+        client.meta.events.register("before-send", lambda **_: time_budget.require())
+        return client
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws

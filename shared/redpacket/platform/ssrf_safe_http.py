@@ -15,6 +15,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from redpacket.platform.errors import Unavailable
+from redpacket.platform.time_budget import time_budget
 
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -81,10 +82,10 @@ class HttpClient:
     def _send(
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
     ) -> HttpAnswer:
-        deadline_s = time.monotonic() + self._call_s_max
         answer: HttpAnswer | None = None
         connection: HTTPConnection | None = None
         try:
+            deadline_s = time.monotonic() + time_budget.timeout_s(self._call_s_max)
             connection = self._connect(deadline_s)
             connection.request(method, target, body, {"Host": self._host_header, **headers})
             read_until = _ReadUntil(connection.sock, deadline_s)

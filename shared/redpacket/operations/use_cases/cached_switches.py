@@ -51,13 +51,16 @@ class CachedSwitches:
         cached = self._cache.find(_ROW)
         if cached is None:
             now_ms = self._clock.now_ms()
-            # Cache a failure like an answer; otherwise each request would wait for the next one.
             cached = self._cache.find_old(_ROW) or _DEFAULTS
             self._cache.keep(_ROW, cached, now_ms)
             seen = self._find_copy() or self._read_store(now_ms)
             if seen.is_known:
                 cached = seen
                 self._cache.keep(_ROW, cached, now_ms)
+            else:
+                # Cache a failure from its end, which may come after KEPT_MS; otherwise this
+                # request would wait for the next one.
+                self._cache.keep(_ROW, cached)
         return cached
 
     def _find_copy(self) -> SwitchesSeen | None:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from redpacket.platform.aws.errors import PASSING, TOO_MANY, AwsRefused, AwsSilent
 from redpacket.platform.aws.signature import Keys, signed
+from redpacket.platform.time_budget import time_budget
 from redpacket.platform.tls import context_for
 
 _TARGETS = {
@@ -132,8 +133,9 @@ class AwsClient:
         connection = idle or self._connection()
         try:
             if not idle:
+                connection.timeout = time_budget.timeout_s(self._connect_timeout_s)
                 connection.connect()
-                connection.sock.settimeout(self._read_timeout_s)
+            connection.sock.settimeout(time_budget.timeout_s(self._read_timeout_s))
             connection.request("POST", self._path, body, headers)
             answer = connection.getresponse()
             text = answer.read()
@@ -156,9 +158,9 @@ class AwsClient:
     def _connection(self) -> HTTPConnection:
         host, port = self._endpoint.hostname or "", self._endpoint.port
         if self._endpoint.scheme == "http":
-            return HTTPConnection(host, port, timeout=self._connect_timeout_s)
+            return HTTPConnection(host, port)
         context = context_for(host, self._ca_bundle)
-        return HTTPSConnection(host, port, timeout=self._connect_timeout_s, context=context)
+        return HTTPSConnection(host, port, context=context)
 
 
 def _base64_of(value: bytes) -> str:

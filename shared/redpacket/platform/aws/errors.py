@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from redpacket.platform.errors import Unavailable
+from redpacket.platform.time_budget import OutOfTime
 
 PASSING = {
     "InternalServerError",
@@ -78,7 +79,8 @@ class translated:  # noqa: N801 - reads like contextlib's, and is five times as 
 # Do not import botocore for its errors: they occur only if it is loaded, and grabs save the import.
 def _silences() -> tuple[type[Exception], ...]:
     botocore = sys.modules.get("botocore.exceptions")
-    return (AwsSilent, botocore.BotoCoreError) if botocore else (AwsSilent,)
+    ours = (AwsSilent, OutOfTime)
+    return (*ours, botocore.BotoCoreError) if botocore else ours
 
 
 def _refusals() -> tuple[type[Any], ...]:

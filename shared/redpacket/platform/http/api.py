@@ -11,6 +11,7 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from redpacket.platform.errors import (
@@ -26,6 +27,7 @@ from redpacket.platform.errors import (
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.telemetry import current_request, powertools_logger, refusals
+from redpacket.platform.time_budget import REQUEST_S, time_budget
 
 if TYPE_CHECKING:
     from redpacket.platform.http.parameters import Parameter
@@ -133,10 +135,13 @@ class Api:
         """Answer a request, turning every error into a problem; or run the schedule."""
         if self._on_schedule and "routeKey" not in event:
             current_request.request_id = ""
+            time_budget.begin(inf)
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = current_request.request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
+            # Operators wait for preheats, reports and erasures.
+            time_budget.begin(inf if operation.scopes else REQUEST_S)
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
                 request.require_scope(operation.scopes)

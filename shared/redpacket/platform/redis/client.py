@@ -13,6 +13,8 @@ from redis.exceptions import ConnectionError as NoConnection
 from redis.exceptions import ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as NoAnswer
 
+from redpacket.platform.time_budget import OutOfTime, time_budget
+
 Word: TypeAlias = str | int
 ConnectTo: TypeAlias = Callable[[str, int], Connection]
 
@@ -58,10 +60,11 @@ class Connections:
     def ask(self, words: tuple[Word, ...], *, is_asking: bool = False) -> Any:  # noqa: ANN401
         """Send a command once; *is_asking* for a slot that moves to this server.
 
-        Raises NoAnswer without sending while the server rests.
+        Raises NoAnswer without sending while the server rests, and after the request's time.
         """
         if self._timeouts >= _TIMEOUTS_MAX and time.monotonic() < self._rests_until_s:
             raise NoAnswer("the server timed out a moment ago")
+        _require_time()
         try:
             answer = self._ask(words, is_asking=is_asking)
         except NoAnswer:
@@ -121,6 +124,13 @@ class ServerClient:
 
     def close(self) -> None:
         self._connections.forget()
+
+
+def _require_time() -> None:
+    try:
+        time_budget.require()
+    except OutOfTime as error:
+        raise NoAnswer(str(error)) from error
 
 
 def pause() -> None:

@@ -12,6 +12,7 @@ from wechatpayv3 import WeChatPay, WeChatPayType
 from wechatpayv3.type import RequestType
 
 from redpacket.platform.errors import AddressRefused, Unavailable
+from redpacket.platform.time_budget import time_budget
 
 WECHAT_PAY = "https://api.mch.weixin.qq.com"
 _OK, _REFUSED, _BROKEN = 200, 400, 500
@@ -80,11 +81,8 @@ class WeChatClient:
             apiv3_key=merchant.api_v3_key,
             public_key=merchant.public_key,
             public_key_id=merchant.public_key_id,
-            timeout=(
-                call_ms_max * _CONNECT_SHARE / 1_000,
-                call_ms_max * (1 - _CONNECT_SHARE) / 1_000,
-            ),
         )
+        self._call_s_max = call_ms_max / 1_000
         _point_at(self._pay, gateway_url)
 
     def get(self, path: str) -> Answer:
@@ -122,9 +120,10 @@ class WeChatClient:
         answered: tuple[int, str | bytes] | None = None
         # Drop the error, whose text may contain a body or a URL with a secret.
         with suppress(Exception):
-            answered = self._pay._core.request(  # noqa: SLF001 - as its maintainer advises
-                path, method=method, data=body, skip_verify=not is_signed
-            )
+            core = self._pay._core  # noqa: SLF001 - as its maintainer advises
+            call_s = time_budget.timeout_s(self._call_s_max)
+            core._timeout = call_s * _CONNECT_SHARE, call_s * (1 - _CONNECT_SHARE)  # noqa: SLF001
+            answered = core.request(path, method=method, data=body, skip_verify=not is_signed)
         if answered is None:
             # Raise outside the handler so that no other error is attached.
             raise Unavailable("the gateway's answer is unknown")

@@ -1,0 +1,43 @@
+"""Time that one request may take, which all its calls share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from math import inf
+
+REQUEST_S = 7.0
+"""Seconds after which a user's request begins no more calls, so that it ends within ten.
+
+Most calls end with it; one of botocore, whose timeouts are fixed, takes at most three more.
+"""
+
+
+class OutOfTime(TimeoutError):
+    """The request has no time left for another call."""
+
+
+class TimeBudget:
+    """Budget of the current request; Lambda sends a process one request at a time."""
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._ends_at_s = inf
+
+    def begin(self, seconds: float) -> None:
+        """Start a request; inf means no limit."""
+        self._ends_at_s = self._now_s() + seconds
+
+    def require(self) -> None:
+        """Raise OutOfTime unless the request may begin another call."""
+        self.timeout_s(inf)
+
+    def timeout_s(self, most_s: float) -> float:
+        """Return the timeout of a call: *most_s*, or what is left. Raises OutOfTime."""
+        left_s = self._ends_at_s - self._now_s()
+        if left_s <= 0:
+            raise OutOfTime("the request has no time left for another call")
+        return min(most_s, left_s)
+
+
+time_budget = TimeBudget()
