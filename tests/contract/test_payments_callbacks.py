@@ -2,7 +2,10 @@
 
 import json
 import time
+from base64 import b64encode
 from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,12 @@ from local.gateways.deliveries import Message
 from local.gateways.wechat_wire import GatewayKeys
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import OrderState, ProviderEventKind
-from testing.payments.gateways import Received, Side, WeChatSide, a_number, wait_until
+from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
+from redpacket.payments.providers.host_wallet.provider import HostCallbacks
+from redpacket.payments.providers.wechat.callbacks import CallbackKeys, WeChatCallbacks
+from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
+from redpacket.platform.ssrf_safe_http import HttpClient
+from testing.payments.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
 
 MINUTE_MS = 60_000
 
@@ -195,6 +203,61 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
     assert _refused(wechat, changed)
     # The library would have asked for certificates.
     assert len(wechat.fake.show("calls")) == before
+
+
+def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
+    wechat: WeChatSide, tmp_path: Path
+) -> None:
+    number = _a_payment(wechat)
+    (received,) = wechat.inbox.wait_for(1)
+    old, new = wechat.merchant, WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant))
+
+    for first, then in ((old, new), (new, old)):
+        both = replace(
+            old,
+            public_key_id=f"{first.public_key_id} {then.public_key_id}",
+            public_key=first.public_key + then.public_key,
+            api_v3_key=f"{first.api_v3_key} {then.api_v3_key}",
+        )
+        event = _callbacks_of(both).read(received.headers, received.body, wechat.now_ms())
+        assert event.number == number
+    with pytest.raises(SignatureInvalid):
+        _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
+            received.headers, received.body, wechat.now_ms()
+        )
+    # Calls use the first.
+    client = WeChatClient(
+        replace(
+            old,
+            public_key_id=f"{old.public_key_id} {new.public_key_id}",
+            public_key=old.public_key + new.public_key,
+        ),
+        gateway_url=wechat.fake.url,
+        call_ms_max=CALL_MS_MAX,
+    )
+    assert client.get(f"/v3/pay/transactions/id/42000?mchid={old.mch_id}").status
+
+
+def _callbacks_of(merchant: WeChatMerchant) -> WeChatCallbacks:
+    return WeChatCallbacks(
+        CallbackKeys(
+            *(merchant.mch_id, merchant.public_key_id, merchant.public_key, merchant.api_v3_key)
+        )
+    )
+
+
+@pytest.mark.parametrize("text", ["{old} {new}", "{new} {old}"])
+def test_while_secrets_of_the_wallet_are_replaced_both_are_valid(host: Side, text: str) -> None:
+    number = _a_payment(host)
+    (received,) = host.inbox.wait_for(1)
+    other = "whsec_" + b64encode(bytes(32)).decode()
+    both = HostKeys(*(text.format(old=f"whsec_{old}", new=other) for old in host.secrets))
+    outgoing = HttpClient(f"{host.fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
+    client = HostClient(both, outgoing)
+
+    event = HostCallbacks(client).read(received.headers, received.body, host.now_ms())
+    assert event.number == number
+    assert client.call("payment.query", {"number": a_number()})["state"] == "not_found"
 
 
 def test_a_signed_answer_is_not_a_callback(host: Side) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -23,7 +24,10 @@ _TIMESTAMP_DIGITS_MAX = 12
 
 @dataclass(frozen=True, slots=True)
 class HostKeys:
-    """Separate secrets for each direction, so that our signatures never pass as the host's."""
+    """Separate secrets for each direction, so that our signatures never pass as the host's.
+
+    Each may be several, separated by spaces, while the host replaces one.
+    """
 
     call_secret: str = field(repr=False)
     result_secret: str = field(repr=False)
@@ -38,15 +42,15 @@ class HostResults:
     """Verifier of messages from the host's wallet."""
 
     def __init__(self, result_secret: str) -> None:
-        self._results = Webhook(result_secret)
+        self._results = [Webhook(secret) for secret in result_secret.split()]
 
     def verified(self, headers: Mapping[str, str], body: bytes) -> Mapping[str, Any] | None:
         """Return the message if the wallet signed it within the last five minutes, else None."""
-        try:
-            told = self._results.verify(body, dict(headers))
-        except (WebhookVerificationError, ValueError):
-            return None
-        return told if isinstance(told, dict) else None
+        for results in self._results:
+            with suppress(WebhookVerificationError, ValueError):
+                told = results.verify(body, dict(headers))
+                return told if isinstance(told, dict) else None
+        return None
 
 
 class HostClient(HostResults):
@@ -54,7 +58,7 @@ class HostClient(HostResults):
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys.result_secret)
-        self._calls = Webhook(keys.call_secret)
+        self._calls = [Webhook(secret) for secret in keys.call_secret.split()]
         self._http_client = http_client
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -65,13 +69,14 @@ class HostClient(HostResults):
         """
         message_id, now = f"call_{secrets.token_hex(16)}", datetime.now(UTC)
         body = json.dumps({"type": kind, "data": data}, ensure_ascii=False)
+        signatures = [calls.sign(message_id, now, body) for calls in self._calls]
         answer = self._http_client.post(
             body.encode(),
             {
                 "Content-Type": "application/json",
                 "webhook-id": message_id,
                 "webhook-timestamp": str(int(now.timestamp())),
-                "webhook-signature": self._calls.sign(message_id, now, body),
+                "webhook-signature": " ".join(signatures),
             },
         )
         if answer.status != _OK or answer.headers.get("webhook-id") != message_id:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 import json
+import re
 from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +36,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class CallbackKeys:
-    """Subset of the merchant's keys that verifies callbacks and cannot sign."""
+    """Subset of the merchant's keys that verifies callbacks and cannot sign.
+
+    All but *mch_id* may be several, while one is replaced: ids and APIv3 keys separated by spaces.
+    """
 
     mch_id: str
     public_key_id: str
@@ -47,19 +51,23 @@ class WeChatCallbacks:
     """WeChat Pay implementation of CallbackVerifier; the library would need the private key."""
 
     def __init__(self, keys: CallbackKeys) -> None:
-        self._keys = keys
+        self._mch_id = keys.mch_id
+        self._public_keys = dict(
+            zip(keys.public_key_id.split(), pems_of(keys.public_key), strict=True)
+        )
+        self._api_v3_keys = keys.api_v3_key.split()
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
-        given, key_id = headers.get("wechatpay-serial", ""), self._keys.public_key_id
-        if not hmac.compare_digest(given.encode(), key_id.encode()):
+        public_key = self._public_keys.get(headers.get("wechatpay-serial", ""))
+        if not public_key:
             raise SignatureInvalid("the callback names an unconfigured key")
         if not _is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
             raise SignatureInvalid("the callback's time is off by more than five minutes")
-        return self._notice(self._opened(headers, body))
+        return self._notice(self._opened(headers, body, public_key))
 
-    def _opened(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    def _opened(self, headers: Mapping[str, str], body: bytes, public_key: str) -> dict[str, Any]:
         """Return a verified callback with its resource decrypted."""
-        key = load_pem_public_key(self._keys.public_key.encode())
+        key = load_pem_public_key(public_key.encode())
         lines = [headers.get(f"wechatpay-{name}", "").encode() for name in ("timestamp", "nonce")]
         try:
             if headers["wechatpay-signature-type"] != _SIGNATURE_TYPE:
@@ -69,17 +77,20 @@ class WeChatCallbacks:
             signature = b64decode(headers["wechatpay-signature"])
             key.verify(signature, b"\n".join([*lines, body, b""]), PKCS1v15(), SHA256())
             event: dict[str, Any] = json.loads(body)
-            sealed = event["resource"]
-            opened = AESGCM(self._keys.api_v3_key.encode()).decrypt(
-                sealed["nonce"].encode(),
-                b64decode(sealed["ciphertext"]),
-                sealed.get("associated_data", "").encode(),
-            )
-            return {**event, "resource": json.loads(opened)}
+            return {**event, "resource": json.loads(self._decrypted(event["resource"]))}
         except (InvalidSignature, InvalidTag, ValueError, LookupError, TypeError) as error:
             raise SignatureInvalid("the callback's signature is not the gateway's") from error
         except (AttributeError, RecursionError) as error:
             raise SignatureInvalid("the callback is malformed") from error
+
+    def _decrypted(self, sealed: Mapping[str, str]) -> bytes:
+        nonce, text = sealed["nonce"].encode(), b64decode(sealed["ciphertext"])
+        for key in self._api_v3_keys:
+            with suppress(InvalidTag):
+                return AESGCM(key.encode()).decrypt(
+                    nonce, text, sealed.get("associated_data", "").encode()
+                )
+        raise InvalidTag
 
     def _notice(self, event: Mapping[str, object]) -> ProviderEvent:
         kind = str(event.get("event_type", "")).rpartition(".")[0]
@@ -90,11 +101,16 @@ class WeChatCallbacks:
         number = resource.get(number_name)
         # Public WeChat Pay clients use both names.
         mch_id = resource.get("mchid", resource.get("mch_id"))
-        if mch_id != self._keys.mch_id or not number:
+        if mch_id != self._mch_id or not number:
             raise SignatureInvalid("the callback is for another merchant")
         return ProviderEvent(
             notice_kind, notice_id, str(number), str(resource.get(outside_name, ""))
         )
+
+
+def pems_of(text: str) -> list[str]:
+    """Return the keys of a text in PEM."""
+    return re.findall(r"-----BEGIN [^-]+-----[^-]+-----END [^-]+-----", text)
 
 
 def _is_fresh(timestamp: str, now_ms: int) -> bool:

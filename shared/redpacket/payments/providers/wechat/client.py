@@ -11,6 +11,7 @@ from typing import Any, Self
 from wechatpayv3 import WeChatPay, WeChatPayType
 from wechatpayv3.type import RequestType
 
+from redpacket.payments.providers.wechat.callbacks import pems_of
 from redpacket.platform.errors import AddressRefused, Unavailable
 from redpacket.platform.time_budget import time_budget
 
@@ -22,7 +23,10 @@ _NOT_FROM_HERE = "此IP地址不允许"
 
 @dataclass(frozen=True, slots=True)
 class WeChatMerchant:
-    """WeChat's merchant settings and keys, from a secret."""
+    """WeChat's merchant settings and keys, from a secret.
+
+    Calls use the first of several public keys and APIv3 keys; callbacks may use any.
+    """
 
     mch_id: str
     app_id: str
@@ -78,9 +82,9 @@ class WeChatClient:
             private_key=merchant.private_key,
             cert_serial_no=merchant.cert_serial,
             appid=merchant.app_id,
-            apiv3_key=merchant.api_v3_key,
-            public_key=merchant.public_key,
-            public_key_id=merchant.public_key_id,
+            apiv3_key=merchant.api_v3_key.split()[0],
+            public_key=pems_of(merchant.public_key)[0],
+            public_key_id=merchant.public_key_id.split()[0],
         )
         self._call_s_max = call_ms_max / 1_000
         _point_at(self._pay, gateway_url)
