@@ -209,8 +209,8 @@ class FaultyClaimCache:
             lambda: self._claim_cache.load(packet, shares, part, is_new=is_new, is_whole=is_whole)
         )
 
-    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
-        return self._call(lambda: self._claim_cache.knows_claimers(packet_id, user_id))
+    def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
+        return self._call(lambda: self._claim_cache.has_all_claimers(packet_id, user_id))
 
     def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._claim_cache.begin_look(packet_id, part, life_ms))

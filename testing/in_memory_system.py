@@ -425,10 +425,10 @@ class InMemorySystem:
         return settled
 
     def expire(
-        self, stop_in_ms: int = 50_000, may_go_on: Callable[[], bool] = lambda: True
+        self, stop_in_ms: int = 50_000, should_continue: Callable[[], bool] = lambda: True
     ) -> ExpireReport:
         stop_at_ms = self.clock.now_ms() + stop_in_ms
-        return expire_packets(stop_at_ms, ports=self.sweep_ports(), may_go_on=may_go_on)
+        return expire_packets(stop_at_ms, ports=self.sweep_ports(), should_continue=should_continue)
 
     def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
         """Run the rest of the sweep; return how many were queued again and loaded."""

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import operator_lists as listed
 from redpacket.approvals.api import summaries
-from redpacket.approvals.api.approval_gate import asked_deposit, do_or_wait, note_verdict
+from redpacket.approvals.api.approval_gate import (
+    asked_deposit,
+    log_verdict,
+    run_or_request_approval,
+)
 from redpacket.approvals.use_cases.list_packets import count_sharers, list_claims, list_packets
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
@@ -83,7 +87,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
     pending = asked_deposit(
         payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
     )
-    return do_or_wait(request, done, pending, payee)
+    return run_or_request_approval(request, done, pending, payee)
 
 
 @handler.route(
@@ -160,9 +164,9 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
-    note_verdict(request, user_id, body.verdict, body.until_ms)
+    log_verdict(request, user_id, body.verdict, body.until_ms)
     verdicts = containers.operators.verdicts
-    judge(user_id, body.parsed, verdicts=verdicts, is_asked=settings.has_verdicts)
+    judge(user_id, body.parsed, verdicts=verdicts, checks_verdicts=settings.has_verdicts)
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 

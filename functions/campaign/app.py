@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.api.approval_gate import (
     asked_campaign,
-    do_or_wait,
+    log_preheat,
     note_audience,
-    note_preheat,
+    run_or_request_approval,
 )
 from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBody
 from redpacket.campaigns.api.parameters import campaign_id_of, preheat_cursor_of
@@ -97,7 +97,9 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
         shown = lottery_views.campaign_admin_view(edited)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
-    return do_or_wait(request, done, asked_campaign(plan, body.budget_fen, body.draws_by()))
+    return run_or_request_approval(
+        request, done, asked_campaign(plan, body.budget_fen, body.draws_by())
+    )
 
 
 @handler.route(
@@ -129,7 +131,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
-    note_preheat(request, campaign_id, cursor)
+    log_preheat(request, campaign_id, cursor)
     load_edited(campaign_id, ports=containers.editing.load_ports)
     ports = containers.editing.preheat_ports
     stop_at_ms = ports.clock.now_ms() + _PREHEAT_WITHIN_MS

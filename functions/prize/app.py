@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redpacket.approvals.api.approval_gate import asked_prize, asked_stock, do_or_wait
+from redpacket.approvals.api.approval_gate import asked_prize, asked_stock, run_or_request_approval
 from redpacket.approvals.api.operator_lists import unit_of, winner_view
 from redpacket.campaigns.api.parameters import campaign_id_of, prize_id_of
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
@@ -57,7 +57,7 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
         shown = lottery_views.prize_admin_view(prize, stock)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
-    return do_or_wait(request, done, asked_prize(plan))
+    return run_or_request_approval(request, done, asked_prize(plan))
 
 
 @handler.route(
@@ -89,7 +89,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
         return HttpAnswer(lottery_views.prize_admin_view(prize, stock))
 
     pending = asked_stock(campaign_id, prize_id, body.delta, idempotent)
-    return do_or_wait(request, done, pending)
+    return run_or_request_approval(request, done, pending)
 
 
 @handler.route(

@@ -36,7 +36,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
                 ports=withdrawals,
                 in_parallel=partial(in_threads, threads=BATCH),
                 stop_at_ms=stop_at_ms,
-                may_go_on=_may_withdraw,
+                should_continue=_may_withdraw,
             )
             report = {channel: asdict(counts) for channel, counts in done.items()}
         case {"task": "sweep"}:

@@ -80,13 +80,13 @@ class FakeClaimCache:
         outcome = seen or self._hand_out(packet_id, user_id)
         is_certain = claim_cache.get("is_whole", True)
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            is_certain = is_certain and self.knows_claimers(packet_id, user_id)
+            is_certain = is_certain and self.has_all_claimers(packet_id, user_id)
         return replace(outcome, is_certain=is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         outcome = self._look(packet_id, user_id) or self._hand_out(packet_id, user_id)
         if outcome.status is GrabStatus.PACKET_EMPTIED:
-            return replace(outcome, is_certain=self.knows_claimers(packet_id, user_id))
+            return replace(outcome, is_certain=self.has_all_claimers(packet_id, user_id))
         return outcome
 
     def admit(
@@ -163,7 +163,7 @@ class FakeClaimCache:
         elif cache_id == packet.packet_id and len(shares) == count:
             self.caches[cache_id]["sign"] = "told"
 
-    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
+    def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
         sign = self.caches.get(packet_id, {}).get("sign")
         return sign in {"told", self._life_of(packet_id)}
 

@@ -21,7 +21,7 @@ from redpacket.payments.ports import PaymentLimits
 from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
 from redpacket.payments.use_cases.bind_account import LoginPorts
-from redpacket.payments.use_cases.compare_statements import StatementReport, compare_bill
+from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statement
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice
@@ -268,8 +268,8 @@ class PaymentSystem:
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 
-    def compare_bill(self, day: str, channel: ProviderName = WECHAT) -> StatementReport | None:
-        return compare_bill(channel, day, payments=self.payments, withdrawals=self.transfers)
+    def compare_statement(self, day: str, channel: ProviderName = WECHAT) -> StatementReport | None:
+        return compare_statement(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:
         stored = self.book.find(payment.number)

@@ -106,7 +106,7 @@ class World:
         told = {check.name for check in result.checks if check.differences}
         told |= {difference.rule for difference in result.differences}
         self.system.pass_time(DAY_MS)
-        report = self.town.compare_bill(day)
+        report = self.town.compare_statement(day)
         assert report
         # A statement's difference is a breach of I6.
         return told | ({"I6"} if report.differences else set())

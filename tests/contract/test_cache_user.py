@@ -96,7 +96,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
     # A script may ask which server this is.
-    assert claim_cache.knows_claimers(packet.packet_id, "ann")
+    assert claim_cache.has_all_claimers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         claim_cache.grab(packet.packet_id, user)
 

@@ -47,7 +47,7 @@ def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
         if isinstance(claim_cache, RedisClaims)
         else claim_cache
     )
-    return fresh.knows_claimers(packet.packet_id, "ann")
+    return fresh.has_all_claimers(packet.packet_id, "ann")
 
 
 def _all_fates(packet: Packet) -> list[Share]:
@@ -126,8 +126,8 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: ShardCache) -
         sharded.load(other, [], part)
 
     users = [f"user-{number}" for number in range(20)]
-    assert all(sharded.knows_claimers(packet.packet_id, user) for user in users)
-    assert not any(sharded.knows_claimers(other.packet_id, user) for user in users)
+    assert all(sharded.has_all_claimers(packet.packet_id, user) for user in users)
+    assert not any(sharded.has_all_claimers(other.packet_id, user) for user in users)
 
 
 def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: ShardCache) -> None:
@@ -140,7 +140,7 @@ def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: ShardCach
     for number in range(20):
         user_id = f"user-{number}"
         begins_there = shard_of_user(packet.packet_id, user_id) == 0
-        assert sharded.knows_claimers(packet.packet_id, user_id) == begins_there
+        assert sharded.has_all_claimers(packet.packet_id, user_id) == begins_there
 
 
 @pytest.mark.parametrize("missed_a_claim", [True, False])
@@ -174,8 +174,8 @@ def test_what_is_certain_is_remembered_for_a_second(
     claim_cache, packet, doubted = RedisClaims(cache, PUBLISHED_SEEDS), _packet(), _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.load(doubted, [])
-    assert claim_cache.knows_claimers(packet.packet_id, "ann")
-    assert not claim_cache.knows_claimers(doubted.packet_id, "ann")
+    assert claim_cache.has_all_claimers(packet.packet_id, "ann")
+    assert not claim_cache.has_all_claimers(doubted.packet_id, "ann")
     scripts: list[Script] = []
     run = claim_cache.run
 
@@ -184,13 +184,13 @@ def test_what_is_certain_is_remembered_for_a_second(
         return run(script, *arguments)
 
     monkeypatch.setattr(claim_cache, "run", counted)
-    assert all(claim_cache.knows_claimers(packet.packet_id, "bob") for _ in range(10))
+    assert all(claim_cache.has_all_claimers(packet.packet_id, "bob") for _ in range(10))
     assert scripts == []
-    assert not claim_cache.knows_claimers(doubted.packet_id, "bob")
+    assert not claim_cache.has_all_claimers(doubted.packet_id, "bob")
     assert len(scripts) == 1
     now_s = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now_s + 1.0)
-    assert claim_cache.knows_claimers(packet.packet_id, "bob")
+    assert claim_cache.has_all_claimers(packet.packet_id, "bob")
     assert len(scripts) == 2
 
 

@@ -280,7 +280,7 @@ class _Story:
 
     def _know(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
         self.forget()
-        return lambda side: side.knows_claimers(packet.packet_id, user)
+        return lambda side: side.has_all_claimers(packet.packet_id, user)
 
     def _reserve(self, packet: Packet, user: str) -> None:
         quota = Quota(self.random.choice(("newyear", "lantern")), self.random.randint(1, 3))

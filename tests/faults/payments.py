@@ -745,13 +745,13 @@ class PaymentSchedule(Schedule):
     def _follow_statements(self, town: PaymentSystem) -> None:
         """Compare each day where lines of another merchant can't be followed."""
         for day, channel in self._statement_days():
-            town.compare_bill(day, channel)
+            town.compare_statement(day, channel)
 
     def _compare_statements(self, town: PaymentSystem) -> None:
         for day, channel in self._statement_days():
             with self._statements(channel, lambda *_: None):
-                self.seen["late bills"] += town.compare_bill(day, channel) is None
-            if report := town.compare_bill(day, channel):
+                self.seen["late bills"] += town.compare_statement(day, channel) is None
+            if report := town.compare_statement(day, channel):
                 self.seen["bill lines"] += report.line_count
                 self.differences += report.differences
         lines = [
@@ -785,7 +785,7 @@ class PaymentSchedule(Schedule):
         }
         for name, edit in wrong.items():
             with self._statements(channel, edit):
-                report = town.compare_bill(next_day if "two" in name else day, channel)
+                report = town.compare_statement(next_day if "two" in name else day, channel)
             if report is None:
                 continue
             self.seen[name] += 1

@@ -143,7 +143,7 @@ class Town:
         for each in (self.tables, *self.gates):
             each.is_over = True
         self.payments.system.pass_time(_DAY_MS)
-        report = self.payments.compare_bill(self.day)
+        report = self.payments.compare_statement(self.day)
         self.run_functions(1)
         differences = list(report.differences) if report else []
         return differences + self.payments.differences(bound_ms=0)

@@ -27,10 +27,10 @@ class AudienceCache(Protocol):
     """Cached audience lists by bucket; a refusal is confirmed by the ledger."""
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
-        """Return a token for the turn to load a bucket, or None if another caller has it."""
+        """Return a lock token to load a bucket, or None if another caller has it."""
 
-    def load(self, campaign_id: str, bucket: int, turn: str, user_ids: Sequence[str]) -> bool:
-        """Load a bucket read in this turn; return False if the list was edited meanwhile."""
+    def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
+        """Load a bucket read under the lock; return False if the list was edited meanwhile."""
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
         """Apply a durable edit to loaded buckets."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from redpacket.platform.idempotency import Request
+
 if TYPE_CHECKING:
     from redpacket.ledger.model import Transfer
     from redpacket.operations.model.allowances import Allowance
     from redpacket.operations.model.operators import Action
     from redpacket.platform.user import User
-
-from typing import TYPE_CHECKING
-
-from redpacket.platform.idempotency import Request
 
 
 @dataclass(frozen=True, slots=True)

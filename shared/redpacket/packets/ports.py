@@ -52,7 +52,7 @@ class ClaimCache(Protocol):
         The id of a packet that *is_new* is not public yet, so the cache sees every claim.
         """
 
-    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
+    def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
         """Return whether the cache has lost nothing of a packet: then its refusals are certain."""
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:

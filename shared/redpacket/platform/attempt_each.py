@@ -29,7 +29,7 @@ def attempt_lanes(
     logger: EventLogger,
     stop_at_ms: int,
     in_parallel: InParallel,
-    may_go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> Attempts[Result]:
     """Call *do* for every item: lanes in parallel, items of one lane in sequence.
 
@@ -40,7 +40,7 @@ def attempt_lanes(
         results: list[Result] = []
         failed_count = 0
         for item in lane:
-            if not may_go_on():
+            if not should_continue():
                 break
             if clock.now_ms() >= stop_at_ms:
                 return Attempts(results, failed_count), True

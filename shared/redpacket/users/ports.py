@@ -9,12 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.platform.user import User
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from redpacket.platform.user import User
 
 
 class UserDirectory(Protocol):

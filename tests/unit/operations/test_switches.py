@@ -336,7 +336,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
 
     def requeue(*, is_on: bool) -> list[ShareRef]:
         stop_at_ms, ports = system.clock.now_ms() + 50_000, system.sweep_ports()
-        return requeue_claims(stop_at_ms, ports=ports, may_go_on=lambda: is_on).results
+        return requeue_claims(stop_at_ms, ports=ports, should_continue=lambda: is_on).results
 
     assert requeue(is_on=False) == []
     assert system.queue.refs == []
@@ -345,7 +345,7 @@ def test_while_payouts_are_off_the_sweep_queues_nothing_again(system: InMemorySy
 
 
 def _sweep(system: InMemorySystem, answers: list[bool]) -> int:
-    return system.expire(may_go_on=lambda: answers.pop(0) if answers else False).refunded_fen
+    return system.expire(should_continue=lambda: answers.pop(0) if answers else False).refunded_fen
 
 
 def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySystem) -> None:

@@ -468,7 +468,7 @@ def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) ->
         return True
 
     system.in_parallel = in_threads
-    report = system.expire(may_go_on=is_on)
+    report = system.expire(should_continue=is_on)
 
     assert report.closed_count == 30
     assert overlaps == []

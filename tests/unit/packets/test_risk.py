@@ -16,7 +16,7 @@ DAY_MS = 86_400_000
 
 def _judge(system: InMemorySystem, user_id: str, kind: str, for_ms: int = DAY_MS) -> None:
     verdict = RiskDecision(VerdictKind(kind), system.clock.now_ms() + for_ms)
-    system.process().judge_user(user_id, verdict, is_asked=True)
+    system.process().judge_user(user_id, verdict, checks_verdicts=True)
 
 
 def test_who_is_denied_gets_no_share_and_the_last_one_is_there_for_somebody_else(
@@ -76,4 +76,4 @@ def test_a_verdict_that_no_claim_asks_for_is_refused(system: InMemorySystem) -> 
     verdict = RiskDecision(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
 
     with pytest.raises(InvalidRequest):
-        system.process(settings=settings).judge_user("ann", verdict, is_asked=False)
+        system.process(settings=settings).judge_user("ann", verdict, checks_verdicts=False)

@@ -240,7 +240,7 @@ def test_what_was_refunded_before_its_credit_is_not_credited(
             town.follow(ProviderEvent(ProviderEventKind.REFUND, "n1", refund_no))
     town.sweep_after(60_000)
     town.system.pass_time(36 * 3_600_000)
-    report = town.compare_bill(statement_day(payment.created_at_ms))
+    report = town.compare_statement(statement_day(payment.created_at_ms))
 
     (returned,) = town.returns.list_returns(payment.number)
     assert report is not None

@@ -51,7 +51,7 @@ def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> 
     _move(town)
     town.system.pass_time(DAY_MS)
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
 
     assert report
     assert (report.line_count, report.followed_count) == (5, 0)
@@ -59,7 +59,7 @@ def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> 
 
 
 def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day: str) -> None:
-    assert town.compare_bill(day) is None
+    assert town.compare_statement(day) is None
 
 
 @pytest.mark.parametrize("failing", [HOST, WECHAT])
@@ -245,7 +245,7 @@ def test_a_line_in_the_bills_of_two_days_is_told(
     for offset in range(-2, 4):
         at_ms = statement_day_start_ms(day) + offset * DAY_MS
         town.clock.at_ms = max(town.clock.at_ms, at_ms + DAY_MS + DAY_MS // 2)
-        report = town.compare_bill(statement_day(at_ms))
+        report = town.compare_statement(statement_day(at_ms))
         assert report
         told += [
             (difference.subject.split()[0], difference.expected, difference.actual)
@@ -268,7 +268,7 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
     _move(town)
     town.system.pass_time(DAY_MS)
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
 
     assert report
     assert report.differences == ()
@@ -318,7 +318,7 @@ def test_a_line_that_differs_is_told_with_both_amounts(
     expected = forge(town.gateway.book, town.gateway.lines(kind)[0])
     town.system.pass_time(DAY_MS)
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
 
     assert report
     told = [
@@ -338,7 +338,7 @@ def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: s
         town.gateway.pay(unheard.number, is_forced=True)
     town.system.pass_time(DAY_MS)
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
     town.sweep()
 
     assert report
@@ -358,7 +358,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
 
-    reports = [town.compare_bill(each) for each in (day, statement_day(end_ms))]
+    reports = [town.compare_statement(each) for each in (day, statement_day(end_ms))]
 
     assert payment.transaction_id
     assert [report and report.differences for report in reports] == [(), ()]
@@ -378,7 +378,7 @@ def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
     town.clock.at_ms = end_ms + 3 * DAY_MS
 
     days = (day, statement_day(end_ms), statement_day(end_ms + DAY_MS))
-    reports = [town.compare_bill(each) for each in days]
+    reports = [town.compare_statement(each) for each in days]
 
     told = [
         [(difference.expected, difference.actual) for difference in report.differences]
@@ -403,7 +403,7 @@ def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
     town.gateway.book[1] = replace(town.gateway.book[1], moved_at_ms=begin_ms - 1)
     town.clock.at_ms = begin_ms + 2 * DAY_MS
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
 
     assert report
     assert [difference.actual for difference in report.differences] == ([100] if is_told else [])
@@ -413,7 +413,7 @@ def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -
     town.gateway.book.append(replace(STRAY, amount_fen=1, moved_at_ms=town.clock.now_ms()))
     town.system.pass_time(DAY_MS)
 
-    report = town.compare_bill(day)
+    report = town.compare_statement(day)
 
     assert report
     assert [(difference.expected, difference.actual) for difference in report.differences] == [

@@ -42,7 +42,7 @@ AskedOf: TypeAlias = Callable[[int], PendingChange]
 """Maps the displayed version to the requested change."""
 
 
-def do_or_wait(
+def run_or_request_approval(
     request: HttpRequest,
     do: Callable[[], HttpAnswer[Body]],
     asked_of: AskedOf,
@@ -84,7 +84,7 @@ def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request
     return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
 
 
-def note_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
+def log_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:
     """Log a preheat before it runs."""
     subject = campaign_subject(campaign_id)
     _note(request, ActionKind.CAMPAIGN_PREHEATED, subject, {"cursor": cursor})
@@ -95,7 +95,7 @@ def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None
     _note(request, ActionKind.AUDIENCE_EDITED, campaign_subject(campaign_id), edited)
 
 
-def note_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
+def log_verdict(request: HttpRequest, user_id: str, verdict: str, until_ms: int) -> None:
     """Log a risk decision on a user before it is stored."""
     decision = {"verdict": verdict, "until_ms": until_ms}
     _note(request, ActionKind.USER_JUDGED, user_subject(user_id), decision)

@@ -27,16 +27,16 @@ class RedisAudiences(Cache):
         self._edit = Script.read("audience_edit")
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
-        turn, key = secrets.token_hex(8), keys.audience_loading(campaign_id, bucket)
-        return turn if self.ask("SET", key, turn, "NX", "PX", life_ms) else None
+        lock_token, key = secrets.token_hex(8), keys.audience_loading(campaign_id, bucket)
+        return lock_token if self.ask("SET", key, lock_token, "NX", "PX", life_ms) else None
 
-    def load(self, campaign_id: str, bucket: int, turn: str, user_ids: Sequence[str]) -> bool:
+    def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
         script_keys = _script_keys(campaign_id, bucket)
         for start in range(0, max(1, len(user_ids)), _USERS_PER_LOAD):
             chunk = user_ids[start : start + _USERS_PER_LOAD]
             is_last = start + _USERS_PER_LOAD >= len(user_ids)
             flags = int(start == 0), int(is_last)
-            if self.run(self._load, script_keys, turn, _LIFE_MS, *flags, *chunk) != "loaded":
+            if self.run(self._load, script_keys, lock_token, _LIFE_MS, *flags, *chunk) != "loaded":
                 return False
         return True
 

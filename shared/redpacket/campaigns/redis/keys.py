@@ -11,7 +11,7 @@ def audience(campaign_id: str, bucket: int) -> str:
 
 
 def audience_loading(campaign_id: str, bucket: int) -> str:
-    """Return the key of the turn to load a bucket of a campaign's list."""
+    """Return the key of the lock to load a bucket of a campaign's list."""
     return f"{audience(campaign_id, bucket)}:loading"
 
 

@@ -13,8 +13,8 @@ def load_audience(
     campaign_id: str, bucket: int, *, rows: AudienceRows, cache: AudienceCache
 ) -> None:
     """Load one bucket. Raises Unavailable while another caller loads or edits it."""
-    turn = cache.begin_load(campaign_id, bucket, _LOAD_LIFE_MS)
-    if turn is None or not cache.load(
-        campaign_id, bucket, turn, rows.list_members(campaign_id, bucket)
+    lock_token = cache.begin_load(campaign_id, bucket, _LOAD_LIFE_MS)
+    if lock_token is None or not cache.load(
+        campaign_id, bucket, lock_token, rows.list_members(campaign_id, bucket)
     ):
         raise Unavailable("The campaign's list of users is being loaded. Try again.")

@@ -87,11 +87,11 @@ class Webhook:
         """Return whether its circuit breaker allows a delivery."""
         return self.is_on and self.paused_until_ms <= now_ms
 
-    def is_on_trial(self, now_ms: int) -> bool:
+    def is_half_open(self, now_ms: int) -> bool:
         """Return whether one delivery must first show that the receiver has recovered."""
         return self.may_be_asked(now_ms) and self.failure_count >= FAILURES_MAX
 
-    def is_asked_at_once(self, now_ms: int) -> bool:
+    def is_called_immediately(self, now_ms: int) -> bool:
         """Return whether the queue's function delivers, and not the sweep."""
         return self.may_be_asked(now_ms) and self.slow_until_ms <= now_ms
 

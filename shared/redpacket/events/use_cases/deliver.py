@@ -93,7 +93,7 @@ def _first_attempt(
         ports.logger.event("webhook_unknown", webhook=delivery.webhook)
     elif delay_s := person_delay_s(delivery.event, host_ids, now_ms):
         ports.queue.put([delivery], delay_s=delay_s)
-    elif webhook.is_asked_at_once(now_ms):
+    elif webhook.is_called_immediately(now_ms):
         _attempt(delivery, webhook, host_ids, ports)
     else:
         ports.pending.put(replace(delivery, due_at_ms=now_ms))
@@ -129,9 +129,9 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
         stored = ports.book.find(webhook.name)
         now_ms = ports.clock.now_ms()
         if stored is None or not stored.may_be_asked(now_ms):
-            return _bury(webhook.name, report, ports)
-        on_trial = stored.is_on_trial(now_ms)
-        due = ports.pending.list_due(webhook.name, now_ms, 1 if on_trial else BATCH + len(seen))
+            return _dead_letter_expired(webhook.name, report, ports)
+        is_half_open = stored.is_half_open(now_ms)
+        due = ports.pending.list_due(webhook.name, now_ms, 1 if is_half_open else BATCH + len(seen))
         # The list is eventually consistent and may contain deliveries that were just made.
         batch = [delivery for delivery in due if delivery.event.event_id not in seen][:BATCH]
         if not batch:
@@ -156,7 +156,7 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
     return report
 
 
-def _bury(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
+def _dead_letter_expired(name: str, report: RetryReport, ports: DeliveryPorts) -> RetryReport:
     """Dead-letter day-old deliveries of a receiver that is off or paused."""
     now_ms = ports.clock.now_ms()
     pending = ports.pending.list_due(name, now_ms, 10 * BATCH)

@@ -111,7 +111,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             )
         )
         for id_hash, index in places.items():
-            # A row was put over. It leaves the list; reconciliation compares it with its entry.
+            # A row was overwritten. It leaves the list; reconciliation compares it with its entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
             ports.book.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
@@ -121,8 +121,8 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
             return 0
         after, nodes = _extended(before, entries, ports)
         if ports.book.append(before, after, entries, nodes):
-            _tell_late(entries, ports)
-            _place(list(enumerate(entries, start=before.size)), after, ports)
+            _report_late(entries, ports)
+            _assign_indexes(list(enumerate(entries, start=before.size)), after, ports)
             return len(entries)
     # Other processes win every append. These commitments stay pending.
     return 0
@@ -132,14 +132,16 @@ def _end_with_places(ports: LogPorts) -> LogHead:
     """Return the log's end, after all of its entries have places: an earlier run may have died."""
     end, placed_size = ports.book.find_end()
     if placed_size < end.size:
-        _place(ports.book.list_entries(placed_size, end.size - placed_size), end, ports)
+        _assign_indexes(ports.book.list_entries(placed_size, end.size - placed_size), end, ports)
     return end
 
 
-def _place(entries: Sequence[tuple[int, Commitment]], end: LogHead, ports: LogPorts) -> None:
+def _assign_indexes(
+    entries: Sequence[tuple[int, Commitment]], end: LogHead, ports: LogPorts
+) -> None:
     places = [(entry.id_hash, index) for index, entry in entries]
     for id_hash in _in_chunks(ports.book.place, places, PLACES_MAX, ports):
-        # Its commitment was put over in between; reconciliation compares it with its entry.
+        # Its commitment was overwritten in between; reconciliation compares it with its entry.
         ports.logger.event("log_differs", id_hash=id_hash)
     ports.book.note_placed(end)
 
@@ -165,11 +167,11 @@ def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
     peaks = Peaks(head.size, [hashes[node] for node in wanted if node in hashes])
     if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
         ports.logger.event("log_differs", size=head.size)
-        raise InvariantViolated("the rows of the log do not make its root")
+        raise InvariantViolated("the rows of the log do not hash to its root")
     return peaks
 
 
-def _tell_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
+def _report_late(entries: Sequence[Commitment], ports: LogPorts) -> None:
     late = [entry for entry in entries if ports.clock.now_ms() - entry.at_ms > LATE_MS]
     if late:
         ports.logger.event("commitment_late", count=len(late), oldest_at_ms=late[0].at_ms)

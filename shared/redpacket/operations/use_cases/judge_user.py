@@ -8,10 +8,10 @@ from redpacket.platform.errors import InvalidRequest
 
 
 def judge_user(
-    user_id: str, verdict: RiskDecision, *, verdicts: RiskDecisions, is_asked: bool
+    user_id: str, verdict: RiskDecision, *, verdicts: RiskDecisions, checks_verdicts: bool
 ) -> None:
     """Store *verdict*. Raises InvalidRequest if claims would not check it."""
-    if not is_asked:
+    if not checks_verdicts:
         message = "is not available. Set the parameter RiskVerdicts to true first"
         raise InvalidRequest.of("verdict", message)
     verdicts.put(user_id, verdict)

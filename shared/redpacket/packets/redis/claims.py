@@ -130,7 +130,7 @@ class RedisClaims(Cache):
         """Mark a refusal as uncertain if the cache may lack a claim of the user."""
         if outcome.status is not GrabStatus.PACKET_EMPTIED or not outcome.is_certain:
             return outcome
-        return replace(outcome, is_certain=self.knows_claimers(packet_id, user_id))
+        return replace(outcome, is_certain=self.has_all_claimers(packet_id, user_id))
 
     def _is_whole(self, packet_id: str, marks: str, now_s: float) -> bool:
         _, is_life, life = marks.partition("@")
@@ -270,7 +270,7 @@ class RedisClaims(Cache):
     def close(self, packet_id: str) -> None:
         self.run(self._close, keys.claim_cache(packet_id))
 
-    def knows_claimers(
+    def has_all_claimers(
         self,
         packet_id: str,
         user_id: str,  # noqa: ARG002 - an unsharded packet is one shard

@@ -176,7 +176,7 @@ class ClaimAttempt(ABC, Generic[Admitted]):
 
     def _own_or_refuse(self, refusal: Rejected) -> Claim:
         """Return the user's share if the cache lost it in a failover (I5), or raise *refusal*."""
-        if self.ports.claim_cache.knows_claimers(self.packet_id, self.claimer.user_id):
+        if self.ports.claim_cache.has_all_claimers(self.packet_id, self.claimer.user_id):
             raise refusal
         owned = self._find_owned()
         if owned is None:

@@ -55,15 +55,15 @@ class ExpireReport:
 
 
 def expire_packets(
-    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
+    stop_at_ms: int, *, ports: SweepPorts, should_continue: Callable[[], bool] = lambda: True
 ) -> ExpireReport:
-    """Close and refund due packets until *stop_at_ms* or until *may_go_on* returns False."""
+    """Close and refund due packets until *stop_at_ms* or until *should_continue* returns False."""
     work, clock, turn = ports.work, ports.clock, Lock()
 
     def is_allowed() -> bool:
         # The first caller may have to fetch the switch; the others wait for its result.
         with turn:
-            return may_go_on()
+            return should_continue()
 
     closing_ports = ClosingPorts(
         packets=ports.packets,
@@ -82,7 +82,7 @@ def expire_packets(
         clock=clock,
         logger=ports.logger,
         stop_at_ms=stop_at_ms,
-        may_go_on=is_allowed,
+        should_continue=is_allowed,
         in_parallel=ports.in_parallel,
     )
     closing = attempt(

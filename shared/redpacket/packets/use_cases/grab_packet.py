@@ -85,7 +85,7 @@ class _GrabAttempt(ClaimAttempt[Admission]):
             raise RateLimited(message, -(-wait_ms // 1000))
         share_no = outcome.number or None
         status = GrabStatus(outcome.status)
-        is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.knows_claimers(
+        is_certain = status is not GrabStatus.PACKET_EMPTIED or ports.claim_cache.has_all_claimers(
             packet_id, user_id
         )
         return GrabOutcome(

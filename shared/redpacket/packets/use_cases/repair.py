@@ -25,7 +25,7 @@ ROWS_PER_SWEEP = 800
 
 
 def requeue_claims(
-    stop_at_ms: int, *, ports: SweepPorts, may_go_on: Callable[[], bool] = lambda: True
+    stop_at_ms: int, *, ports: SweepPorts, should_continue: Callable[[], bool] = lambda: True
 ) -> Attempts[ShareRef]:
     """Requeue claims that wait for a settlement or closing, after 1, 2, 4 ... minutes.
 
@@ -36,7 +36,7 @@ def requeue_claims(
     def is_allowed() -> bool:
         # The switches may come from the cache, whose client has one connection.
         with turn:
-            return may_go_on()
+            return should_continue()
 
     def requeue(item: ShareRef | Unreadable) -> ShareRef:
         if isinstance(item, Unreadable):
@@ -59,7 +59,7 @@ def requeue_claims(
         clock=clock,
         logger=ports.logger,
         stop_at_ms=stop_at_ms,
-        may_go_on=is_allowed,
+        should_continue=is_allowed,
         in_parallel=ports.in_parallel,
     )
 

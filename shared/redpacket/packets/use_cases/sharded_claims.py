@@ -131,12 +131,12 @@ class ShardedClaims:
         for home, numbers in notes.items():
             self._claim_cache.note(shard_id(packet_id, home), numbers)
 
-    def knows_claimers(self, packet_id: str, user_id: str) -> bool:
+    def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
         """Check the home shard: claims from other shards are noted there before they count."""
         cache_id = packet_id
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
-        return self._claim_cache.knows_claimers(cache_id, user_id)
+        return self._claim_cache.has_all_claimers(cache_id, user_id)
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
         cache_id = shard_id(packet_id, shard) if is_sharded(packet_id) else packet_id

@@ -32,10 +32,10 @@ def sweep(time_left_ms: int, *, ports: SweepPorts, is_on: Callable[[Switch], boo
     """Refund first, so that a hanging queue or cache can't delay it, then requeue and load."""
     stop_at_ms = ports.clock.now_ms() + time_left_ms - RESERVE_MS
     expired = expire_packets(
-        stop_at_ms - REPAIR_MS, ports=ports, may_go_on=lambda: is_on(Switch.REFUND)
+        stop_at_ms - REPAIR_MS, ports=ports, should_continue=lambda: is_on(Switch.REFUND)
     )
     requeued = requeue_claims(
-        stop_at_ms - REPAIR_MS // 2, ports=ports, may_go_on=lambda: is_on(Switch.PAYOUT)
+        stop_at_ms - REPAIR_MS // 2, ports=ports, should_continue=lambda: is_on(Switch.PAYOUT)
     )
     loaded = load_packets(stop_at_ms, ports=ports)
     return SweepReport(

@@ -1,4 +1,4 @@
-"""Outgoing withdrawals: at most one bill succeeds for a withdrawal (I6).
+"""Outgoing withdrawals: at most one transfer succeeds for a withdrawal (I6).
 
 The money leaves the user's account before any call. The row holds it until the provider has paid it
 or can no longer pay it.
@@ -41,7 +41,7 @@ GIVEN_UP_AFTER_MS = 72 * 3_600_000
 """Age in milliseconds at which an unpaid withdrawal is cancelled and returned."""
 
 ID_LENGTH = 30
-"""Length of a withdrawal id; bill numbers add two digits, and providers accept 32 characters."""
+"""Length of a withdrawal id; a transfer number adds two digits, and providers accept 32."""
 
 
 class WithdrawalStatus(StrEnum):
@@ -61,7 +61,7 @@ RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 class Stop(StrEnum):
-    """Reasons to stop calls for a bill; afterwards only queries decide."""
+    """Reasons to stop calls for a transfer; afterwards only queries decide."""
 
     CANCELLED = "cancelled"
     EXPIRED = "expired"
@@ -87,7 +87,7 @@ class ProviderAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Row of a withdrawal: a frozen request with its bill number, and its state.
+    """Row of a withdrawal: a frozen request with its transfer number, and its state.
 
     *lease_until_ms* never decreases; *call_count* counts leases. *day* is the day of its limit.
     """
@@ -120,12 +120,12 @@ class Withdrawal:
 
     @property
     def transfer_no(self) -> str:
-        """Return the number of the only bill that may be in flight."""
+        """Return the number of the only transfer that may be in flight."""
         return f"{self.withdrawal_id}{self.attempt_no:02d}"
 
     @property
     def order(self) -> TransferOrder:
-        """Return the order for the provider, identical on each retry of a bill."""
+        """Return the order for the provider, identical on each retry of a transfer."""
         return TransferOrder(
             self.transfer_no, self.amount_fen, self.payee, self.authorization_no, self.details
         )
@@ -137,7 +137,7 @@ class Withdrawal:
 
 
 def withdrawal_of_transfer(transfer_no: str) -> str:
-    """Return the withdrawal id of a bill number."""
+    """Return the withdrawal id of a transfer number."""
     return transfer_no[:ID_LENGTH]
 
 
@@ -170,7 +170,7 @@ def judge(
 ) -> NextAction:
     """Return the next action for a withdrawal, given the provider's answer.
 
-    Raises InvariantViolated if the provider's bill differs from the order.
+    Raises InvariantViolated if the provider's transfer differs from the order.
     """
     _check_same(withdrawal, transfer)
     state = transfer.state
@@ -190,10 +190,10 @@ def judge(
 
 
 def settled_after_ms(withdrawal: Withdrawal, settling_ms: int) -> int:
-    """Return the time from which NOT_FOUND means that no bill of this number will exist.
+    """Return the time from which NOT_FOUND means that no transfer of this number will exist.
 
     It holds only if no further call begins. A stalled worker may call until its function is killed,
-    and a query may miss a recent bill.
+    and a query may miss a recent transfer.
     """
     return withdrawal.lease_until_ms + FUNCTION_MS + CLOCKS_DIFFER_MS + settling_ms
 
@@ -209,7 +209,7 @@ def _judge_refusal(withdrawal: Withdrawal, transfer: TransferFound) -> NextActio
 
 def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> NextAction:
     if withdrawal.stop is None:
-        # Retry under the same number, so that a bill that appears later is this one.
+        # Retry under the same number, so that a transfer that appears later is this one.
         return NextAction.CALL
     if now_ms < settled_after_ms(withdrawal, settling_ms):
         return NextAction.LOOK
@@ -228,7 +228,7 @@ def _check_same(withdrawal: Withdrawal, transfer: TransferFound) -> None:
     for name, ours, theirs in pairs:
         if theirs is not None and theirs != ours:
             raise InvariantViolated(
-                f"bill {withdrawal.transfer_no} has another {name} at the gateway"
+                f"transfer {withdrawal.transfer_no} has another {name} at the provider"
             )
 
 

@@ -71,7 +71,7 @@ def compare_statements(
             report: StatementReport | None = None
             try:
                 if payments.clock.now_ms() < stop_at_ms:
-                    report = compare_bill(
+                    report = compare_statement(
                         channel, compared_day, payments=payments, withdrawals=withdrawals
                     )
             except Exception as error:  # noqa: BLE001 - one provider must not stop the others
@@ -86,7 +86,7 @@ def compare_statements(
             if (report or may_skip) and compared_day == _day_after(_last_day(channel, payments), 1):
                 payments.compared.note_compared(channel, compared_day)
         if day is None:
-            _tell_late(channel, payments)
+            _report_late(channel, payments)
     if errors:
         raise errors[0]
     return reports
@@ -107,7 +107,7 @@ def _days_due(channel: ProviderName, payments: PaymentPorts) -> list[str]:
     return [statement_day(at_ms) for at_ms in range(first_ms, today_ms, _DAY_MS)]
 
 
-def _tell_late(channel: ProviderName, payments: PaymentPorts) -> None:
+def _report_late(channel: ProviderName, payments: PaymentPorts) -> None:
     due = _days_due(channel, payments)
     if due and payments.clock.now_ms() >= statement_day_start_ms(due[0]) + LATE_AFTER_MS:
         _tell([_of_day(channel, due[0], "late")], payments)
@@ -117,7 +117,7 @@ def _of_day(channel: ProviderName, day: str, actual: str) -> Difference:
     return Difference("bill", channel, f"statement of {day}", "compared", actual)
 
 
-def compare_bill(
+def compare_statement(
     channel: ProviderName, day: str, *, payments: PaymentPorts, withdrawals: WithdrawalPorts
 ) -> StatementReport | None:
     """Return the differences, or None without a statement. Raises Unavailable."""
@@ -132,7 +132,7 @@ def compare_bill(
     differences += (
         comparison.twice(statement)
         + comparison.again(statement)
-        + comparison.missing_in_bill(statement)
+        + comparison.missing_in_statement(statement)
     )
     _tell(differences, payments)
     return StatementReport(day, len(statement), len(unknown), tuple(differences))
@@ -227,7 +227,7 @@ class _Comparison:
             self._names[day] = frozenset(_name(line) for line in lines)
         return self._names[day]
 
-    def missing_in_bill(self, statement: list[StatementLine]) -> list[Difference]:
+    def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
         begin_ms = statement_day_start_ms(self._day)
         end_ms = statement_day_start_ms(_day_after(self._day, 1))
         listed = {_name(line) for line in statement}

@@ -37,7 +37,7 @@ def dispatch_all(
     ports: WithdrawalPorts,
     in_parallel: InParallel,
     stop_at_ms: int,
-    may_go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> dict[ProviderName, DispatchReport]:
     """Call all providers at once, each at its pace."""
 
@@ -47,7 +47,7 @@ def dispatch_all(
             ports=ports,
             in_parallel=in_parallel,
             stop_at_ms=stop_at_ms,
-            may_go_on=may_go_on,
+            should_continue=should_continue,
         )
 
     channels = list(ports.gateways)
@@ -60,15 +60,15 @@ def dispatch(
     ports: WithdrawalPorts,
     in_parallel: InParallel,
     stop_at_ms: int,
-    may_go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> DispatchReport:
-    """Call the provider until the time is up, *may_go_on* is False, or nothing is pending."""
+    """Call the provider until the time is up, *should_continue* is False, or nothing is pending."""
     clock, pace = ports.clock, ports.paces[channel]
     tried_at_ms: dict[str, int] = {}
     pending: list[str] = []
     answered_count = failed_count = failed_in_a_row = 0
     idle_at_ms = clock.now_ms() + IDLE_MS
-    while (now_ms := clock.now_ms()) < min(stop_at_ms, idle_at_ms) and may_go_on():
+    while (now_ms := clock.now_ms()) < min(stop_at_ms, idle_at_ms) and should_continue():
         rests_until_ms = pace.rests_until_ms()
         if rests_until_ms >= stop_at_ms:
             break

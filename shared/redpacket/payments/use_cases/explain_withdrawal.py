@@ -43,7 +43,7 @@ _TO_CONFIRM = Waiting(
 _TO_QUERY = Waiting("the provider to finish the transfer", "The schedule queries it again.")
 _UNLISTED = Waiting(
     "nothing: no work list contains it",
-    "Run the reconciliation, then invoke TransferFunction for it.",
+    "Run `redpacket reconcile`, and follow the runbook's page `reconciliation-difference`.",
 )
 
 

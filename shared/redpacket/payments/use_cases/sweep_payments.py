@@ -161,7 +161,7 @@ def _run_lane(
             logger=ports.logger,
             stop_at_ms=stop_at_ms - (left - 1) * min(share_ms, STEP_MS),
             in_parallel=in_parallel,
-            may_go_on=breaker.is_closed,
+            should_continue=breaker.is_closed,
         )
         tried.append(attempts)
         if not breaker.is_closed():

@@ -98,8 +98,9 @@ def reconcile(
     """Return the result of a run from its *sums* of each check: rows examined and differing.
 
     *before* is the result of the last run. Audits end at *stop_at_ms*; `examined` tells how far
-    they got. *first* is the result of the first look: what only one of both exports has is no
-    difference. An export may have part of a transaction, but two never have part of the same one.
+    they got. *first* is the result of the first look: a row in only one of the two exports is
+    not a difference. An export may have part of a transaction, but two never have part of the
+    same one.
     """
     result = Reconciliation(run.run_id, run.until_ms, database=engine.database)
     suspected = (

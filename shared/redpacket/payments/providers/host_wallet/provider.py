@@ -100,7 +100,7 @@ class HostIn:
         return _refund_found(self._client.call("refund.query", {"refund_no": refund_no}), refund_no)
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        return _bill(self._client, day, "in")
+        return _statement(self._client, day, "in")
 
     def _order_found(self, told: Mapping[str, Any], number: str) -> OrderFound:
         if told.get("number") != number:
@@ -174,7 +174,7 @@ class HostOut:
         self._client.call("transfer.cancel", {"bill_no": transfer_no})
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        return _bill(self._client, day, "out")
+        return _statement(self._client, day, "out")
 
     def _found(self, told: Mapping[str, Any], transfer_no: str) -> TransferFound:
         if told.get("bill_no") != transfer_no:
@@ -242,7 +242,7 @@ def _refund_found(told: Mapping[str, Any], refund_no: str) -> RefundFound:
     )
 
 
-def _bill(client: HostClient, day: str, kind: str) -> list[StatementLine] | None:
+def _statement(client: HostClient, day: str, kind: str) -> list[StatementLine] | None:
     lines = client.call("bill.read", {"day": day, "kind": kind}).get("lines", "")
     if lines is None:
         return None
