@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from zlib import crc32
 
@@ -77,8 +77,8 @@ class Rules:
     @property
     def is_plain(self) -> bool:
         """Return whether anyone may take a share in one step, so a grab needs no rules."""
-        is_gated = self.recipients or self.passphrase or self.campaign_id
-        return self.opening is Opening.ONE_STEP and not is_gated
+        others = replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None)
+        return others == Rules()
 
 
 @dataclass(frozen=True, slots=True)
