@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.containers import containers
 from redpacket.operations.api import guards
-from redpacket.packets.api import views
+from redpacket.packets.api.claim_views import claim_view, grab_view, thanks_view
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import (
     AlreadyThanked,
@@ -50,7 +50,7 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
         body = body_of(GrabBody, request)
         passphrase, via = body.passphrase, sharer_of(body.via, user)
     ports = containers.packets.claim_ports
-    return HttpAnswer(views.grab_view(grab(packet_id, user, passphrase, via, ports=ports)))
+    return HttpAnswer(grab_view(grab(packet_id, user, passphrase, via, ports=ports)))
 
 
 @handler.route(
@@ -69,9 +69,7 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     body = body_of(OpenBody, request)
     user, ports = request.user, containers.packets.claim_ports
     via = sharer_of(body.via, user)
-    return HttpAnswer(
-        views.claim_view(open_packet(packet_id, user, body.grab_token, via, ports=ports))
-    )
+    return HttpAnswer(claim_view(open_packet(packet_id, user, body.grab_token, via, ports=ports)))
 
 
 before_snapshot(
@@ -98,4 +96,4 @@ def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
 
     emoji, packets = body_of(ThanksBody, request).emoji, containers.packets
     thanks = thank(packet_id, request.user, emoji, packets=packets.repository, pages=packets.pages)
-    return HttpAnswer(views.thanks_view(thanks))
+    return HttpAnswer(thanks_view(thanks))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
-from redpacket.packets.model.claim import Admission, Claim, Share
+from redpacket.packets.api.claim_views import payout_of
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import invalid_cursor
@@ -17,7 +18,6 @@ from redpacket.users.ports import Profile
 
 if TYPE_CHECKING:
     from redpacket.packets.api import answers as packets
-    from redpacket.packets.model.thanks import Thanks
     from redpacket.packets.use_cases.read_proof import Proof
     from redpacket.packets.use_cases.read_records import (
         PacketList,
@@ -45,24 +45,6 @@ def claim_place(next_no: int | None) -> str | None:
     return str(next_no) if next_no > 0 else f"p{-next_no}"
 
 
-def claim_view(claim: Claim) -> packets.Claim:
-    """Return a claim."""
-    share = claim.share
-    return {
-        "outcome": "claimed" if claim.is_new else "already_claimed",
-        "packet_id": share.packet_id,
-        "share_no": share.share_no,
-        "amount_fen": share.amount_fen,
-        "claimed_at_ms": share.decided_at_ms,
-        "payout": _payout(share),
-    }
-
-
-def thanks_view(thanks: Thanks) -> packets.Thanked:
-    """Return the thanks for a share."""
-    return {"packet_id": thanks.packet_id, "share_no": thanks.share_no, "thanks": thanks.emoji}
-
-
 def sent_view(
     packet: Packet, share_base_url: str, ordered: Mapping[str, Any] | None = None
 ) -> packets.SentPacket:
@@ -88,17 +70,6 @@ def sent_view(
     }
     prompts = {channel.value: ordered[channel] if ordered else None for channel in ProviderName}
     return cast("packets.SentPacket", {**view, **prompts})
-
-
-def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
-    """Return a claim, or an admission with its token and deadline."""
-    if isinstance(answer, Claim):
-        return claim_view(answer)
-    return {
-        "outcome": "admitted",
-        "grab_token": answer.grab_token,
-        "expires_at_ms": answer.expires_at_ms,
-    }
 
 
 Profiles: TypeAlias = Mapping[str, Profile]
@@ -149,7 +120,7 @@ def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
             "share_no": share.share_no,
             "claimed_at_ms": share.decided_at_ms,
             "is_luckiest": _is_luckiest(record, share),
-            "payout": _payout(share),
+            "payout": payout_of(share),
             "thanks": record.thanks.get(share.share_no),
         }
 
@@ -324,10 +295,6 @@ def _is_luckiest(record: Record, share: Share) -> bool | None:
 def _claimer(share: Share) -> User:
     assert share.claimer  # only a refunded share has none
     return share.claimer
-
-
-def _payout(share: Share) -> Literal["queued", "settled"]:
-    return "queued" if share.settled_at_ms is None else "settled"
 
 
 def _counterparty(account: str) -> str:

@@ -1,0 +1,45 @@
+"""Responses of the grab function, apart from the other views to import little there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from redpacket.packets.model.claim import Admission, Claim, Share
+
+if TYPE_CHECKING:
+    from redpacket.packets.api import answers as packets
+    from redpacket.packets.model.thanks import Thanks
+
+
+def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
+    """Return a claim, or an admission with its token and deadline."""
+    if isinstance(answer, Claim):
+        return claim_view(answer)
+    return {
+        "outcome": "admitted",
+        "grab_token": answer.grab_token,
+        "expires_at_ms": answer.expires_at_ms,
+    }
+
+
+def claim_view(claim: Claim) -> packets.Claim:
+    """Return a claim."""
+    share = claim.share
+    return {
+        "outcome": "claimed" if claim.is_new else "already_claimed",
+        "packet_id": share.packet_id,
+        "share_no": share.share_no,
+        "amount_fen": share.amount_fen,
+        "claimed_at_ms": share.decided_at_ms,
+        "payout": payout_of(share),
+    }
+
+
+def thanks_view(thanks: Thanks) -> packets.Thanked:
+    """Return the thanks for a share."""
+    return {"packet_id": thanks.packet_id, "share_no": thanks.share_no, "thanks": thanks.emoji}
+
+
+def payout_of(share: Share) -> Literal["queued", "settled"]:
+    """Return whether the share's amount is in the claimer's balance."""
+    return "queued" if share.settled_at_ms is None else "settled"
