@@ -694,6 +694,7 @@ def _each_cut(do: Callable[[LogSystem, Any], object], how: str, between: Any = N
         assert len(entries) == 4
         assert len({entry.id_hash for entry in entries}) == 4
         assert system.head().size == 4
+        assert "log_differs" not in system.logger.events
         _check_signed_once(system)
         if not got_so_far:
             return at

@@ -97,19 +97,20 @@ def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> i
 def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
     for _ in range(TRIES):
         before = _end_with_places(ports)
+        # Before the commitments, which another run may place between the two reads.
+        placed = dict(
+            _in_chunks(
+                lambda chunk: ports.book.find_places(chunk).items(), id_hashes, _READ_AT_ONCE, ports
+            )
+        )
         noted = _in_chunks(ports.commitments.find, id_hashes, _READ_AT_ONCE, ports)
         entries = sorted(
             (entry.commitment for entry in noted if entry.index is None),
             key=lambda entry: (entry.at_ms, entry.id_hash),
         )
-        places = dict(
-            _in_chunks(
-                lambda chunk: ports.book.find_places(chunk).items(),
-                [entry.id_hash for entry in entries],
-                _READ_AT_ONCE,
-                ports,
-            )
-        )
+        places = {
+            entry.id_hash: placed[entry.id_hash] for entry in entries if entry.id_hash in placed
+        }
         for id_hash, index in places.items():
             # A row was overwritten. It leaves the list; reconciliation compares it with its entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
