@@ -337,7 +337,7 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
         "const { start } = OscillatorNode.prototype; globalThis.tones = 0;"
         "OscillatorNode.prototype.start = function (at) { tones += 1; start.call(this, at); }"
     )
-    ola.page.route("**/assets/index-*.js", hold)
+    ola.page.route("**/assets/app-*.js", hold)
     ola.page.goto(f"{ola.api}/packets/{packet_id}", wait_until="commit")
     skeleton = ola.page.locator(".skeleton")
     expect(skeleton).to_be_visible()

@@ -86,8 +86,33 @@ def test_a_packet_opens_in_a_page_of_another_origin(
     proof = guest.page.get_by_role("link", name=re.compile("验证公平|Check that it is fair"))
     expect(proof).to_have_attribute("href", f"{guest.api}/packets/{packet_id}/proof")
     assert guest.audit() == []
-    assert guest.page.evaluate("localStorage.length") == 0
     guest.shoot(f"element-{page}")
+
+
+def test_elements_in_two_languages_store_nothing_in_the_hosts_page(
+    visit: Visit, operator: Operator
+) -> None:
+    guest = visit("plain", operator.send(count=1), user="polyglot")
+    guest.page.get_by_role("button", name=SIGN_IN).click()
+    coins = guest.page.get_by_role("button", name=OPEN)
+    expect(coins).to_have_text(["Open"])
+
+    guest.page.evaluate(
+        """() => {
+          const first = document.querySelector("red-packet");
+          const other = first.cloneNode();
+          other.language = "zh-CN";
+          other.token = first.token;
+          first.after(other);
+        }"""
+    )
+    expect(coins).to_have_text(["Open", "開"])
+    coins.first.click()
+    expect(guest.page.locator("#message")).to_have_text(re.compile(r"claimed \d+ fen"))
+
+    assert urlsplit(guest.page.url).netloc == urlsplit(EMBEDS).netloc
+    kept = guest.page.evaluate("[{...localStorage}, {...sessionStorage}]")
+    assert kept == [{}, {}]
 
 
 def test_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) -> None:

@@ -3,22 +3,24 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
+import { begun } from "./begin.ts";
 import { f, type FrameWord } from "./i18n/frame.ts";
 import { language, setLanguage } from "./i18n/language.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { isInWeChat } from "./user-agent.ts";
+import "./views/packet-view.ts";
 import { View, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
-/** Module of a route, loaded when it is first shown: a packet's link loads nothing else. */
+/** Module of a route, loaded when it is first shown: a packet's link waits for none. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   home: () => import("./views/home.ts"),
   send: () => import("./views/send.ts"),
-  packet: () => import("./views/packet-view.ts"),
+  packet: () => Promise.resolve(),
   share: () => import("./views/share.ts"),
   proof: () => import("./views/proof.ts"),
   campaign: () => import("./views/campaign.ts"),
@@ -67,7 +69,7 @@ export class App extends View {
     void this.attempt(async () => {
       const wanted = this.#load();
       const speech = isInWeChat() ? import("./wechat-speech.ts") : undefined;
-      const path = await session.begin();
+      const path = await begun;
       if (path) navigate(path, true);
       if (session.config?.wechat) (await speech)?.offerWeChatSpeech();
       await wanted;

@@ -126,3 +126,17 @@ test("the type of an answer follows from its path", () => {
 
   assert.equal(cases.length, 6);
 });
+
+test("a prefetched answer is for the first that asks; a prefetched problem too", async () => {
+  const { client, requests } = scene(ok);
+  client.prefetch("/packets/a");
+  assert.deepEqual(await client.get("/packets/a"), { done: true });
+  assert.equal(requests.length, 1);
+  await client.get("/packets/a");
+  assert.equal(requests.length, 2);
+
+  const refused = scene(problem(404, "packet_not_found"));
+  refused.client.prefetch("/packets/a");
+  await assert.rejects(refused.client.get("/packets/a"), { code: "packet_not_found" });
+  assert.equal(refused.requests.length, 1);
+});

@@ -64,8 +64,14 @@ const ANSWER_TIMEOUT_MS = 32_000;
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
+/** Path of the first page of what everybody may see of a packet. */
+export function feedPath(packetId: string) {
+  return `/packets/${packetId}/feed?limit=100`;
+}
+
 export class Client {
   readonly #options: ClientOptions;
+  readonly #prefetched = new Map<string, Promise<unknown>>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -80,7 +86,16 @@ export class Client {
   get<Path extends string>(path: Path, ask?: Ask): Promise<AnswerOf<Path>>;
   get<Answer extends object>(path: string, ask?: Ask): Promise<Answer>;
   get(path: string, ask: Ask = {}): Promise<unknown> {
-    return this.ask("GET", path, { repeats: 3, ...ask });
+    const prefetched = this.#prefetched.get(path);
+    this.#prefetched.delete(path);
+    return prefetched ?? this.ask("GET", path, { repeats: 3, ...ask });
+  }
+
+  /** Asks for *path* before the script that needs it is there: its first `get` returns this answer. */
+  prefetch(path: string): void {
+    const answer = this.get<object>(path);
+    answer.catch(() => undefined);
+    this.#prefetched.set(path, answer);
   }
 
   /** Returns the contract's answer, or throws a Problem; the caller names the answer of a computed path. */

@@ -1,6 +1,6 @@
 /** The packet as everybody sees it, asked again while it changes and somebody looks. */
 
-import type { Client } from "../api/client.ts";
+import { feedPath, type Client } from "../api/client.ts";
 import { Poll } from "../poll.ts";
 import type { Feed, Packet } from "./states.ts";
 
@@ -44,9 +44,9 @@ export class Live {
   }
 
   async ask(cursor?: string): Promise<Feed> {
-    const query = `?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`;
-    const path = `/packets/${this.#packetId}${this.#usesRecord ? "" : "/feed"}${query}`;
-    const answer = await this.#client.get<Feed | Packet>(path, { repeats: 1 });
+    const path = this.#usesRecord ? `/packets/${this.#packetId}?limit=100` : feedPath(this.#packetId);
+    const query = cursor ? `&cursor=${encodeURIComponent(cursor)}` : "";
+    const answer = await this.#client.get<Feed | Packet>(path + query, { repeats: 1 });
     if (cursor) return answer;
     this.feed = answer;
     if (this.#more.length === 0) this.#next = answer.next;

@@ -1,0 +1,18 @@
+/** The page's first script: it finds out who comes, and asks for the packet of the link, while the rest loads. */
+
+import { feedPath } from "./api/client.ts";
+import { routeOf } from "./routes.ts";
+import { session } from "./session.ts";
+
+/** Settles when the user is known, with the path to go on at, if another. */
+export const begun = begin();
+// The app shows the problem as soon as it is there.
+begun.catch(() => undefined);
+void import("./app.ts");
+
+async function begin(): Promise<string | undefined> {
+  const path = await session.begin();
+  const { view, id } = routeOf(path ?? location.pathname);
+  if (view === "packet") session.client.prefetch(session.person ? `/packets/${id}` : feedPath(id));
+  return path;
+}
