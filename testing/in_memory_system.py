@@ -84,10 +84,10 @@ from testing.fakes import (
     FakeDynamo,
     FakeLimits,
     FakeLogger,
+    FakeOutcomes,
     FakePictures,
     FakeQueue,
     FakeQuotas,
-    FakeRefusals,
     FakeSwitchStore,
     Item,
 )
@@ -147,7 +147,7 @@ class InMemorySystem:
         self.limits: Limits = FakeLimits(self.clock)
         self.grab_limit = GRABS
         self.pictures = FakePictures()
-        self.refusals = FakeRefusals()
+        self.outcomes = FakeOutcomes()
         self.lots = FakeDrawCache(self.clock)
         self.draw_cache: DrawCache = self.lots
         self.profiles: ProfileRepository = stored.profiles
@@ -265,7 +265,7 @@ class InMemorySystem:
             "prize_draws": self.draws,
             "draw_cache": self.draw_cache,
             "pictures": self.pictures,
-            "refusal_counts": self.refusals,
+            "outcome_counts": self.outcomes,
         }
         return Process(**{**stands_on, **given})
 

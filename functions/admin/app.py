@@ -154,9 +154,9 @@ def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
 
 @handler.route("GET /admin/refusals", parameters=(listed.hours_of,), scopes=WATCHERS)
 def read_refusals(request: HttpRequest) -> HttpAnswer[Refusals]:
-    """Count refused requests by code; those of a process's last minute may be missing."""
+    """Count refused requests by code, and what became of all; busy processes lag a minute."""
     hours = listed.hours_of(request)
-    return HttpAnswer(views.refusals_view(hours, containers.operators.refusal_counts.count(hours)))
+    return HttpAnswer(views.refusals_view(hours, containers.operators.outcome_counts.count(hours)))
 
 
 @handler.route("POST /admin/risk", scopes=ADMINS)

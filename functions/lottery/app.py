@@ -82,6 +82,8 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
     page = list_draws(
         campaign_id, request.user.user_id, cursor, draws=lottery.draws, tables=lottery.snapshots
     )
+    if cursor is None:
+        containers.platform.logger.count("visited")
     return HttpAnswer(lottery_views.draws_view(page, _codes(request, page.items)))
 
 

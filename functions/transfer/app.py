@@ -10,7 +10,7 @@ from redpacket.payments.use_cases.compare_statements import compare_statements
 from redpacket.payments.use_cases.dispatch import BATCH, dispatch_all
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.sweep_payments import sweep_payments
-from redpacket.platform.telemetry import logger, powertools_logger
+from redpacket.platform.telemetry import logger, outcomes, powertools_logger
 from redpacket.platform.threads import in_threads
 
 _RESERVE_MS = 8_000
@@ -23,8 +23,13 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
     `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of one day, for a person who
     invokes it; with `"skip": true` the schedule continues after that day in any case.
     """
-    if "Records" in event:
-        return _follow(event["Records"])
+    try:
+        return _follow(event["Records"]) if "Records" in event else _do(event, context)
+    finally:
+        outcomes.flush()
+
+
+def _do(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
     time_left_ms = context.get_remaining_time_in_millis() - _RESERVE_MS
     stop_at_ms = containers.platform.clock.now_ms() + time_left_ms
     payments = containers.payments.payment_ports

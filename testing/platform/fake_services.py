@@ -1,5 +1,6 @@
 """Clock, logger, queue, limits, switches and pictures in memory."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -57,6 +58,7 @@ class FakeLogger:
         self.events: list[str] = []
         self.errors: list[tuple[str, Exception]] = []
         self.lines: list[str] = []
+        self.counts: Counter[str] = Counter()
 
     def event(self, name: str, **details: str | int) -> None:
         self.events.append(name)
@@ -69,6 +71,9 @@ class FakeLogger:
         while cause := chain[-1]:
             chain.append(cause.__cause__ or cause.__context__)
         self.lines.append(f"{name} {details} {chain}")
+
+    def count(self, outcome: str, number: int = 1) -> None:
+        self.counts[outcome] += number
 
 
 class FakeQueue:
@@ -184,8 +189,8 @@ class FakeDeadLetters:
         return self._dead_count
 
 
-class FakeRefusals:
-    """Implements RefusalCounts with a dictionary."""
+class FakeOutcomes:
+    """Implements OutcomeCounts with a dictionary."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

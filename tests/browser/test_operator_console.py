@@ -1,6 +1,7 @@
 """The operators' console in a real browser: a page of its own, with lists, CSV and four eyes."""
 
 import csv
+import re
 import time
 import uuid
 from pathlib import Path
@@ -155,15 +156,18 @@ def test_a_switch_is_turned_off_with_a_reason(a_person: MakePerson) -> None:
 
 
 def test_refusals_are_shown_by_reason(a_person: MakePerson, stack: Stack, campaign: str) -> None:
-    for code, count in (("packet_emptied", 4_321), ("rate_limited", 12)):
-        dimensions = [{"Name": "code", "Value": code}]
-        metric = {"MetricName": "refused_count", "Value": count, "Dimensions": dimensions}
+    counts = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
+    for outcome, count in counts.items():
+        dimensions = [{"Name": "outcome", "Value": outcome}]
+        metric = {"MetricName": "outcome_count", "Value": count, "Dimensions": dimensions}
         stack.aws("cloudwatch").put_metric_data(Namespace=STACK_NAME, MetricData=[metric])
     boss = a_person("Operator", f"/operator/campaigns/{campaign}", viewport=DESK)
-    rows = boss.page.locator("op-refusals li")
+    rows = boss.page.locator("op-refusals ul li")
     expect(rows).to_contain_text(
         ["packet_emptied · 4321 次", "rate_limited · 12 次"], timeout=CACHED_MS
     )
+    stages = boss.page.locator("op-refusals ol li")
+    expect(stages.nth(1)).to_have_text(re.compile(r"抢或抽 60\d\d 次 · 75%"))
     boss.page.get_by_role("button", name="最近 24 小时").click()
     expect(rows).to_have_count(2, timeout=CACHED_MS)
     boss.audit_views("operator-refusals", is_strict=True)

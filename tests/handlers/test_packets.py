@@ -215,13 +215,14 @@ def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
     assert _refusal(sender.http.get("/admin/limits")) == (403, "forbidden")
 
 
-def test_operators_see_refusals_by_code(
+def test_operators_see_refusals_by_code_and_the_funnel(
     system: InMemorySystem, operator: HttpUser, sender: HttpUser
 ) -> None:
-    system.refusals.counts = {"rate_limited": 2, "packet_emptied": 7}
+    system.outcomes.counts = {"rate_limited": 2, "won": 5, "packet_emptied": 7}
 
     assert operator.http.get("/admin/refusals?hours=24").json() == {
         "hours": 24,
+        "funnel": {"visited": 0, "tried": 0, "won": 5, "credited": 0, "withdrawn": 0},
         "items": [
             {"code": "packet_emptied", "count": 7},
             {"code": "rate_limited", "count": 2},
@@ -230,6 +231,19 @@ def test_operators_see_refusals_by_code(
     assert operator.http.get("/admin/refusals").json()["hours"] == 1
     assert _refusal(operator.http.get("/admin/refusals?hours=25")) == (422, "invalid_request")
     assert _refusal(sender.http.get("/admin/refusals")) == (403, "forbidden")
+
+
+def test_each_stage_of_the_funnel_is_counted_once(
+    system: InMemorySystem, a_user: MakeUser, sender: HttpUser
+) -> None:
+    packet_id, claimer = sender.send().json()["packet_id"], a_user()
+    for query in ("", "?limit=1"):  # a visit, and a poll
+        assert claimer.http.get(f"/packets/{packet_id}{query}").is_success
+    for _ in range(2):
+        assert claimer.grab(packet_id).is_success
+    system.settle()
+
+    assert system.logger.counts == {"visited": 1, "tried": 2, "won": 1, "credited": 1}
 
 
 # ---------------------------------------------------------------- switches

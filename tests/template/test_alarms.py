@@ -66,8 +66,8 @@ def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
     counts = f"from redpacket.platform.telemetry import logger; logger.event({name!r})"
     if name == "request_failed":
         counts = (
-            "from redpacket.platform.telemetry import refusals;"
-            " refusals.count('-', is_failure=True)"
+            "from redpacket.platform.telemetry import outcomes;"
+            " outcomes.count('-', is_failure=True); outcomes.write()"
         )
     variables = stack.of_type("AWS::Lambda::Function")[function]["Environment"]["Variables"]
     done = subprocess.run(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.places import ROOT
-from redpacket.platform.telemetry import ALL_HANDLERS, Refusals
+from redpacket.platform.telemetry import ALL_HANDLERS, Outcomes
 from tests.template.translated import STACK_NAME, STACKS, Stack
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -35,9 +35,10 @@ def _widgets(stack: Stack) -> list[dict[str, Any]]:
     return widgets
 
 
-def _metrics(stack: Stack) -> list[list[str]]:
+def _metrics(stack: Stack, *, is_search: bool = False) -> list[list[Any]]:
     shown = [widget for widget in _widgets(stack) if widget["type"] == "metric"]
-    return [metric for widget in shown for metric in widget["properties"]["metrics"]]
+    metrics = [metric for widget in shown for metric in widget["properties"]["metrics"]]
+    return [metric for metric in metrics if isinstance(metric[0], dict) == is_search]
 
 
 def _code() -> str:
@@ -107,7 +108,7 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
         widget["properties"]["query"] for widget in _widgets(stack) if widget["type"] == "log"
     ]
 
-    assert len(queries) == 3
+    assert len(queries) == 2
     for query in queries:
         matches = re.findall("SOURCE '([^']+)'", query)
         assert matches
@@ -118,25 +119,18 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
 
 
 @each_stack
-def test_refusals_by_code_are_of_all_that_a_crowd_asks_for(stack: Stack) -> None:
-    (query,) = [
-        widget["properties"]["query"]
-        for widget in _widgets(stack)
-        if widget["properties"]["title"] == "Refusals by code"
-    ]
-    (log,) = _lines_of_a_refusal()
-    named = set(re.findall(r"(?:fields|sum\(|by) ?([a-z_]+)(?:, ([a-z_]+))?", query)[0]) - {""}
-
-    for name in ("GrabLogs", "LotteryLogs", "SendLogs", "RecordsLogs"):
-        assert f"SOURCE '{stack.ref(name)}'" in query
-    assert named == {"code", "refused_count"} <= log.keys()
-    assert f"message = '{log['message']}'" in query
-
-
-def _lines_of_a_refusal() -> list[dict[str, Any]]:
+def test_outcomes_are_searched_as_processes_write_them(stack: Stack) -> None:
+    ((search,),) = _metrics(stack, is_search=True)
     with contextlib.redirect_stdout(io.StringIO()) as written:
-        Refusals().count("packet_emptied")
-    return [json.loads(line) for line in written.getvalue().splitlines()]
+        outcomes = Outcomes()
+        outcomes.count("packet_emptied")
+        outcomes.write()
+    (directive,) = json.loads(written.getvalue())["_aws"]["CloudWatchMetrics"]
+    ((dimension,),), (metric,) = directive["Dimensions"], directive["Metrics"]
+
+    assert search["expression"] == (
+        f"""SEARCH('{{"{STACK_NAME}",{dimension}}} MetricName="{metric["Name"]}"', 'Sum', 60)"""
+    )
 
 
 @each_stack

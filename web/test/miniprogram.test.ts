@@ -94,7 +94,7 @@ test("one tap opens a packet, and a lost answer is asked for again", async () =>
     grabs += 1;
     if (grabs === 1) return [503, { code: "unavailable" }];
     const claims = [...PACKET.claims, { share_no: 2, nickname: "我", amount_fen: 708, is_luckiest: true }];
-    answers["GET /packets/p1"] = () => [
+    answers["GET /packets/p1?limit=20"] = () => [
       200,
       { ...PACKET, status: "emptied", mine, claims, claimed_count: 2, claimed_fen: 1008, remaining_count: 0 },
     ];

@@ -24,10 +24,10 @@ from redpacket.ledger.use_cases.deposit import DepositPorts
 from redpacket.lottery.dynamodb.winners import DynamoWinners
 from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.audit_ports import AuditLog
-from redpacket.operations.clients.refusal_counts import CloudWatchRefusals
+from redpacket.operations.clients.outcome_counts import CloudWatchOutcomes
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
-from redpacket.operations.ports import RefusalCounts
+from redpacket.operations.ports import OutcomeCounts
 from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.operations.use_cases.turn_switch import SwitchPorts
 
@@ -55,9 +55,9 @@ class OperatorsContainer(Container):
         return DynamoVerdicts(self.dynamo)
 
     @cached_property
-    def refusal_counts(self) -> RefusalCounts:
+    def outcome_counts(self) -> OutcomeCounts:
         namespace = self.settings.metrics_namespace
-        return CloudWatchRefusals(lambda: self.platform.aws("cloudwatch"), namespace, self.clock)
+        return CloudWatchOutcomes(lambda: self.platform.aws("cloudwatch"), namespace, self.clock)
 
     @cached_property
     def deposits(self) -> Deposits:

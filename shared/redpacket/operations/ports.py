@@ -23,11 +23,11 @@ class Limits(Protocol):
         """Count one action as `take`; use up one of the group's limit only if *is_spent*."""
 
 
-class RefusalCounts(Protocol):
-    """Counts of refused requests; those of a process's last minute may be missing."""
+class OutcomeCounts(Protocol):
+    """Counts of what requests led to; some of a busy process's last minute may be missing."""
 
     def count(self, hours: int) -> Mapping[str, int]:
-        """Return how often each code was answered in the last *hours*. Raises Unavailable."""
+        """Return the counts of codes and stages in the last *hours*. Raises Unavailable."""
 
 
 @dataclass(frozen=True, slots=True)

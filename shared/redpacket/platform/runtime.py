@@ -33,3 +33,6 @@ class EventLogger(Protocol):
 
     def failure(self, name: str, error: Exception, **details: str | int) -> None:
         """Log an error that was handled and will be repaired later."""
+
+    def count(self, outcome: str, number: int = 1, /) -> None:
+        """Count a usual outcome, without a line for each."""

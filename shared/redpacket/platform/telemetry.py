@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from aws_lambda_powertools import Logger
 
-REFUSALS_EVERY_S = 60.0
-REFUSED_COUNT = "refused_count"
-"""Metric of refusals, whose dimension `code` has as many values as the API has codes."""
+WRITES_PER_MINUTE = 10
+OUTCOME_COUNT = "outcome_count"
+"""Metric of outcomes, whose dimension `outcome` has the API's codes and the funnel's stages."""
 
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
@@ -47,47 +47,54 @@ def write_line(message: str, **details: Any) -> None:  # noqa: ANN401 - any JSON
     sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
 
 
-class Refusals:
-    """Counter of refusals by code, which writes a line for each code at most once a minute.
+class Outcomes:
+    """Counter of what requests led to, which a process writes at most ten times a minute.
 
-    This saves a log line for each loser. The first refusal is written at once; those in a process's
-    last minute may be lost. Failures also count in the metric of ApiErrorsAlarm.
+    A crowd of losers then writes no line each, and a quiet process loses no count. A busy process
+    loses those since its last write if no request follows: Lambda announces a shutdown only to
+    extensions, which slow down each cold start. Failures also count in the metric of
+    ApiErrorsAlarm.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self._now_s = now_s
         self._counts: dict[str, int] = {}
         self._failed_count = 0
-        self._written_at_s: float | None = None
+        self._write_count = 0
+        self._minute_ends_at_s = 0.0
 
-    def count(self, code: str, *, is_failure: bool = False) -> None:
-        """Count a refusal; *is_failure* means neither by design nor by a switch."""
-        self._counts[code] = self._counts.get(code, 0) + 1
+    def count(self, outcome: str, number: int = 1, *, is_failure: bool = False) -> None:
+        """Count an outcome; *is_failure* means neither by design nor by a switch."""
+        self._counts[outcome] = self._counts.get(outcome, 0) + number
         self._failed_count += is_failure
-        if self._written_at_s is None or self._now_s() >= self._written_at_s + REFUSALS_EVERY_S:
+
+    def flush(self) -> None:
+        """Write the counts, unless this minute has had all its writes."""
+        now_s = self._now_s()
+        if now_s >= self._minute_ends_at_s:
+            self._minute_ends_at_s, self._write_count = now_s + 60, 0
+        if self._counts and self._write_count < WRITES_PER_MINUTE:
+            self._write_count += 1
             self.write()
 
     def write(self) -> None:
         """Write and reset the counts."""
-        self._written_at_s = self._now_s()
         counts, self._counts = self._counts, {}
         failed_count, self._failed_count = self._failed_count, 0
-        if not counts:
-            return
         # CloudWatch's embedded metric format, written here to save the import of the logger.
         metric = {
             "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
-            "Dimensions": [["code"]],
-            "Metrics": [{"Name": REFUSED_COUNT, "Unit": "Count"}],
+            "Dimensions": [["outcome"]],
+            "Metrics": [{"Name": OUTCOME_COUNT, "Unit": "Count"}],
         }
         told = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [metric]}
         for each, count in counts.items():
-            write_line("refused", _aws=told, code=each, **{REFUSED_COUNT: count})
+            write_line("outcome", _aws=told, outcome=each, **{OUTCOME_COUNT: count})
         if failed_count:
             _count("request_failed", failed_count, service=ALL_HANDLERS)
 
 
-refusals = Refusals()
+outcomes = Outcomes()
 
 
 class CountingLogger:
@@ -104,6 +111,10 @@ class CountingLogger:
         _count(name)
         if isinstance(error, AddressRefused):
             _count("address_refused")
+
+    def count(self, outcome: str, number: int = 1) -> None:
+        """Count without a line for each call."""
+        outcomes.count(outcome, number)
 
 
 def _traced(details: dict[str, str | int]) -> dict[str, str | int]:

@@ -56,7 +56,7 @@ export class OperatorCampaign extends CampaignView {
       </div>
       ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
       ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
-      ${card(o("refusals"), html`<op-refusals></op-refusals>`)}
+      ${card(o("funnel"), html`<op-refusals></op-refusals>`)}
       ${card(o("promote"), html`<op-promote .campaign=${campaign}></op-promote>`)}
       ${duties().may("edit_audience")
         ? card(

@@ -1,4 +1,4 @@
-/** Requests that the deployment refused, by reason. */
+/** The way of requests from a visit to money, and those that were refused, by reason. */
 
 import { html, nothing } from "lit";
 
@@ -14,6 +14,7 @@ import { o } from "./words.ts";
 /** The API asks CloudWatch once a minute. */
 const EVERY_MS = 60_000;
 const HOURS = [1, 24] as const;
+const STAGES = ["visited", "tried", "won", "credited", "withdrawn"] as const;
 
 class Refusals extends View {
   static override properties = { ...View.properties, hours: { state: true }, counted: { state: true } };
@@ -49,8 +50,9 @@ class Refusals extends View {
   }
 
   override render() {
-    const items = this.counted?.hours === this.hours ? this.counted.items : undefined;
-    const most = items?.[0]?.count;
+    const counted = this.counted?.hours === this.hours ? this.counted : undefined;
+    const items = counted?.items;
+    const most = items?.[0]?.count ?? 1;
     return html`
       <p class="ways">
         ${HOURS.map(
@@ -59,26 +61,41 @@ class Refusals extends View {
           </button>`,
         )}
       </p>
-      <p class="hint">${o("refusals_hint")}</p>
+      <p class="hint">${o("funnel_hint")}</p>
       ${this.problem ? problemView(this.problem, () => this.#poll.start()) : nothing}
+      ${counted ? this.#funnel(counted.funnel) : nothing}
+      <h3>${o("refusals")}</h3>
       ${items?.length === 0 ? html`<p class="empty">${o("no_refusals")}</p>` : nothing}
       <ul class="items">
-        ${items?.map(
-          ({ code, count }) => html`<li>
-            <span class="what">
-              <b>${problemText(code)}</b> <small>${code} · ${o("times", { n: count })}</small>
-              <progress max=${most ?? 1} value=${count} aria-label=${code}></progress>
-            </span>
-          </li>`,
-        )}
+        ${items?.map(({ code, count }) => bar(problemText(code), `${code} · ${o("times", { n: count })}`, count, most))}
       </ul>
     `;
+  }
+
+  #funnel(counts: Schemas["Funnel"]) {
+    const most = Math.max(1, ...STAGES.map((stage) => counts[stage]));
+    return html`<ol class="items">
+      ${STAGES.map((stage, at) => {
+        const before = at && counts[STAGES[at - 1]!];
+        const share = before ? ` · ${Math.round((100 * counts[stage]) / before)}%` : "";
+        return bar(o(`stage_${stage}`), `${o("times", { n: counts[stage] })}${share}`, counts[stage], most);
+      })}
+    </ol>`;
   }
 
   #choose(hours: number): void {
     this.hours = hours;
     this.#poll.start();
   }
+}
+
+function bar(name: string, text: string, count: number, most: number) {
+  return html`<li>
+    <span class="what">
+      <b>${name}</b> <small>${text}</small>
+      <progress max=${most} value=${count} aria-label=${name}></progress>
+    </span>
+  </li>`;
 }
 
 customElements.define("op-refusals", Refusals);

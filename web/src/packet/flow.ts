@@ -146,7 +146,7 @@ export class PacketFlow {
     try {
       await client.ask("POST", `/packets/${packetId}/thanks`, { body: { emoji }, repeats: 3 });
     } catch {
-      const packet = await client.get(`/packets/${packetId}`).catch(() => undefined);
+      const packet = await client.get(`/packets/${packetId}?limit=1`).catch(() => undefined);
       this.thanks = packet?.mine?.thanks;
       changed();
     }
@@ -247,7 +247,8 @@ export class PacketFlow {
       await sleep(1000 * (asks + 1));
       if (this.#isEnded) return;
       try {
-        const packet = await client.get(`/packets/${packetId}`);
+        // The API counts a read without a query as a visit.
+        const packet = await client.get(`/packets/${packetId}?limit=1`);
         this.packet = packet;
         if (packet.mine) this.claim = packet.mine;
         this.#options.changed();

@@ -91,8 +91,9 @@ export class Lottery extends View {
     this.listening?.stop();
   }
 
-  async #readDraws(): Promise<void> {
-    const page = await session.client.get(`${this.#path}/draws`);
+  /** The API counts a read without a query as a visit. */
+  async #readDraws(query = ""): Promise<void> {
+    const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws${query}`);
     this.draws = page.items;
   }
 
@@ -202,7 +203,7 @@ export class Lottery extends View {
       playCoin(true);
       void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
     }
-    void this.#readDraws().catch(() => undefined);
+    void this.#readDraws("?cursor=newest").catch(() => undefined);
   }
 
   #result() {

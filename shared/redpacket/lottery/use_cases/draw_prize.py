@@ -65,6 +65,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     DayNotStarted. After Unavailable the outcome is unknown; a retry returns it.
     """
     status: DrawStatus | None = None
+    ports.logger.count("tried")
     for _ in range(_TRIES):
         # Read in every try: the cache may be on the next day or have a newer table.
         table = started_table(campaign_id, ports)

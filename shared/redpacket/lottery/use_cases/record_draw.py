@@ -35,6 +35,8 @@ def record_draw(
     ask = context.ask
     recorded = ports.draws.record_draw(draw, table.campaign.rules, context.key_hash, context.drawer)
     if recorded is RecordDrawStatus.RECORDED:
+        if draw.prize:
+            ports.logger.count("won")
         _queue_payout(draw, ports)
         _forget_yesterdays(ask, table, ports)
         return draw

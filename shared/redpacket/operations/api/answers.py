@@ -117,10 +117,21 @@ class Refusal(TypedDict):
     count: Count
 
 
+class Funnel(TypedDict):
+    """Stages from a page to money, as the deployment counted them."""
+
+    visited: Annotated[Count, about("First reads of a packet's record or a lottery's draws.")]
+    tried: Annotated[Count, about("Grabs and draws, repeats included.")]
+    won: Annotated[Count, about("New shares, and draws that won a prize.")]
+    credited: Annotated[Count, about("Shares and cash prizes that reached an account.")]
+    withdrawn: Annotated[Count, about("Withdrawals that were paid out.")]
+
+
 class Refusals(TypedDict):
     """Refused requests of the deployment by code, the most frequent first."""
 
     hours: Count
+    funnel: Funnel
     items: Annotated[list[Refusal], about("All codes that were answered.", max_length=500)]
 
 

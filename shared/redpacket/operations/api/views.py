@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from redpacket.operations.model.limits import BOUNDS, LimitName
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from redpacket.operations.model.switches import SwitchState
     from redpacket.platform.difference import Difference
     from redpacket.reconciliation.ports import StoredRun
+
+STAGES = ("visited", "tried", "won", "credited", "withdrawn")
+"""Outcomes on the way to money, which use cases count beside the codes of refusals."""
 
 
 def audit_view(differences: Sequence[Difference]) -> operators.Audit:
@@ -49,9 +52,14 @@ def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
 
 
 def refusals_view(hours: int, counts: Mapping[str, int]) -> operators.Refusals:
-    """Return the counts of refusals, the most frequent first."""
-    by_count = sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
-    return {"hours": hours, "items": [{"code": code, "count": count} for code, count in by_count]}
+    """Return the counts of refusals, the most frequent first, and those of the funnel's stages."""
+    codes = [(code, count) for code, count in counts.items() if count and code not in STAGES]
+    by_count = sorted(codes, key=lambda counted: (-counted[1], counted[0]))
+    return {
+        "hours": hours,
+        "funnel": cast("operators.Funnel", {stage: counts.get(stage, 0) for stage in STAGES}),
+        "items": [{"code": code, "count": count} for code, count in by_count],
+    }
 
 
 def switch_view(state: SwitchState) -> operators.Switch:

@@ -18,7 +18,7 @@ from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_proof import read_proof
 from redpacket.packets.use_cases.read_records import Record, list_received, list_sent, read_record
 from redpacket.platform.http.api import HttpAnswer
-from redpacket.platform.http.entity_tags import tagged
+from redpacket.platform.http.entity_tags import known_tags_of, tagged
 from redpacket.platform.http.page_sizes import (
     CURSOR_MAX,
     LIMIT_DEFAULT,
@@ -61,6 +61,8 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     packet_id, viewer = packet_id_of(request), request.user
     guards.guard_read(request)
     record = _read(request, packet_id, viewer)
+    if not request.query and not known_tags_of(request):  # neither a next page nor a poll
+        containers.platform.logger.count("visited")
     headers = {"cache-control": RECORD_CACHING[0]}
     return tagged(views.record_view(record, _people(record, viewer)), request, headers)
 

@@ -10,7 +10,7 @@ from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of, person_of
-from redpacket.platform.telemetry import logger, write_line
+from redpacket.platform.telemetry import logger, outcomes, write_line
 from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
 
@@ -50,6 +50,7 @@ def settle_batch(
     if asked_for:
         write_line("settle", claims=asked_for)
     failed = settle(named.values()) if named else set()
+    outcomes.flush()
     unsettled = [message_id for message_id, ref in named.items() if ref in failed]
     return {
         "batchItemFailures": [

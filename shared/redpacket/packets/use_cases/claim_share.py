@@ -130,6 +130,7 @@ class ClaimAttempt(ABC, Generic[Admitted]):
         except Unavailable as error:
             # The claim's row is the outbox: the sweep queues it again within two minutes.
             self.ports.logger.failure("payout_not_queued", error, packet_id=self.packet_id)
+        self.ports.logger.count("won")
         return Claim(share, is_new=True)
 
     def _corrected(self, recorded: RecordStatus, share: Share) -> Claim | ShardToLoad:

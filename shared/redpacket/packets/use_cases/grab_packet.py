@@ -29,6 +29,7 @@ def grab_packet(
 
     Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
+    ports.logger.count("tried")
     return _GrabAttempt(packet_id, claimer, via, ports, passphrase).run()
 
 

@@ -71,7 +71,10 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
             return {share.ref for share in batch} - set(settled)
 
         unpaid = set[ShareRef]().union(*in_parallel(pay, _batches(payable)))
-        _add_settled([share for share in payable if share.ref not in unpaid], sent, ports)
+        credited = [share for share in payable if share.ref not in unpaid]
+        if credited:
+            logger.count("credited", len(credited))
+        _add_settled(credited, sent, ports)
         failed |= refused | _still_unsettled(unpaid, packets)
         last = [
             (share, sent[ref.packet_id])

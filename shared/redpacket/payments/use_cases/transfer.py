@@ -198,6 +198,7 @@ def _end(
     if next_action is NextAction.POST:
         if ports.transfers.post(seen, transfer, now_ms):
             ports.logger.event("withdrawal_paid", channel=seen.channel)
+            ports.logger.count("withdrawn")
         return
     is_cancelled = next_action is NextAction.RETURN_CANCELLED
     if ports.transfers.refund(

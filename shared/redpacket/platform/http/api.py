@@ -26,7 +26,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
-from redpacket.platform.telemetry import current_request, powertools_logger, refusals
+from redpacket.platform.telemetry import current_request, outcomes, powertools_logger
 from redpacket.platform.time_budget import REQUEST_S, time_budget
 
 if TYPE_CHECKING:
@@ -133,6 +133,12 @@ class Api:
 
     def __call__(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         """Answer a request, turning every error into a problem; or run the schedule."""
+        try:
+            return self._answered(event, context)
+        finally:
+            outcomes.flush()
+
+    def _answered(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         if self._on_schedule and "routeKey" not in event:
             current_request.request_id = ""
             time_budget.begin(inf)
@@ -147,16 +153,16 @@ class Api:
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
-            refusals.count(code_of(error))
+            outcomes.count(code_of(error))
             return _answer(*problem_of(error, request_id), request_id)
         except Exception as error:  # noqa: BLE001 - last resort, logged and answered
             # Log a known error by its type; never return an unknown error's text.
             is_known = isinstance(error, RedPacketError)
             name = type(error).__name__ if is_known else "unexpected_error"
-            refusals.count(code_of(error), is_failure=True)
+            outcomes.count(code_of(error), is_failure=True)
             powertools_logger().exception(name, request_id=request_id, route=event["routeKey"])
             # Write now, because Lambda may freeze or kill this process next.
-            refusals.write()
+            outcomes.write()
             return _answer(*problem_of(error, request_id), request_id)
         if operation.csv and "csv" in request.headers.get("accept", ""):
             from redpacket.platform.http.csv_pages import csv_answer, is_csv_asked

@@ -1,8 +1,9 @@
-"""Refusals are counted by code, and a crowd of losers writes no line each."""
+"""Outcomes are counted, and a crowd of losers writes no line each."""
 
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from redpacket.packets.errors import PacketEmptied
 from redpacket.platform import errors
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
-from redpacket.platform.telemetry import REFUSALS_EVERY_S, CountingLogger, Refusals
+from redpacket.platform.telemetry import WRITES_PER_MINUTE, CountingLogger, Outcomes
 
 
 class Seconds:
@@ -30,65 +31,74 @@ def _counted(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def _written(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], int]:
-    """Return the lines of refusals, and how many failures the metric got."""
+    """Return the lines of outcomes, and how many failures the metric got."""
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     failed_count = sum(sum(line.get("request_failed", ())) for line in lines)
-    return [line for line in lines if line.get("message") == "refused"], failed_count
+    return [line for line in lines if line.get("message") == "outcome"], failed_count
 
 
 def _ask(error: Exception) -> str:
     """Ask a handler that fails with *error*; return the code that it answers."""
+
+    def fail() -> None:
+        raise error
+
+    return str(json.loads(_answer(fail))["code"])
+
+
+def _answer(do: Callable[[], None]) -> str:
     handler = Api()
 
     @handler.route("GET /thing")
     def read(_request: HttpRequest) -> HttpAnswer[None]:
-        raise error
+        do()
+        return HttpAnswer(None)
 
-    answer = handler({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
-    return str(json.loads(answer["body"])["code"])
+    event = {"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}
+    return str(handler(event, None)["body"])
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     """Let each test begin a process, and count into a namespace."""
     clock = Seconds()
-    monkeypatch.setattr("redpacket.platform.http.api.refusals", Refusals(clock))
+    monkeypatch.setattr("redpacket.platform.http.api.outcomes", Outcomes(clock))
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
     return clock
 
 
-def test_a_crowd_of_losers_writes_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crowd_of_losers_writes_ten_times_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Seconds()
-    refusals = Refusals(clock)
+    outcomes = Outcomes(clock)
 
     for number in range(3_001):
         clock.at_s = 5.0 + number / 25
-        refusals.count("packet_emptied" if number % 10 else "rate_limited")
+        outcomes.count("packet_emptied" if number % 10 else "rate_limited")
+        outcomes.flush()
 
+    counts: Counter[str] = Counter()
     lines = _counted(capsys)
-    counts = Counter({"packet_emptied": 0})
     for line in lines:
-        counts[line["code"]] += line["refused_count"]
-    # The first at once, then each minute's together.
-    assert len(lines) == 1 + 2 + 2
-    assert counts.total() == 3_001
-    assert counts["rate_limited"] == 301
+        counts[line["outcome"]] += line["outcome_count"]
+    # Two minutes and a moment; the first write of the later ones has both codes.
+    assert len(lines) == 3 * WRITES_PER_MINUTE - 9 + 2
+    assert counts == {"packet_emptied": 2_700, "rate_limited": 301}
 
 
-def test_a_single_refusal_is_written_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = Seconds()
-    refusals = Refusals(clock)
-
-    refusals.count("packet_emptied")
+def test_counts_that_wait_are_written_when_a_later_request_ends(
+    capsys: pytest.CaptureFixture[str], clock: Seconds
+) -> None:
+    for _ in range(WRITES_PER_MINUTE + 3):
+        _ask(PacketEmptied("all gone"))
     first = _counted(capsys)
-    clock.at_s += REFUSALS_EVERY_S - 1
-    refusals.count("packet_emptied")
+    clock.at_s += 60
+    _answer(lambda: None)
 
     ((key, count),) = metrics_of(json.dumps(first[0]))
-    assert key == ("redpacket", "refused_count", (("code", "packet_emptied"),))
-    assert count == 1
+    assert key == ("redpacket", "outcome_count", (("outcome", "packet_emptied"),))
+    assert (count, len(first)) == (1, WRITES_PER_MINUTE)
     assert first[0]["_aws"]["Timestamp"] == pytest.approx(time.time() * 1000, abs=60_000)
-    assert _counted(capsys) == []
+    assert [line["outcome_count"] for line in _counted(capsys)] == [3]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +122,7 @@ def test_each_refusal_of_a_handler_is_counted_by_its_code(
 
     lines, failed_count = _written(capsys)
     assert answered == code
-    assert [line["code"] for line in lines] == [code]
+    assert [line["outcome"] for line in lines] == [code]
     # Temporary refusals are not logged as errors: a crowd writes no stack traces.
     is_expected = code in {"packet_emptied", "switched_off", "campaign_not_started"}
     assert (caplog.records == []) is is_expected
@@ -127,7 +137,7 @@ def test_a_crowd_that_waits_for_the_days_round_has_not_failed(
         _ask(DayNotStarted(3))
 
     lines, failed_count = _written(capsys)
-    assert {line["code"] for line in lines} == {"campaign_not_started"}
+    assert {line["outcome"] for line in lines} == {"campaign_not_started"}
     assert failed_count == 0
 
 
@@ -143,13 +153,7 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
 
 
 def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    handler = Api()
-
-    @handler.route("GET /thing")
-    def read(_request: HttpRequest) -> HttpAnswer[None]:
-        return HttpAnswer(None)
-
-    handler({"routeKey": "GET /thing", "requestContext": {"requestId": "r"}}, None)
+    _answer(lambda: None)
 
     assert _counted(capsys) == []
 

@@ -1,4 +1,4 @@
-"""Refusals by code: what the local stack puts into CloudWatch from log lines is counted."""
+"""Outcomes: what the local stack puts into CloudWatch from log lines is counted."""
 
 import io
 import time
@@ -8,34 +8,33 @@ from contextlib import redirect_stdout
 import pytest
 
 from local.alarms import metrics_of
-from redpacket.operations.clients.refusal_counts import CloudWatchRefusals
-from redpacket.platform.telemetry import Refusals
+from redpacket.operations.clients.outcome_counts import CloudWatchOutcomes
+from redpacket.platform.telemetry import Outcomes
 from testing.fakes import FakeClock
 from testing.platform.cloud import Cloud
 
 
-def test_lines_of_several_processes_add_up_by_code(
-    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_of_several_processes_add_up(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     namespace, clock = f"stack-{uuid.uuid4().hex[:8]}", FakeClock()
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", namespace)
     clock.at_ms = int((time.time() + 60) * 1000)
     cloudwatch = cloud.aws("cloudwatch")
-    counts = CloudWatchRefusals(lambda: cloudwatch, namespace, clock)
+    counts = CloudWatchOutcomes(lambda: cloudwatch, namespace, clock)
     assert counts.count(24) == {}
-    for codes in (["packet_emptied", "rate_limited"], ["packet_emptied"]):
+    for outcomes in (["packet_emptied", "won"], ["packet_emptied"]):
         with redirect_stdout(io.StringIO()) as written:
-            for code in codes:
-                process = Refusals()
-                process.count(code)
+            process = Outcomes()
+            for outcome in outcomes:
+                process.count(outcome)
+            process.flush()
         for line in written.getvalue().splitlines():
             for (_, name, dimensions), value in metrics_of(line):
                 datum = {"MetricName": name, "Value": value, "Timestamp": time.time()}
                 datum["Dimensions"] = [{"Name": key, "Value": text} for key, text in dimensions]
                 cloudwatch.put_metric_data(Namespace=namespace, MetricData=[datum])
 
-    assert counts.count(1) == {"packet_emptied": 2, "rate_limited": 1}
+    assert counts.count(1) == {"packet_emptied": 2, "won": 1}
     # The answer of a minute ago: each metric of an answer costs.
     assert counts.count(24) == {}
     clock.at_ms += 60_000
-    assert counts.count(24) == {"packet_emptied": 2, "rate_limited": 1}
+    assert counts.count(24) == {"packet_emptied": 2, "won": 1}

@@ -1,4 +1,4 @@
-"""Counts of refusals in CloudWatch, where the log lines of all functions add up."""
+"""Counts of outcomes in CloudWatch, where the log lines of all functions add up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from redpacket.platform.aws.errors import translated
-from redpacket.platform.telemetry import REFUSED_COUNT
+from redpacket.platform.telemetry import OUTCOME_COUNT
 
 if TYPE_CHECKING:
     from redpacket.platform.runtime import Clock
@@ -18,8 +18,8 @@ _POINTS = 60
 """Points of a metric in one answer; CloudWatch keeps a minute's points for 15 days."""
 
 
-class CloudWatchRefusals:
-    """AWS implementation of RefusalCounts; a process asks once a minute, as each metric costs."""
+class CloudWatchOutcomes:
+    """AWS implementation of OutcomeCounts; a process asks once a minute, as each metric costs."""
 
     def __init__(self, connect: Callable[[], Any], namespace: str, clock: Clock) -> None:
         self._connect, self._namespace, self._clock = connect, namespace, clock
@@ -39,22 +39,22 @@ class CloudWatchRefusals:
         return counts
 
     def _counted(self, hours: int, now_ms: int) -> dict[str, int]:
-        name = {"Namespace": self._namespace, "MetricName": REFUSED_COUNT}
-        # One page has 500 metrics, and there are fewer codes.
+        name = {"Namespace": self._namespace, "MetricName": OUTCOME_COUNT}
+        # One page has 500 metrics, and there are fewer outcomes.
         metrics = self._cloudwatch.list_metrics(**name)["Metrics"]
-        codes = sorted({each["Dimensions"][0]["Value"] for each in metrics})
-        if not codes:
+        outcomes = sorted({each["Dimensions"][0]["Value"] for each in metrics})
+        if not outcomes:
             return {}
         queries = [
             {
-                "Id": f"code{number}",
+                "Id": f"outcome{number}",
                 "MetricStat": {
-                    "Metric": {**name, "Dimensions": [{"Name": "code", "Value": code}]},
+                    "Metric": {**name, "Dimensions": [{"Name": "outcome", "Value": outcome}]},
                     "Period": hours * _HOUR_MS // _POINTS // 1000,
                     "Stat": "Sum",
                 },
             }
-            for number, code in enumerate(codes)
+            for number, outcome in enumerate(outcomes)
         ]
         response = self._cloudwatch.get_metric_data(
             MetricDataQueries=queries,
@@ -62,4 +62,4 @@ class CloudWatchRefusals:
             EndTime=now_ms / 1000,
         )
         sums = {each["Id"]: round(sum(each["Values"])) for each in response["MetricDataResults"]}
-        return {code: total for n, code in enumerate(codes) if (total := sums.get(f"code{n}"))}
+        return {each: sums.get(f"outcome{number}", 0) for number, each in enumerate(outcomes)}
