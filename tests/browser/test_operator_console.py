@@ -76,6 +76,8 @@ def test_an_operator_filters_winners_hands_over_and_saves_the_list(
     a_person: MakePerson, campaign: str, tmp_path: Path
 ) -> None:
     boss = a_person("Operator", "/", viewport=DESK)
+    # The page of takers has loaded all of its own.
+    boss.page.wait_for_load_state("networkidle")
     loaded: list[str] = []
     boss.page.on("request", lambda request: loaded.append(request.url))
     boss.page.get_by_role("link", name="运营").click()
