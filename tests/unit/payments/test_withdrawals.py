@@ -66,6 +66,7 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
         town.cancel(withdrawal)
     assert [line.amount_fen for line in town.gateway.book] == [300]
     assert town.balance_fen() == 700
+    assert town.system.logger.counts["withdrawn"] == 1
     assert town.differences(bound_ms=0) == []
 
 
