@@ -108,7 +108,7 @@ class Duck:
         self.databases: duckdb.DuckDBPyConnection = (
             before.databases
             if before
-            else duckdb.connect(file or ":memory:", config={"threads": 2})
+            else duckdb.connect(file or ":memory:", config={"threads": 2 if file else 1})
         )
         self.database, self._file = database, file
         self.databases.execute(f"CREATE SCHEMA {database}")

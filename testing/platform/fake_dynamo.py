@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -29,13 +29,22 @@ def _error(operation: str, code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": code}}, operation)
 
 
+@cache
+def _used(expressions: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the values and the names that expressions have."""
+    text = " ".join(expressions)
+    return frozenset(re.findall(r":\w+", text)), frozenset(re.findall(r"#\w+", text))
+
+
 def _check_bound(operation: str, arguments: Item) -> None:
     """Refuse names and values that no expression has, and those that are missing."""
-    expressions = [text for name, text in arguments.items() if name.endswith("Expression")]
-    for sign, name in ((":", "Values"), ("#", "Names")):
-        used = set(re.findall(rf"{sign}\w+", " ".join(expressions)))
-        if used != arguments.get(f"ExpressionAttribute{name}", {}).keys():
-            raise _error(operation, "ValidationException")
+    values, names = _used(
+        tuple(text for name, text in arguments.items() if name.endswith("Expression"))
+    )
+    if values != arguments.get("ExpressionAttributeValues", {}).keys() or (
+        names != arguments.get("ExpressionAttributeNames", {}).keys()
+    ):
+        raise _error(operation, "ValidationException")
 
 
 class FakeDynamo:

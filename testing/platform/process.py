@@ -56,6 +56,17 @@ def _members_by_type() -> dict[str, str]:
     return names
 
 
+@cache
+def _ports_of(use_case: Callable[..., Any]) -> dict[str, str]:
+    """Map the keyword parameters of a use case to members of their types or names."""
+    by_type = _members_by_type()
+    return {
+        each.name: by_type.get(each.annotation, each.name)
+        for each in signature(use_case).parameters.values()
+        if each.kind is each.KEYWORD_ONLY and (each.annotation in by_type or each.name in MEMBERS)
+    }
+
+
 class Process:
     """All containers of a process, and use cases with their ports, by their names."""
 
@@ -63,10 +74,7 @@ class Process:
         unknown = given.keys() - MEMBERS.keys()
         if unknown:
             raise TypeError(f"no container builds {', '.join(sorted(unknown))}")
-        containers = Containers()
-        for container in {container for container, _ in MEMBERS.values()}:
-            getattr(containers, container)
-        vars(self)["containers"] = containers
+        vars(self)["containers"] = Containers()
         self.replace(**given)
 
     def replace(self, **given: object) -> None:
@@ -85,13 +93,7 @@ class Process:
 
     def _with_ports(self, use_case: Callable[..., Any]) -> Callable[..., Any]:
         """Return a use case with keyword parameters from members of their types or names."""
-        by_type = _members_by_type()
-        bound = {
-            each.name: getattr(self, by_type.get(each.annotation, each.name))
-            for each in signature(use_case).parameters.values()
-            if each.kind is each.KEYWORD_ONLY
-            and (each.annotation in by_type or each.name in MEMBERS)
-        }
+        bound = {name: getattr(self, member) for name, member in _ports_of(use_case).items()}
         return partial(use_case, **bound)
 
     def __setattr__(self, name: str, made: object) -> None:
