@@ -115,7 +115,6 @@ build: setup ## build the layers and the template for AWS into .aws-sam/, and li
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
 		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
 	@grep "^No Python" $(LOCAL)/build.log || true
-	@$(SAM) validate --lint
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
 	@echo "Built .aws-sam/build/template.yaml"
 
