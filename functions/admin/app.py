@@ -101,7 +101,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     differences = find_differences(
         packet_id_of(request),
         packets=containers.packets.repository,
-        ledger=containers.ledger.repository,
+        ledger=containers.packets.ledger,
         clock=containers.platform.clock,
     )
     return HttpAnswer(views.audit_view(differences))
@@ -209,7 +209,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
     )
-    users = containers.users.user_directory.list_users([packet.sender.user_id for packet in page])
+    users = containers.users.profiles.list_users([packet.sender.user_id for packet in page])
     rows = [listed.packet_row(packet, users) for packet in page]
     return HttpAnswer({"items": rows, "next": cursor})
 
@@ -229,7 +229,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
     )
-    users = containers.users.user_directory.list_users(
+    users = containers.users.profiles.list_users(
         [share.claimer.user_id for share in page if share.claimer]
     )
     rows = [listed.claim_row(share, users) for share in page]
@@ -250,7 +250,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
         claim_cursor_of(request),
         ports=containers.operators.list_ports,
     )
-    users = containers.users.user_directory.list_users(list(counts))
+    users = containers.users.profiles.list_users(list(counts))
     rows = [listed.sharer_row(user_id, count, users) for user_id, count in counts.most_common()]
     return HttpAnswer({"items": rows, "next": claim_place(place)})
 
@@ -279,7 +279,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         draws=containers.lottery.draws,
         winners=containers.operators.winners,
     )
-    users = containers.users.user_directory.list_users([winner.user_id for winner, _ in page])
+    users = containers.users.profiles.list_users([winner.user_id for winner, _ in page])
     # Only who hands goods over needs addresses, and only until then.
     may_send = not request.scopes.isdisjoint(OPERATORS)
     winner_ids = [winner.user_id for winner, _ in page if may_send and winner.decision is None]
@@ -305,6 +305,6 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
         listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
     )
     ids = summaries.ids_of([noted.action for noted in page])
-    users = containers.users.user_directory.list_users(ids)
+    users = containers.users.profiles.list_users(ids)
     items = [listed.action_view(noted, users) for noted in page]
     return HttpAnswer({"items": items, "next": cursor})

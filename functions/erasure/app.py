@@ -32,7 +32,7 @@ handler = Api()
 def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     """Erase who a user is, once nothing is theirs; ledger and journal keep their pseudonym."""
     user_id = user_of(request).user_id
-    containers.erasure.erase_user(user_id, lambda: note_erasure(request, user_id))
+    containers.operators.erase_user(user_id, lambda: note_erasure(request, user_id))
     return HttpAnswer({"user_token": user_id})
 
 

@@ -256,7 +256,7 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
         withdrawals_cursor_of(request),
         _DEBTS_PER_PAGE,
         lists=containers.payments.payment_lists,
-        ledger=containers.ledger.repository,
+        ledger=containers.packets.ledger,
     )
     return HttpAnswer({"items": [debt_view(*debt) for debt in page], "next": cursor})
 

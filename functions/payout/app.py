@@ -14,6 +14,7 @@ def handler(event: dict[str, Any], context: object) -> dict[str, list[dict[str, 
         settle_or_delay,
         is_on=containers.operations.stored_switches.is_on,
         profiles=containers.users.profiles,
-        ports=containers.settlement.settle_ports,
+        announce_claims=containers.providers.announce_claims,
+        ports=containers.packets.settle_ports,
     )
     return settle_batch(event["Records"], settle=settle)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from redpacket.campaigns.api.parameters import campaign_id_of, draw_id_of
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
+from redpacket.ledger.model import user_account
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.api.winner_schemas import AddressBody
 from redpacket.lottery.use_cases.give_address import find_won, give_address
@@ -103,5 +104,5 @@ def _won(request: HttpRequest) -> Winner:
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
     presenter = views.UserPresenter(profiles)
-    balance_fen = containers.ledger.balance_fen(request.user.user_id)
+    balance_fen = containers.packets.ledger.balance_fen(user_account(request.user.user_id))
     return HttpAnswer({**presenter.view(request.user), "balance_fen": balance_fen})

@@ -10,7 +10,7 @@ from typing import Any
 import redpacket
 from redpacket.containers import Containers
 
-_BY_CONTAINER = ("packets", "campaigns", "ledger")
+_BY_CONTAINER = ("packets", "campaigns")
 """Containers whose `repository` tests call by the container's name."""
 
 
@@ -52,7 +52,8 @@ def _members_by_type() -> dict[str, str]:
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
         if isinstance(made, cached_property):
-            names.setdefault(made.func.__annotations__["return"].rpartition(".")[2], flat)
+            returned = made.func.__annotations__["return"]
+            names.setdefault(str(getattr(returned, "__name__", returned)).rpartition(".")[2], flat)
     return names
 
 

@@ -11,10 +11,8 @@ from redpacket.platform.settings import settings
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.editing import EditingContainer
-    from redpacket.containers.erasure import ErasureContainer
     from redpacket.containers.events import EventsContainer
     from redpacket.containers.fairness import FairnessContainer
-    from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.lottery import LotteryContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.operators import OperatorsContainer
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.containers.providers import ProvidersContainer
     from redpacket.containers.reconciliation import ReconciliationContainer
-    from redpacket.containers.settlement import SettlementContainer
     from redpacket.containers.users import UsersContainer
 
 
@@ -33,7 +30,6 @@ class Containers:
     platform: Platform
     operations: OperationsContainer
     users: UsersContainer
-    ledger: LedgerContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
@@ -42,9 +38,7 @@ class Containers:
     operators: OperatorsContainer
     providers: ProvidersContainer
     payments: PaymentsContainer
-    settlement: SettlementContainer
     events: EventsContainer
-    erasure: ErasureContainer
     reconciliation: ReconciliationContainer
     if not TYPE_CHECKING:
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class CampaignsContainer(Container):
-    """Campaigns and audiences."""
-
     @cached_property
     def repository(self) -> CampaignRepository:
         from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns

@@ -1,4 +1,4 @@
-"""Base of the containers."""
+"""Base of the containers: short names for the parts of the platform that most of them need."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Container:
-    """Container with short names for the parts of the platform that most of them need."""
-
     platform: Platform
 
     @property

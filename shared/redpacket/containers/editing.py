@@ -1,10 +1,9 @@
 """Edits of campaigns and prizes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.campaigns.model import DrawBeacon
 from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.edit_audience import AudiencePorts
@@ -12,7 +11,6 @@ from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
 from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.lottery import LotteryContainer
-from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
@@ -23,17 +21,22 @@ from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.lottery.use_cases.preheat_campaign import PreheatPorts
+from redpacket.operations.model.allowances import ApprovalLimits
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
 
 @dataclass(eq=False)
 class EditingContainer(Container):
-    """Edits of campaigns and prizes."""
-
-    operations: OperationsContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
     fairness: FairnessContainer
     lottery: LotteryContainer
+
+    @cached_property
+    def approval_policy(self) -> ApprovalPolicy:
+        allowances = DynamoApprovals(self.dynamo)
+        limits = ApprovalLimits(*self.settings.approval_fen)
+        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=limits)
 
     @cached_property
     def prize_ports(self) -> PrizePorts:
@@ -46,7 +49,7 @@ class EditingContainer(Container):
             new_id=self.packets.new_packet_id,
             new_seed=self.platform.new_seed,
             share_fen_max=self.settings.share_fen_max,
-            approval_policy=self.operations.approval_policy,
+            approval_policy=self.approval_policy,
             load=self.prize_load_ports,
         )
 
@@ -62,7 +65,7 @@ class EditingContainer(Container):
             draws=self.lottery.draws,
             packets=self.packets.repository,
             clock=self.clock,
-            approval_policy=self.operations.approval_policy,
+            approval_policy=self.approval_policy,
             load=self.load_ports,
             new_beacon=self.fairness.new_beacon,
             default_beacon=DrawBeacon(self.settings.default_draw_beacon),

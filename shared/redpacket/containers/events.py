@@ -1,7 +1,5 @@
 """Events and webhooks."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,8 +29,6 @@ _THREADS = 20
 
 @dataclass(eq=False)
 class EventsContainer(Container):
-    """Events and webhooks."""
-
     users: UsersContainer
     packets: PacketsContainer
 

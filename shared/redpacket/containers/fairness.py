@@ -7,16 +7,15 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
+from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 
 if TYPE_CHECKING:
     from redpacket.fairness.beacon_ports import Beacon, Rounds
     from redpacket.fairness.log_ports import HeadSigner, LogBook
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
-    from redpacket.fairness.use_cases.cached_rounds import CachedRounds
     from redpacket.fairness.use_cases.extend_log import LogPorts
     from redpacket.lottery.use_cases.edit_campaign import NewBeacon
     from redpacket.platform.runtime import InParallel
-
 
 LOG_THREADS = 32
 """Concurrent reads and transactions of one append's places."""
@@ -27,8 +26,6 @@ _CALL_MS_MAX = 2_000
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
-    """Rounds of the public beacon, and the public log of commitments."""
-
     @cached_property
     def rounds(self) -> Rounds:
         from redpacket.fairness.dynamodb.rounds import DynamoRounds
@@ -37,8 +34,6 @@ class FairnessContainer(Container):
 
     @cached_property
     def cached_rounds(self) -> CachedRounds:
-        from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-
         is_signed = self.is_round_signed
         return CachedRounds(lambda: self.rounds, clock=self.clock, is_signed=is_signed)
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class LotteryContainer(Container):
-    """Draws, helps and winners."""
-
     operations: OperationsContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer

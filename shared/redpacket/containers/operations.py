@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.containers.container import Container
+from redpacket.operations.dynamodb.switches import DynamoSwitches
+from redpacket.operations.model.limits import (
+    DRAWS,
+    GRABS,
+    READS,
+    SENDS,
+    Limit,
+    LimitName,
+    daily_send_limit,
+)
+from redpacket.operations.use_cases.cached_switches import CachedSwitches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from redpacket.operations.model.limits import Limit, LimitName
     from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
-    from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
-    from redpacket.operations.use_cases.cached_switches import CachedSwitches
     from redpacket.operations.use_cases.limit_rate import UserLimit
 
 
 @dataclass(eq=False)
 class OperationsContainer(Container):
-    """Switches, rate limits, and risk control."""
-
     @cached_property
     def limits(self) -> Limits:
         from redpacket.operations.redis.limits import RedisLimits
@@ -31,8 +37,6 @@ class OperationsContainer(Container):
 
     @cached_property
     def switch_store(self) -> SwitchStore:
-        from redpacket.operations.dynamodb.switches import DynamoSwitches
-
         return DynamoSwitches(self.dynamo)
 
     @cached_property
@@ -48,54 +52,39 @@ class OperationsContainer(Container):
         return self._switches(None)
 
     def _switches(self, copy: SwitchCopy | None) -> CachedSwitches:
-        from redpacket.operations.use_cases.cached_switches import CachedSwitches
+        store, clock, logger = self.switch_store, self.clock, self.logger
+        return CachedSwitches(store=store, copy=copy, clock=clock, logger=logger)
 
-        return CachedSwitches(
-            store=self.switch_store, copy=copy, clock=self.clock, logger=self.logger
-        )
+    def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Run as many at once as operators allow."""
+        from redpacket.platform.threads import in_threads
 
-    @cached_property
-    def approval_policy(self) -> ApprovalPolicy:
-        from redpacket.approvals.dynamodb.approvals import DynamoApprovals
-        from redpacket.operations.model.allowances import ApprovalLimits
-        from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
-
-        allowances = DynamoApprovals(self.dynamo)
-        bounds = ApprovalLimits(*self.settings.approval_fen)
-        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=bounds)
-
-    def find_limit(self, limit: Limit, name: LimitName) -> Limit:
-        """Return *limit* at the rate that operators set."""
-        return limit.scaled(self.switches.limit(name))
+        threads = self.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
+        return in_threads(do, items, threads=threads)
 
     def limit_sends(self, user_id: str) -> None:
         """Count a user's send. Raises RateLimited."""
-        from redpacket.operations.model.limits import SENDS, LimitName, daily_send_limit
-        from redpacket.operations.use_cases.limit_rate import limit_rate
-
-        per_day = daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY))
-        for limit in (self.find_limit(SENDS, LimitName.SENDS_PER_MINUTE), per_day):
-            limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
+        self._limit(SENDS.scaled(self.switches.limit(LimitName.SENDS_PER_MINUTE)), user_id)
+        self._limit(daily_send_limit(self.switches.limit(LimitName.SENDS_PER_DAY)), user_id)
 
     def limit_draws(self, user_id: str) -> None:
         """Count a user's draw. Raises RateLimited."""
-        from redpacket.operations.model.limits import DRAWS, LimitName
+        self._limit(DRAWS.scaled(self.switches.limit(LimitName.DRAWS_PER_MINUTE)), user_id)
+
+    def _limit(self, limit: Limit, user_id: str) -> None:
         from redpacket.operations.use_cases.limit_rate import limit_rate
 
-        limit = self.find_limit(DRAWS, LimitName.DRAWS_PER_MINUTE)
         limit_rate(limit, user_id, limits=self.limits, logger=self.logger)
 
     @cached_property
     def read_costs(self) -> UserLimit:
-        from redpacket.operations.model.limits import READS
-
         return self._user_limit(lambda: READS)
 
     @cached_property
     def grab_costs(self) -> UserLimit:
-        from redpacket.operations.model.limits import GRABS, LimitName
-
-        return self._user_limit(lambda: self.find_limit(GRABS, LimitName.GRABS_PER_MINUTE))
+        return self._user_limit(
+            lambda: GRABS.scaled(self.switches.limit(LimitName.GRABS_PER_MINUTE))
+        )
 
     def _user_limit(self, find_limit: Callable[[], Limit]) -> UserLimit:
         from redpacket.operations.use_cases.limit_rate import UserLimit

@@ -1,6 +1,4 @@
-"""Deposits, switches, lists and approvals of operators."""
-
-from __future__ import annotations
+"""Deposits, switches, lists, approvals and erasures of operators."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -9,15 +7,17 @@ from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
 from redpacket.approvals.ports import Approvals, OperatorLists
 from redpacket.approvals.use_cases.apply_approval import apply_approval
-from redpacket.approvals.use_cases.ask_approval import AskPorts
 from redpacket.approvals.use_cases.decide_approval import DecidePorts
 from redpacket.approvals.use_cases.list_packets import ListPorts
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
 from redpacket.containers.editing import EditingContainer
-from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
+from redpacket.containers.users import UsersContainer
+from redpacket.erasure.dynamodb.erasure import DynamoErasure
+from redpacket.erasure.dynamodb.holdings import DynamoHoldings
+from redpacket.erasure.erase_user import erase_user
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.ports import Deposits
 from redpacket.ledger.use_cases.deposit import DepositPorts
@@ -34,10 +34,8 @@ from redpacket.operations.use_cases.turn_switch import SwitchPorts
 
 @dataclass(eq=False)
 class OperatorsContainer(Container):
-    """Deposits, switches, lists and approvals of operators."""
-
     operations: OperationsContainer
-    ledger: LedgerContainer
+    users: UsersContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
     editing: EditingContainer
@@ -68,8 +66,8 @@ class OperatorsContainer(Container):
         return DepositPorts(
             amount_fen_max=self.settings.deposit_fen_max,
             deposits=self.deposits,
-            ledger=self.ledger.repository,
-            approval_policy=self.operations.approval_policy,
+            ledger=self.packets.ledger,
+            approval_policy=self.editing.approval_policy,
             clock=self.clock,
         )
 
@@ -91,10 +89,6 @@ class OperatorsContainer(Container):
         return DynamoApprovals(self.dynamo)
 
     @cached_property
-    def ask_ports(self) -> AskPorts:
-        return AskPorts(approvals=self.approvals, clock=self.clock)
-
-    @cached_property
     def decide_ports(self) -> DecidePorts:
         apply = partial(
             apply_approval,
@@ -103,3 +97,15 @@ class OperatorsContainer(Container):
             prizes=self.editing.prize_ports,
         )
         return DecidePorts(approvals=self.approvals, clock=self.clock, apply=apply)
+
+    @cached_property
+    def erase_user(self) -> partial[None]:
+        """Erasure of users who have no money and no pending business."""
+        return partial(
+            erase_user,
+            holdings=DynamoHoldings(self.dynamo, self.platform.in_parallel),
+            erasure=DynamoErasure(self.dynamo, self.platform.in_parallel),
+            profiles=self.users.profiles,
+            pictures=self.packets.pictures,
+            clock=self.clock,
+        )

@@ -1,4 +1,4 @@
-"""Sends, grabs, opens and sweeps of packets."""
+"""Accounts, and sends, grabs, opens, settlements and sweeps of packets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
+from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.platform.telemetry import current_request
 from redpacket.platform.time_budget import time_budget
 
@@ -15,18 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from redpacket.containers.campaigns import CampaignsContainer
-    from redpacket.containers.ledger import LedgerContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.packets import ports
-    from redpacket.packets.dynamodb.packets import DynamoPackets
-    from redpacket.packets.ledger_ports import Funding
+    from redpacket.packets.ledger_ports import Funding, Ledger
     from redpacket.packets.redis.claims import RedisClaims
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
     from redpacket.packets.use_cases.send_packet import SendPorts
+    from redpacket.packets.use_cases.settle_claims import SettlePorts
     from redpacket.packets.use_cases.sweep_ports import SweepPorts
     from redpacket.packets.work_list_ports import WorkLists
-
 
 _ORDER_TIMEOUT_S = 8
 """Seconds for a cold start and a provider's answer; the sender can poll the payment afterwards."""
@@ -34,10 +33,7 @@ _ORDER_TIMEOUT_S = 8
 
 @dataclass(eq=False)
 class PacketsContainer(Container):
-    """Sends, grabs, opens and sweeps of packets."""
-
     operations: OperationsContainer
-    ledger: LedgerContainer
     campaigns: CampaignsContainer
 
     admission_factor = 5
@@ -45,6 +41,12 @@ class PacketsContainer(Container):
 
     shard_share_count = 20_000
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        from redpacket.packets.dynamodb.ledger import DynamoLedger
+
+        return DynamoLedger(self.dynamo)
 
     @cached_property
     def packet_funding(self) -> Funding:
@@ -62,15 +64,11 @@ class PacketsContainer(Container):
 
     @cached_property
     def repository(self) -> DynamoPackets:
-        from redpacket.packets.dynamodb.packets import DynamoPackets
-
         return DynamoPackets(self.dynamo, self.platform.seeds)
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
         """Repository without the keys of amounts."""
-        from redpacket.packets.dynamodb.packets import DynamoPackets
-
         return DynamoPackets(self.dynamo)
 
     @cached_property
@@ -180,6 +178,20 @@ class PacketsContainer(Container):
         )
 
     @cached_property
+    def settle_ports(self) -> SettlePorts:
+        from redpacket.packets.use_cases.settle_claims import SettlePorts
+
+        return SettlePorts(
+            ledger=self.ledger,
+            packets=self.repository,
+            pages=self.pages,
+            payouts=self.payouts,
+            clock=self.clock,
+            logger=self.logger,
+            in_parallel=self.operations.payouts_in_parallel,
+        )
+
+    @cached_property
     def pictures(self) -> ports.Pictures:
         from redpacket.packets.clients.s3_pictures import S3Pictures
 
@@ -205,7 +217,7 @@ class PacketsContainer(Container):
             packets=self.repository,
             pages=self.pages,
             claim_cache=self.claim_cache,
-            ledger=self.ledger.repository,
+            ledger=self.ledger,
             payouts=self.payouts,
             clock=self.clock,
             logger=self.logger,

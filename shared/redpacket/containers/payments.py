@@ -1,14 +1,11 @@
 """Payments and their returns, withdrawals, linked accounts, and callbacks."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from datetime import time
 from functools import cached_property
 
 from redpacket.containers.container import Container
-from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
 from redpacket.payments import ports
@@ -49,9 +46,6 @@ _ID_BYTES = 15
 
 @dataclass(eq=False)
 class PaymentsContainer(Container):
-    """Payments and their returns, withdrawals, linked accounts, and callbacks."""
-
-    ledger: LedgerContainer
     packets: PacketsContainer
     providers: ProvidersContainer
 
@@ -60,10 +54,6 @@ class PaymentsContainer(Container):
     @cached_property
     def payment_book(self) -> ports.PaymentRepository:
         return DynamoPayments(self.dynamo)
-
-    @cached_property
-    def return_book(self) -> ports.ReturnRepository:
-        return DynamoReturns(self.dynamo)
 
     @cached_property
     def withdrawal_book(self) -> DynamoWithdrawals:
@@ -94,9 +84,9 @@ class PaymentsContainer(Container):
         return PaymentPorts(
             gateways=self.providers.gateways_in,
             book=self.payment_book,
-            returns=self.return_book,
+            returns=DynamoReturns(self.dynamo),
             compared=self.gateway_pace,
-            ledger=self.ledger.repository,
+            ledger=self.packets.ledger,
             packets=self.packets.repository,
             work=self.packets.work_lists(0, 1),
             clock=self.clock,
@@ -155,7 +145,7 @@ class PaymentsContainer(Container):
     def login_ports(self) -> LoginPorts:
         return LoginPorts(
             logins=self.providers.logins,
-            issuers=self.providers.token_issuers,
+            issuers=self.providers.by_provider(lambda provider: provider.token_issuer),
             payees=self.bound_payees,
             clock=self.clock,
             logger=self.logger,

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.platform.aws.errors import translated
+from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.settings import Settings, settings
 from redpacket.platform.telemetry import logger
 from redpacket.platform.time_budget import time_budget
@@ -15,16 +18,12 @@ from redpacket.platform.time_budget import time_budget
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redpacket.packets.model.seed_keys import SeedKeys
-    from redpacket.platform.aws.client import AwsClient
     from redpacket.platform.aws.container_keys import ContainerKeys
     from redpacket.platform.aws.signature import Keys
-    from redpacket.platform.dynamodb.client import Dynamo
     from redpacket.platform.redis.client import Client
     from redpacket.platform.redis.connect import Options
     from redpacket.platform.runtime import Clock, EventLogger, InParallel
     from redpacket.platform.ssrf_safe_http import HttpClient
-
 
 _CACHE_TIMEOUT_S = 0.5
 
@@ -51,12 +50,10 @@ class SystemClock:
 
 @dataclass(eq=False)
 class Platform:
-    """Clients of AWS and the cache, clock, randomness, settings."""
+    new_seed = staticmethod(secrets.token_bytes)
 
     def secret(self, arn: str) -> str:
         """Return a secret's text. Raises Unavailable."""
-        from redpacket.platform.aws.errors import translated
-
         with translated("the store of secrets"):
             response = self.aws("secretsmanager").get_secret_value(SecretId=arn)
         return str(response["SecretString"])
@@ -74,13 +71,7 @@ class Platform:
         return logger
 
     @cached_property
-    def new_seed(self) -> Callable[[int], bytes]:
-        return secrets.token_bytes
-
-    @cached_property
     def seed_keys(self) -> SeedKeys:
-        from redpacket.packets.model.seed_keys import SeedKeys
-
         return SeedKeys.parse(self.settings.seed_keys)
 
     @property
@@ -96,8 +87,6 @@ class Platform:
 
     @cached_property
     def dynamo(self) -> Dynamo:
-        from redpacket.platform.dynamodb.client import Dynamo
-
         return Dynamo(lambda: self.aws("dynamodb"), self.settings.tables)
 
     def aws(
@@ -105,7 +94,17 @@ class Platform:
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of an AWS service; the light client ignores the arguments."""
         if service in _LIGHT_SERVICES and self.has_aws_keys():
-            return self._light(service)
+            from redpacket.platform.aws.client import AwsClient
+
+            return AwsClient(
+                service,
+                self.settings.aws_region(),
+                self.settings.aws_endpoint(service),
+                keys=self.aws_keys,
+                ca_bundle=self.settings.aws_ca_bundle(),
+                connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
+                read_timeout_s=_AWS_READ_TIMEOUT_S,
+            )
         from botocore.config import Config
 
         client = self.aws_session.create_client(
@@ -144,19 +143,6 @@ class Platform:
         from redpacket.platform.aws.container_keys import ContainerKeys
 
         return ContainerKeys(self.settings.aws_keys_endpoint)
-
-    def _light(self, service: str) -> AwsClient:
-        from redpacket.platform.aws.client import AwsClient
-
-        return AwsClient(
-            service,
-            self.settings.aws_region(),
-            self.settings.aws_endpoint(service),
-            keys=self.aws_keys,
-            ca_bundle=self.settings.aws_ca_bundle(),
-            connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
-            read_timeout_s=_AWS_READ_TIMEOUT_S,
-        )
 
     @cached_property
     def http_client(self) -> Callable[..., HttpClient]:

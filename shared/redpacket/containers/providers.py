@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
+    from redpacket.packets.model.claim import Share
     from redpacket.payments import provider_ports as ports
-    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
+    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner
     from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.provider_ports import Provider
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
@@ -27,52 +27,55 @@ class ProvidersContainer(Container):
 
     @cached_property
     def providers(self) -> Mapping[ProviderName, Provider[Any]]:
+        from pkgutil import resolve_name
+
         from redpacket.payments.model.provider_name import ProviderName
         from redpacket.payments.provider_ports import ProviderEnvironment
 
         environment = ProviderEnvironment(
             self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
         )
-        return {channel: _class_of(channel)(environment) for channel in ProviderName}
+        return {name: resolve_name(name.implementation)(environment) for name in ProviderName}
 
-    def _parts(self, part_of: Callable[[Provider[Any]], Part | None]) -> dict[ProviderName, Part]:
+    def by_provider(
+        self, part_of: Callable[[Provider[Any]], Part | None]
+    ) -> dict[ProviderName, Part]:
         named = ((name, part_of(provider)) for name, provider in self.providers.items())
         return {name: part for name, part in named if part}
 
     @cached_property
     def gateways_in(self) -> Mapping[ProviderName, ports.PaymentProvider]:
-        return self._parts(lambda provider: provider.payments)
+        return self.by_provider(lambda provider: provider.payments)
 
     @cached_property
     def gateways_out(self) -> Mapping[ProviderName, ports.PayoutProvider]:
-        return self._parts(lambda provider: provider.payouts)
+        return self.by_provider(lambda provider: provider.payouts)
 
     @cached_property
     def callbacks(self) -> Mapping[ProviderName, ports.CallbackVerifier]:
-        return self._parts(lambda provider: provider.callbacks)
+        return self.by_provider(lambda provider: provider.callbacks)
 
     @cached_property
     def consent_gateways(self) -> Mapping[ProviderName, Authorizations]:
-        return self._parts(lambda provider: provider.consents)
+        return self.by_provider(lambda provider: provider.consents)
 
     @cached_property
     def logins(self) -> Mapping[ProviderName, Logins]:
-        return self._parts(lambda provider: provider.logins)
-
-    @cached_property
-    def token_issuers(self) -> Mapping[ProviderName, TokenIssuer]:
-        return self._parts(lambda provider: provider.token_issuer)
+        return self.by_provider(lambda provider: provider.logins)
 
     @cached_property
     def page_signers(self) -> Mapping[ProviderName, PageSigner]:
-        return self._parts(lambda provider: provider.page_signer)
+        return self.by_provider(lambda provider: provider.page_signer)
 
     @cached_property
-    def automatic(self) -> list[ProviderName]:
-        """Channels that pay out raised balances automatically."""
-        return [
-            name for name, provider in self.providers.items() if provider.pays_out_automatically
-        ]
+    def announce_claims(self) -> Callable[[Sequence[Share]], None] | None:
+        """Trigger of automatic payouts after claims, or None if they are disabled."""
+        if not self.settings.withdraw_above_fen:
+            return None
+        from redpacket.payments.use_cases.trigger_auto_payouts import trigger_auto_payouts
+
+        channels = [name for name, each in self.providers.items() if each.pays_out_automatically]
+        return partial(trigger_auto_payouts, channels=channels, queue=self.notice_queue)
 
     @cached_property
     def notice_queue(self) -> ports.NoticeQueue:
@@ -99,9 +102,3 @@ class ProvidersContainer(Container):
         from redpacket.payments.provider_ports import CALL_MS_MAX
 
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)
-
-
-def _class_of(channel: ProviderName) -> type[Provider[Any]]:
-    module, _, name = channel.implementation.partition(":")
-    provider_class: type[Provider[Any]] = getattr(import_module(module), name)
-    return provider_class

@@ -1,13 +1,10 @@
 """Reconciliation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
 from redpacket.containers.container import Container
 from redpacket.containers.fairness import FairnessContainer
-from redpacket.containers.ledger import LedgerContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
@@ -20,9 +17,6 @@ from redpacket.reconciliation.use_cases.audits import Audits
 
 @dataclass(eq=False)
 class ReconciliationContainer(Container):
-    """Reconciliation."""
-
-    ledger: LedgerContainer
     packets: PacketsContainer
     fairness: FairnessContainer
     lottery: LotteryContainer
@@ -40,7 +34,7 @@ class ReconciliationContainer(Container):
     def audits(self) -> Audits:
         return Audits(
             packets=self.packets.repository,
-            ledger=self.ledger.repository,
+            ledger=self.packets.ledger,
             draws=self.lottery.draws,
             log_book=self.fairness.log_book,
             dead_letters=self.dead_letters,

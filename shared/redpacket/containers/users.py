@@ -7,27 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
+from redpacket.users.dynamodb.profiles import DynamoProfiles
 
 if TYPE_CHECKING:
     from redpacket.events.ports import HostIds
-    from redpacket.users.ports import ProfileRepository, UserDirectory
+    from redpacket.users.ports import ProfileRepository
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
 class UsersContainer(Container):
-    """Profiles and host ids."""
-
     @cached_property
     def profiles(self) -> ProfileRepository:
-        from redpacket.users.dynamodb.profiles import DynamoProfiles
-
-        return DynamoProfiles(self.dynamo)
-
-    @cached_property
-    def user_directory(self) -> UserDirectory:
-        from redpacket.users.dynamodb.profiles import DynamoProfiles
-
         return DynamoProfiles(self.dynamo)
 
     @cached_property

@@ -11,13 +11,6 @@ if TYPE_CHECKING:
     from redpacket.platform.user import User
 
 
-class UserDirectory(Protocol):
-    """Mapping from user ids to the host's users, eventually consistent."""
-
-    def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
-        """Return the known people with host id and nickname."""
-
-
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Public profile of a user; *is_erased* if they have no name since an erasure."""
@@ -33,6 +26,9 @@ class ProfileRepository(Protocol):
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the existing profiles by user id."""
+
+    def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
+        """Return the known people with host id and nickname."""
 
     def put(self, profile: Profile) -> None:
         """Replace a profile; data from tokens stays."""

@@ -137,7 +137,7 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
 def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
     system.send("ann")
 
-    users = system.process().user_directory.list_users(["ann", "nobody"])
+    users = system.process().profiles.list_users(["ann", "nobody"])
 
     assert [(user.user_id, user.host_id) for user in users.values()] == [("ann", "ann@host")]
 

@@ -16,6 +16,9 @@ class _Profiles:
         self.requests.append(list(user_ids))
         return {user: Profile(user, user.upper()) for user in user_ids if user.startswith("n")}
 
+    def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
+        raise AssertionError(user_ids)
+
     def put(self, profile: Profile) -> None:
         raise AssertionError(profile)
 

@@ -52,9 +52,11 @@ def run_or_request_approval(
     try:
         done = do()
     except ApprovalNeededError as needed:
-        operator, ports = operator_of(request), containers.operators.ask_ports
-        approval = ask_approval(needed, operator, asked_of, payee=payee, ports=ports)
-        return HttpAnswer(awaiting_view(approval, containers.platform.clock.now_ms()), status=202)
+        approvals, clock = containers.operators.approvals, containers.platform.clock
+        approval = ask_approval(
+            needed, operator_of(request), asked_of, payee=payee, approvals=approvals, clock=clock
+        )
+        return HttpAnswer(awaiting_view(approval, clock.now_ms()), status=202)
     return HttpAnswer(done.body, done.status, done.headers)
 
 

@@ -49,7 +49,7 @@ def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval
 
 def approval_views(listed: Sequence[Approval]) -> list[approvals.ListedApproval]:
     """Return approvals with the names of people."""
-    users = containers.users.user_directory.list_users(summaries.ids_of(listed))
+    users = containers.users.profiles.list_users(summaries.ids_of(listed))
     now_ms = containers.platform.clock.now_ms()
     return [approval_view(each, users, now_ms) for each in listed]
 

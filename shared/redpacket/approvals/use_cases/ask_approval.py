@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from redpacket.approvals.model import (
     Approval,
@@ -23,27 +22,20 @@ from redpacket.platform.user import User
 _ASKED_AGAIN_MAX = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskPorts:
-    """Ports of an approval request."""
-
-    approvals: Approvals
-    clock: Clock
-
-
 def ask_approval(
     needed: ApprovalNeededError,
     operator: Operator,
     asked_of: Callable[[int], PendingChange],
     *,
     payee: User | None = None,
-    ports: AskPorts,
+    approvals: Approvals,
+    clock: Clock,
 ) -> Approval:
     """Return the pending approval of this change. Raises IdempotencyKeyReused.
 
     A request with an idempotency key keeps its outcome; a PUT may be repeated after a rejection.
     """
-    now_ms, change = ports.clock.now_ms(), asked_of(needed.version)
+    now_ms, change = clock.now_ms(), asked_of(needed.version)
     for turn in range(_ASKED_AGAIN_MAX):
         named = f"{operator.user_id}\n{_word(change)}\n{turn}"
         approval = Approval(
@@ -56,9 +48,9 @@ def ask_approval(
             asked_at_ms=now_ms,
         )
         users = [person for person in (operator.person, payee) if person]
-        if ports.approvals.ask(approval, users, _action(approval)):
+        if approvals.ask(approval, users, _action(approval)):
             return approval
-        existing = ports.approvals.find_approval(approval.approval_id)
+        existing = approvals.find_approval(approval.approval_id)
         if existing is None:
             continue
         if _body_hash(existing.change) != _body_hash(change):

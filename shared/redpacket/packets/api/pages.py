@@ -165,7 +165,7 @@ def sent_page(request: HttpRequest) -> HttpAnswer[packets.Sent]:
         sent_cursor_of(request),
         packets=containers.packets.repository,
         pages=containers.packets.pages,
-        ledger=containers.ledger.repository,
+        ledger=containers.packets.ledger,
         in_parallel=containers.platform.in_parallel,
     )
     return HttpAnswer(views.sent_list_view(page))
@@ -179,7 +179,7 @@ def received_page(request: HttpRequest) -> HttpAnswer[packets.Received]:
         year_of(request),
         entry_cursor_of(request),
         pages=containers.packets.pages,
-        ledger=containers.ledger.repository,
+        ledger=containers.packets.ledger,
     )
     senders = _presenter([received.packet.sender for received in page.items])
     return HttpAnswer(views.received_list_view(page, senders))
@@ -189,7 +189,7 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
     """Return the entries of the caller's account, newest first."""
     guards.guard_read(request)
     account = user_account(request.user.user_id)
-    entries, next_cursor = containers.ledger.repository.list_entries(
+    entries, next_cursor = containers.packets.ledger.list_entries(
         account, entry_cursor_of(request), limit_of(request)
     )
     return HttpAnswer(views.transfers_view(entries, next_cursor))

@@ -35,16 +35,20 @@ ASKED_AGAIN_MS = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettlePorts(EndPorts):
-    """Dependencies of a settlement; *announce* receives the paid claims."""
+    """Dependencies of a settlement."""
 
     payouts: PayoutQueue
     logger: EventLogger
     in_parallel: InParallel
-    announce: Callable[[Sequence[Share]], None] | None = None
 
 
-def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareRef]:
-    """Credit all uncredited claims and return the ones that failed.
+def settle_claims(
+    refs: Iterable[ShareRef],
+    *,
+    announce_claims: Callable[[Sequence[Share]], None] | None = None,
+    ports: SettlePorts,
+) -> set[ShareRef]:
+    """Credit all uncredited claims, announce the paid ones, and return the ones that failed.
 
     Amounts and users come from the ledger's rows, never from a message. Paid claims that can't be
     announced count as failed, so that their messages are redelivered.
@@ -87,9 +91,9 @@ def settle_claims(refs: Iterable[ShareRef], *, ports: SettlePorts) -> set[ShareR
 
         # All shards may end in one batch, each with hundreds of pages to write.
         in_parallel(end, last)
-        if ports.announce:
+        if announce_claims:
             paid_now = [share for ref, share in shares.items() if ref not in failed]
-            failed |= _announce(ports.announce, paid_now, logger)
+            failed |= _announce(announce_claims, paid_now, logger)
     return failed
 
 

@@ -23,7 +23,7 @@ SAID = "pk, host_id, token_nickname"
 
 
 class DynamoProfiles:
-    """DynamoDB implementation of ProfileRepository and UserDirectory."""
+    """DynamoDB implementation of ProfileRepository."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
