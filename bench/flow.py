@@ -36,11 +36,11 @@ from bench.rounds import Figures, interleaved, ratio
 from local.client import Client
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.containers.platform import SystemClock
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.runtime import SystemClock
 from testing.builders import a_packet_id
 from testing.platform.cloud import tables_of
 from testing.reconciliation.ledger_state import LedgerState, read_ledger_state

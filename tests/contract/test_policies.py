@@ -25,7 +25,7 @@ from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
 from redpacket.containers import containers
-from redpacket.containers.platform import Platform, SystemClock
+from redpacket.containers.platform import Platform
 from redpacket.events.model.events import SUBSCRIBED
 from redpacket.fairness.bls import public_key_of, sign
 from redpacket.fairness.model.beacon import BeaconRound
@@ -38,6 +38,7 @@ from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, 
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
+from redpacket.platform.runtime import SystemClock
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fairness.fake_head_signer import FakeSigner

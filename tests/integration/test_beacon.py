@@ -7,13 +7,13 @@ import httpx
 
 from local.beacon.chain import LocalChain
 from local.stack import Stack
-from redpacket.containers.platform import SystemClock
 from redpacket.fairness.bls import PublicKey
 from redpacket.fairness.clients.drand import DrandBeacon
 from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
 from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.runtime import SystemClock
 from testing.fakes import FakeLogger
 from testing.platform.cloud import tables_of
 from tests.integration.conftest import MakeUser

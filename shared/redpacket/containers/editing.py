@@ -5,7 +5,6 @@ from functools import cached_property, partial
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.campaigns.model import DrawBeacon
-from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.edit_audience import AudiencePorts
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
@@ -54,7 +53,7 @@ class EditingContainer(Container):
         )
 
     @cached_property
-    def edited_campaigns(self) -> EditedCampaigns:
+    def edited_campaigns(self) -> DynamoEditedCampaigns:
         """Repository for the function that edits campaigns and announces beacon campaigns."""
         return DynamoEditedCampaigns(self.dynamo, self.platform.new_seed, self.platform.seeds)
 
@@ -100,10 +99,9 @@ class EditingContainer(Container):
 
     @cached_property
     def audience_ports(self) -> AudiencePorts:
-        campaigns = self.campaigns
         load = partial(load_edited, ports=self.load_ports)
-        rows, cache = campaigns.audience_rows, campaigns.audience_cache
-        return AudiencePorts(campaigns.repository, rows, cache, load)
+        rows, cache = self.campaigns.audience_rows, self.campaigns.audience_cache
+        return AudiencePorts(self.campaigns.repository, rows, cache, load)
 
     @cached_property
     def preheat_ports(self) -> PreheatPorts:

@@ -21,9 +21,7 @@ from redpacket.platform.threads import in_threads
 
 _CALL_MS_MAX = 5_000
 """Timeout of a receiver; a batch waits for the slowest one."""
-
 _ANSWER_BYTES_MAX = 64 * 1024
-
 _THREADS = 20
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LOG_THREADS = 32
 """Concurrent reads and transactions of one append's places."""
-
 _CALL_MS_MAX = 2_000
 """Timeout of a call to an endpoint; most answer within 100 ms."""
 

@@ -5,7 +5,6 @@ from functools import cached_property, partial
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
-from redpacket.approvals.ports import Approvals, OperatorLists
 from redpacket.approvals.use_cases.apply_approval import apply_approval
 from redpacket.approvals.use_cases.decide_approval import DecidePorts
 from redpacket.approvals.use_cases.list_packets import ListPorts
@@ -19,16 +18,11 @@ from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
 from redpacket.erasure.erase_user import erase_user
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
-from redpacket.ledger.ports import Deposits
 from redpacket.ledger.use_cases.deposit import DepositPorts
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.winner_ports import Winners
-from redpacket.operations.audit_ports import AuditLog
 from redpacket.operations.clients.outcome_counts import CloudWatchOutcomes
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
-from redpacket.operations.ports import OutcomeCounts
-from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.operations.use_cases.turn_switch import SwitchPorts
 
 
@@ -41,7 +35,7 @@ class OperatorsContainer(Container):
     editing: EditingContainer
 
     @cached_property
-    def actions(self) -> AuditLog:
+    def actions(self) -> DynamoActions:
         return DynamoActions(self.dynamo)
 
     @cached_property
@@ -49,16 +43,16 @@ class OperatorsContainer(Container):
         return SwitchPorts(self.operations.switch_store, self.actions, self.clock, self.logger)
 
     @cached_property
-    def verdicts(self) -> RiskDecisions:
+    def verdicts(self) -> DynamoVerdicts:
         return DynamoVerdicts(self.dynamo)
 
     @cached_property
-    def outcome_counts(self) -> OutcomeCounts:
+    def outcome_counts(self) -> CloudWatchOutcomes:
         namespace = self.settings.metrics_namespace
         return CloudWatchOutcomes(lambda: self.platform.aws("cloudwatch"), namespace, self.clock)
 
     @cached_property
-    def deposits(self) -> Deposits:
+    def deposits(self) -> DynamoDeposits:
         return DynamoDeposits(self.dynamo)
 
     @cached_property
@@ -72,7 +66,7 @@ class OperatorsContainer(Container):
         )
 
     @cached_property
-    def operator_lists(self) -> OperatorLists:
+    def operator_lists(self) -> DynamoOperatorLists:
         return DynamoOperatorLists(self.dynamo)
 
     @cached_property
@@ -81,11 +75,11 @@ class OperatorsContainer(Container):
         return ListPorts(campaigns, packets, self.operator_lists, self.packets.pages)
 
     @cached_property
-    def winners(self) -> Winners:
+    def winners(self) -> DynamoWinners:
         return DynamoWinners(self.dynamo)
 
     @cached_property
-    def approvals(self) -> Approvals:
+    def approvals(self) -> DynamoApprovals:
         return DynamoApprovals(self.dynamo)
 
     @cached_property

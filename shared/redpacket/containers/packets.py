@@ -38,7 +38,6 @@ class PacketsContainer(Container):
 
     admission_factor = 5
     """Users for each share that may be admitted at one time."""
-
     shard_share_count = 20_000
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
 

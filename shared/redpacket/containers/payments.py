@@ -26,22 +26,14 @@ from redpacket.payments.use_cases.handle_callback import CallbackPorts
 from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
-from redpacket.payments.withdrawal_ports import (
-    AuthorizationRepository,
-    BoundPayees,
-    Payees,
-    WithdrawalLimits,
-)
+from redpacket.payments.withdrawal_ports import Payees, WithdrawalLimits
 from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
-
+_WITHDRAWALS_PER_DAY = 10
+_ID_BYTES = 15
 _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
-
-_WITHDRAWALS_PER_DAY = 10
-
-_ID_BYTES = 15
 
 
 @dataclass(eq=False)
@@ -64,7 +56,7 @@ class PaymentsContainer(Container):
         return DynamoGatewayPace(self.dynamo)
 
     @cached_property
-    def bound_payees(self) -> BoundPayees:
+    def bound_payees(self) -> DynamoPayees:
         return DynamoPayees(self.dynamo)
 
     def payees_of(self, user: User) -> Payees:
@@ -72,7 +64,7 @@ class PaymentsContainer(Container):
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
     @cached_property
-    def consents(self) -> AuthorizationRepository:
+    def consents(self) -> DynamoAuthorizations:
         return DynamoAuthorizations(self.dynamo)
 
     @cached_property

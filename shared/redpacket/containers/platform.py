@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.runtime import SystemClock
 from redpacket.platform.settings import Settings, settings
 from redpacket.platform.telemetry import logger
 from redpacket.platform.time_budget import time_budget
@@ -22,30 +22,16 @@ if TYPE_CHECKING:
     from redpacket.platform.aws.signature import Keys
     from redpacket.platform.redis.client import Client
     from redpacket.platform.redis.connect import Options
-    from redpacket.platform.runtime import Clock, EventLogger, InParallel
+    from redpacket.platform.runtime import EventLogger, InParallel
     from redpacket.platform.ssrf_safe_http import HttpClient
 
 _CACHE_TIMEOUT_S = 0.5
-
 _AWS_CONNECT_TIMEOUT_S = 1
-
 _AWS_READ_TIMEOUT_S = 2
-
 _AWS_TRIES = 2
 """Timeouts in seconds of one call; `platform/time_budget.py` bounds all calls of a request."""
-
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
 """Services of `platform/aws/client.py`; botocore serves all others, and runs without given keys."""
-
-
-class SystemClock:
-    """Clock of the operating system."""
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def sleep_ms(self, duration_ms: int) -> None:
-        time.sleep(duration_ms / 1000)
 
 
 @dataclass(eq=False)
@@ -63,7 +49,7 @@ class Platform:
         return settings
 
     @cached_property
-    def clock(self) -> Clock:
+    def clock(self) -> SystemClock:
         return SystemClock()
 
     @cached_property

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from redpacket.payments import provider_ports as ports
     from redpacket.payments.login_ports import Authorizations, Logins, PageSigner
     from redpacket.payments.model.provider_name import ProviderName
-    from redpacket.payments.provider_ports import Provider
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -23,10 +22,8 @@ Part = TypeVar("Part")
 
 @dataclass(eq=False)
 class ProvidersContainer(Container):
-    """Payment providers of the registry, with their parts by provider, and their notices."""
-
     @cached_property
-    def providers(self) -> Mapping[ProviderName, Provider[Any]]:
+    def providers(self) -> Mapping[ProviderName, ports.Provider[Any]]:
         from pkgutil import resolve_name
 
         from redpacket.payments.model.provider_name import ProviderName
@@ -38,7 +35,7 @@ class ProvidersContainer(Container):
         return {name: resolve_name(name.implementation)(environment) for name in ProviderName}
 
     def by_provider(
-        self, part_of: Callable[[Provider[Any]], Part | None]
+        self, part_of: Callable[[ports.Provider[Any]], Part | None]
     ) -> dict[ProviderName, Part]:
         named = ((name, part_of(provider)) for name, provider in self.providers.items())
         return {name: part for name, part in named if part}

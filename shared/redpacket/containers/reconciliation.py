@@ -8,10 +8,8 @@ from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.packets.clients.sqs_payouts import SqsDeadLetters
-from redpacket.packets.ports import DeadLetters
 from redpacket.reconciliation.clients.athena import Athena
 from redpacket.reconciliation.clients.state_machine import StateMachine
-from redpacket.reconciliation.ports import RunRepository
 from redpacket.reconciliation.use_cases.audits import Audits
 
 
@@ -22,12 +20,12 @@ class ReconciliationContainer(Container):
     lottery: LotteryContainer
 
     @cached_property
-    def runs(self) -> RunRepository:
+    def runs(self) -> StateMachine:
         arn = self.settings.reconciliation_machine
         return StateMachine(lambda: self.platform.aws("stepfunctions"), arn)
 
     @cached_property
-    def dead_letters(self) -> DeadLetters:
+    def dead_letters(self) -> SqsDeadLetters:
         return SqsDeadLetters(lambda: self.platform.aws("sqs"), self.settings.payout_dlq_url)
 
     @cached_property

@@ -1,7 +1,8 @@
-"""Ports for time, logging and threads."""
+"""Ports for time, logging and threads, and the system's clock."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -23,6 +24,18 @@ class Clock(Protocol):
 
     def sleep_ms(self, duration_ms: int) -> None:
         """Wait."""
+
+
+class SystemClock:
+    """Clock of the operating system."""
+
+    def now_ms(self) -> int:
+        """Return the time since the epoch."""
+        return time.time_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Wait."""
+        time.sleep(duration_ms / 1000)
 
 
 class EventLogger(Protocol):

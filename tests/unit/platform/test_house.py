@@ -88,7 +88,7 @@ def test_a_container_has_at_most_25_members_and_all_are_small_together() -> None
     }
 
     assert {name: count for name, count in members.items() if count > 25} == {}
-    assert sum(len(path.read_text().splitlines()) for path in CONTAINERS) <= 1_540
+    assert sum(len(path.read_text().splitlines()) for path in CONTAINERS) <= 1_500
 
 
 def test_former_names_do_not_return() -> None:

@@ -136,12 +136,12 @@ class Api:
         try:
             return self._answered(event, context)
         finally:
+            time_budget.begin(inf)
             outcomes.flush()
 
     def _answered(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
         if self._on_schedule and "routeKey" not in event:
             current_request.request_id = ""
-            time_budget.begin(inf)
             return self._on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = current_request.request_id = event["requestContext"]["requestId"]
         try:
