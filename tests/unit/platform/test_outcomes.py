@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from redpacket.platform import errors
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.telemetry import WRITES_PER_MINUTE, CountingLogger, Outcomes
+from redpacket.platform.time_budget import REQUEST_S, time_budget
 
 
 class Seconds:
@@ -65,6 +67,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     monkeypatch.setattr("redpacket.platform.http.api.outcomes", Outcomes(clock))
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
     return clock
+
+
+def test_a_request_has_a_budget_of_time_that_ends_with_it() -> None:
+    left_s: list[float] = []
+
+    _answer(lambda: left_s.append(time_budget.timeout_s(inf)))
+
+    assert left_s[0] <= REQUEST_S
+    assert time_budget.timeout_s(inf) == inf
 
 
 def test_a_crowd_of_losers_writes_ten_times_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
