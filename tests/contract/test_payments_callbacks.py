@@ -212,6 +212,7 @@ def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
     (received,) = wechat.inbox.wait_for(1)
     old, new = wechat.merchant, WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant))
 
+    now_ms = time.time_ns() // 1_000_000
     for first, then in ((old, new), (new, old)):
         both = replace(
             old,
@@ -219,11 +220,11 @@ def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
             public_key=first.public_key + then.public_key,
             api_v3_key=f"{first.api_v3_key} {then.api_v3_key}",
         )
-        event = _callbacks_of(both).read(received.headers, received.body, wechat.now_ms())
+        event = _callbacks_of(both).read(received.headers, received.body, now_ms)
         assert event.number == number
     with pytest.raises(SignatureInvalid):
         _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
-            received.headers, received.body, wechat.now_ms()
+            received.headers, received.body, now_ms
         )
     # Calls use the first.
     client = WeChatClient(
@@ -255,7 +256,8 @@ def test_while_secrets_of_the_wallet_are_replaced_both_are_valid(host: Side, tex
     outgoing = HttpClient(f"{host.fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
     client = HostClient(both, outgoing)
 
-    event = HostCallbacks(client).read(received.headers, received.body, host.now_ms())
+    now_ms = time.time_ns() // 1_000_000
+    event = HostCallbacks(client).read(received.headers, received.body, now_ms)
     assert event.number == number
     assert client.call("payment.query", {"number": a_number()})["state"] == "not_found"
 
