@@ -1,4 +1,4 @@
-/** The page's first script: it finds out who comes, and asks for the packet of the link, while the rest loads. */
+/** The start of a visit: finds out who comes, and asks for the packet of the link. */
 
 import { feedPath } from "./api/client.ts";
 import { routeOf } from "./routes.ts";
@@ -8,7 +8,6 @@ import { session } from "./session.ts";
 export const begun = begin();
 // The app shows the problem as soon as it is there.
 begun.catch(() => undefined);
-void import("./app.ts");
 
 async function begin(): Promise<string | undefined> {
   const path = await session.begin();

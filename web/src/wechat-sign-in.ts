@@ -4,7 +4,6 @@ import type { Client } from "./api/client.ts";
 import { newKey } from "./api/keys.ts";
 import type { WeChat } from "./config.ts";
 import { BACK, HOME, type Arrival } from "./oidc.ts";
-import { authorizationUrl } from "./wechat.ts";
 
 const SLOT = "redpacket.wechat-sign-in";
 const REPEATS = 3;
@@ -13,6 +12,20 @@ const REPEATS = 3;
 interface Journey {
   state: string;
   path: string;
+}
+
+/** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
+export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string, state: string): string {
+  // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
+  const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
+  const question = new URLSearchParams({
+    appid: app_id,
+    redirect_uri: location.origin + path + (to ? `?to=${to}` : ""),
+    response_type: "code",
+    scope: "snsapi_base",
+    state,
+  });
+  return `${authorize_url}?${question.toString()}#wechat_redirect`;
 }
 
 /** Leaves for WeChat, which asks nothing; comes back to *path*. */

@@ -4,6 +4,7 @@ import { newKey } from "./api/keys.ts";
 import type { WeChat } from "./config.ts";
 import { navigate } from "./router.ts";
 import { session } from "./session.ts";
+import { authorizationUrl } from "./wechat-sign-in.ts";
 
 const SLOT = "redpacket.wechat";
 const BACK = "/wallet";
@@ -13,20 +14,6 @@ export function askWeChat(wechat: WeChat): void {
   const state = newKey();
   sessionStorage.setItem(SLOT, state);
   location.assign(authorizationUrl(wechat, BACK, state));
-}
-
-/** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
-export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string, state: string): string {
-  // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
-  const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
-  const question = new URLSearchParams({
-    appid: app_id,
-    redirect_uri: location.origin + path + (to ? `?to=${to}` : ""),
-    response_type: "code",
-    scope: "snsapi_base",
-    state,
-  });
-  return `${authorize_url}?${question.toString()}#wechat_redirect`;
 }
 
 /** Binds the account that this page load comes back with; false where it comes from elsewhere. */

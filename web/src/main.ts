@@ -1,0 +1,5 @@
+/** The page's first script: the visit begins while the app loads. */
+
+import "./begin.ts";
+
+void import("./app.ts");
