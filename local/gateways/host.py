@@ -15,8 +15,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from local.gateways.core import (
-    FINAL,
+from local.gateways.core import FINAL, confirmation_of, get, wall_s
+from local.gateways.deliveries import RETRY_MS, Message, Posted
+from local.gateways.policy import Call, Meeting, Mode
+from local.gateways.records import (
     Changed,
     Consent,
     Made,
@@ -25,12 +27,7 @@ from local.gateways.core import (
     Refused,
     Transaction,
     Transfer,
-    confirmation_of,
-    get,
-    wall_s,
 )
-from local.gateways.deliveries import RETRY_MS, Message, Posted
-from local.gateways.policy import Call, Meeting, Mode
 from local.gateways.server import Provider, write_secret
 from local.gateways.simulated_payers import Body
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
-from local.gateways.core import Gateway, Line, Refused, Transfer
+from local.gateways.records import Line, Refused, Transfer
 
 
 class Mode(StrEnum):
@@ -66,6 +66,16 @@ HANG_MS = 30_000
 SLOW_MS = 1_500
 # The number of queries that get NOT_FOUND for something that exists.
 HIDDEN_QUERIES = 2
+
+
+class Books(Protocol):
+    """What a policy may change at its provider."""
+
+    def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
+        """Let a transfer enter another state."""
+
+    def end_consents(self) -> None:
+        """Let all users take their consent back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,7 @@ class Policy:
             left -= share
         return Mode.OK
 
-    def meet(self, gateway: Gateway, call: Call) -> Meeting:
+    def meet(self, books: Books, call: Call) -> Meeting:
         """Draw what a call meets."""
         if call.action.startswith("find") and self._hidden[call.number]:
             self._hidden[call.number] -= 1
@@ -160,7 +170,7 @@ class Policy:
         if mode is Mode.REFUSES and call.action != "transfer":
             refusal = (403, "NO_AUTH", "the merchant may not do this")
         if mode is Mode.AUTHORIZATION_WITHDRAWN and call.is_authorized:
-            gateway.end_consents()
+            books.end_consents()
             refusal = (403, "USER_NOT_AUTHORIZED", "the user has not agreed")
         if mode is Mode.NOT_FOUND_THEN_FOUND and call.action in {"order", "transfer"}:
             self._hidden.setdefault(call.number, HIDDEN_QUERIES)
@@ -173,12 +183,12 @@ class Policy:
             refusal=Refused(*answer) if answer else None,
         )
 
-    def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
+    def after_transfer(self, books: Books, transfer: Transfer, meeting: Meeting) -> None:
         """Pay a transfer that needs no confirmation, or let it fail in the mode that refuses."""
         if meeting.mode is Mode.REFUSES:
-            gateway.move(transfer, "failed", "ACCOUNT_FROZEN")
+            books.move(transfer, "failed", "ACCOUNT_FROZEN")
         elif transfer.state == "processing":
-            gateway.move(transfer, "succeeded")
+            books.move(transfer, "succeeded")
 
     def delivery(self, subject: str) -> Mode:
         """Draw what becomes of a notification."""

@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from local.gateways.core import MS_PER_S, Gateway, Made, Refused, WallClock
+from local.gateways.core import MS_PER_S, Gateway, WallClock
 from local.gateways.deliveries import RETRY_MS, Deliveries, Message
 from local.gateways.policy import Call, Meeting, Policy
+from local.gateways.records import Made, Refused
 from local.gateways.simulated_payers import Body, SimulatedPayers
 
 TICK_S = 0.05

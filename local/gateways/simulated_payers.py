@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from local.gateways.core import Gateway, Refused, Transfer
+from local.gateways.core import Gateway
 from local.gateways.policy import Mode, Policy
+from local.gateways.records import Refused, Transfer
 
 Body = dict[str, Any]
 Found = TypeVar("Found")

@@ -17,23 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from local.gateways.core import (
-    BEIJING,
-    MS_PER_S,
-    Consent,
-    Made,
-    Order,
-    Refund,
-    Refused,
-    Transaction,
-    Transfer,
-    confirmation_of,
-    day_of,
-    digest,
-    get,
-)
+from local.gateways.core import BEIJING, MS_PER_S, confirmation_of, day_of, digest, get
 from local.gateways.deliveries import RETRY_MS, Message
 from local.gateways.policy import Call, Meeting
+from local.gateways.records import Consent, Made, Order, Refund, Refused, Transaction, Transfer
 from local.gateways.server import Provider
 from local.gateways.simulated_payers import Body
 from local.gateways.wechat_statements import flow_file, trade_file

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from local.gateways.core import Line
+from local.gateways.records import Line
 from local.gateways.wechat_wire import rfc3339
 
 TRADES = (

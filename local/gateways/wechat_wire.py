@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from local.gateways.core import BEIJING, MS_PER_S, Refused, digest, wall_s
+from local.gateways.core import BEIJING, MS_PER_S, digest, wall_s
 from local.gateways.deliveries import Message, Posted
+from local.gateways.records import Refused
 from local.gateways.server import write_secret
 
 SCHEME = "WECHATPAY2-SHA256-RSA2048"

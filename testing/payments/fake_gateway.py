@@ -4,21 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from local.gateways.core import (
-    Changed,
-    Clock,
-    Gateway,
-    Line,
-    Made,
-    Order,
-    Refund,
-    Refused,
-    Transfer,
-    confirmation_of,
-    day_of,
-)
-from local.gateways.core import Transaction as Paid
-from local.gateways.policy import Call, Meeting, Policy, Statement
+from local.gateways.core import Clock, Gateway, confirmation_of, day_of
+from local.gateways.policy import Books, Call, Meeting, Policy, Statement
+from local.gateways.records import Changed, Line, Made, Order, Refund, Refused, Transfer
+from local.gateways.records import Transaction as Paid
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
 from redpacket.payments.model.provider import (
     CURRENCY,
@@ -152,7 +141,7 @@ class _Hooks(Policy):
         super().__init__()
         self._of = gateway
 
-    def meet(self, gateway: Gateway, call: Call) -> Meeting:
+    def meet(self, books: Books, call: Call) -> Meeting:
         of, transfer = self._of, self._of.transfers.get(call.number)
         if of.is_away:
             return _not_done(Refused(503, "SYSTEM_ERROR", "the gateway does not answer"))
@@ -166,7 +155,7 @@ class _Hooks(Policy):
             of.run(transfer)
         return Meeting()
 
-    def after_transfer(self, gateway: Gateway, transfer: Transfer, meeting: Meeting) -> None:
+    def after_transfer(self, books: Books, transfer: Transfer, meeting: Meeting) -> None:
         self._of.seen_from_ms[transfer.number] = transfer.created_at_ms + self._of.hides_for_ms()
 
 

@@ -17,8 +17,9 @@ import httpx
 
 from local import places
 from local.client import NO_TLS
-from local.gateways.core import Gateway, Made
+from local.gateways.core import Gateway
 from local.gateways.policy import Policy
+from local.gateways.records import Made
 from local.gateways.simulated_payers import SimulatedPayers
 from local.gateways.wechat import openid_of
 from local.ports import HOST, Ports, is_open

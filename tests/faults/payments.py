@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from local.gateways.core import FINAL, Line, Made, day_of
+from local.gateways.core import FINAL, day_of
+from local.gateways.records import Line, Made
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import GatewayChanged, PaymentNotFound
 from redpacket.payments.model.payments import (

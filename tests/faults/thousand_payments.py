@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from local.gateways.core import Line
+from local.gateways.records import Line
 from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import StatementKind, TransferOrder, statement_day

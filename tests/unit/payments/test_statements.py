@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.gateways.core import Line
+from local.gateways.records import Line
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
