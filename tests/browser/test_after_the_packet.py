@@ -16,7 +16,7 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     ann = operator.as_user("ann-thanked", nickname="安妈妈")
     packet_id = operator.send(ann, count=3, greeting="岁岁平安")
     sender = a_person("Ann-Thanked", f"/packets/{packet_id}", color_scheme="dark")
-    state(sender.page, "sent").to_be_visible()
+    state(sender.page, "watching").to_be_visible()
     expect(sender.page.get_by_text("还剩 3 个")).to_be_visible()
     expect(sender.page.get_by_text("还没有人领取")).to_be_visible()
     expect(sender.page.get_by_role("link", name="分享")).to_be_visible()
@@ -40,6 +40,41 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     coin(sender.page).click()
     state(sender.page, "opened").to_be_visible()
     expect(sender.page.locator("red-packet .thanks")).to_have_count(0)
+
+
+def test_readers_see_everybodys_luck_before_they_open(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id = operator.send(count=3)
+    bob = a_person("Bob-Watches", f"/packets/{packet_id}")
+    watch = bob.page.get_by_role("button", name="看看大家的手气")
+    state(bob.page, "ready").to_be_visible()
+    expect(watch).to_have_count(0)  # there is nothing to see yet
+    operator.grab("cid-watched", packet_id, "小西")
+    stranger = a_person(None, f"/packets/{packet_id}")
+    state(stranger.page, "signed_out").to_be_visible()
+    bob.page.reload()
+    expect(watch).to_be_visible()
+    bob.audit_views("packet-before")
+
+    for person in (stranger, bob):
+        person.page.get_by_role("button", name="看看大家的手气").click()
+        expect(person.page.locator("red-packet li")).to_contain_text("小西")
+        expect(person.page.locator("red-packet .sorry")).to_be_focused()
+    bob.audit_views("packet-watched")
+    stranger.page.get_by_role("button", name="我也拆一个").click()
+    state(stranger.page, "signed_out").to_be_visible()
+    bob.page.get_by_role("button", name="我也拆一个").click()
+    coin(bob.page).click()
+    state(bob.page, "opened").to_be_visible()
+    # Who watches while the last share goes learns it, and a late reader has the list at once.
+    stranger.page.get_by_role("button", name="看看大家的手气").click()
+    operator.grab("dan-watched", packet_id, "小丹")
+    expect(stranger.page.get_by_text("手慢了，红包派完了")).to_be_visible()
+    expect(stranger.page.get_by_role("button", name="我也拆一个")).to_have_count(0)
+    late = a_person("Late-Reader", f"/packets/{packet_id}")
+    state(late.page, "gone").to_be_visible()
+    expect(late.page.locator("red-packet li")).to_have_count(3)
 
 
 def test_history_names_senders_greetings_and_what_is_taken(

@@ -93,7 +93,7 @@ def test_a_packet_for_chosen_people_is_theirs_alone(
 
     packet_id = _send(vic, amount="6.66", count="1")
     vic.go(f"/packets/{packet_id}")
-    state(vic.page, "sent").to_be_visible()
+    state(vic.page, "watching").to_be_visible()
 
     assert operator.grab("wes-guest", packet_id)["code"] == "not_invited"
     assert operator.grab("xia-guest", packet_id)["amount_fen"] == 666

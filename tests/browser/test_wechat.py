@@ -186,7 +186,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     for _ in range(20):  # the share is settled a moment later
         eve.go("/wallet")
         expect(page.locator(".balance")).not_to_have_text("–")
-        if page.locator(".balance").inner_text() == "5.00":
+        if page.locator(".balance").inner_text() == "¥5.00":
             break
         page.wait_for_timeout(1000)
     expect(page.locator(".balance")).to_have_text("¥5.00")

@@ -99,16 +99,41 @@ test("a sender follows their packet without opening it, and may take a share", a
   });
   await flow.load();
   await turns();
-  assert.equal(flow.state, "sent");
+  assert.equal(flow.state, "watching");
   assert.equal(flow.live.feed?.remaining_count, 3);
 
-  flow.takeOwn();
+  flow.showCover();
   assert.equal(flow.state, "ready");
   await flow.take();
   flow.end();
 
   assert.equal(flow.state, "opened");
   assert.equal(requests.filter(({ path }) => path === "POST /grab").length, 1);
+});
+
+for (const isSignedIn of [true, false]) {
+  test(`a reader, signed in: ${isSignedIn}, watches the list before opening, once it has a row`, async () => {
+    const taken = { claimed_count: 1 };
+    const { flow } = viewer({ "GET ": [{ ...RECORD, ...taken }], "GET /feed": [{ ...FEED, ...taken }] }, { isSignedIn });
+    await flow.load();
+    const cover = flow.state;
+    assert.equal(flow.canWatch, true);
+
+    flow.watch();
+    await turns();
+    assert.deepEqual([flow.state, flow.canWatch, flow.live.feed?.claimed_count], ["watching", false, 1]);
+    flow.showCover();
+    flow.end();
+
+    assert.equal(flow.state, cover);
+  });
+}
+
+test("an untouched packet has no list to watch", async () => {
+  const { flow } = viewer({ "GET ": [{ ...RECORD, claimed_count: 0 }] });
+  await flow.load();
+
+  assert.deepEqual([flow.state, flow.canWatch], ["ready", false]);
 });
 
 test("a sender sees the end of their packet as everybody does", async () => {

@@ -16,6 +16,7 @@ export interface CoverDeeds {
   take: (event: Event) => void;
   listen: () => void;
   retry: () => void;
+  watch: () => void;
   signIn: () => void;
 }
 
@@ -54,7 +55,12 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
             `}
         ${phraseView(flow, deeds)}
         <div class="middle">${coinView(flow, deeds, isTurning)}</div>
-        <div class="note">${noteView(flow, deeds)}</div>
+        <div class="note">
+          ${noteView(flow, deeds)}
+          ${flow.canWatch
+            ? html`<button type="button" class="plain" @click=${deeds.watch}>${p("watch")}</button>`
+            : nothing}
+        </div>
       </form>
       ${deeds.isLeaving ? html`<div class="burst">${SPARKS.map(() => html`<i></i>`)}</div>` : nothing}
     </div>

@@ -131,10 +131,22 @@ export class PacketFlow {
     }
   }
 
-  /** Shows the cover to the sender, who may also take a share. */
-  takeOwn(): void {
+  /** Whether there is a list to watch before opening. */
+  get canWatch(): boolean {
+    const shown = this.packet ?? this.live.feed;
+    return ["ready", "signed_out"].includes(this.state) && Boolean(shown?.claimed_count);
+  }
+
+  /** Shows the list to a viewer who has not opened the packet. */
+  watch(): void {
+    this.#go("watching");
+  }
+
+  /** Shows the cover to a viewer of the list: the sender may also take a share. */
+  showCover(): void {
     this.live.stop();
-    this.#go(stateOf({ ...this.packet!, is_sender: false }, this.#options.now()));
+    const { packet } = this;
+    this.#go(packet ? stateOf({ ...packet, is_sender: false }, this.#options.now()) : "signed_out");
     this.#waitForStart();
   }
 

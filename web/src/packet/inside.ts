@@ -51,12 +51,13 @@ function resultView(flow: PacketFlow) {
       ${packet?.is_sender ? nothing : thanksView(flow)}
     `;
   }
-  if (state === "sent") {
+  if (state === "watching") {
     const left = flow.live.feed?.remaining_count ?? packet!.remaining_count;
+    const mayTake = !packet?.is_sender || !packet.is_exclusive;
     return html`
-      <p class="sorry" tabindex="-1">${p("left", { n: left })}</p>
-      ${left && !packet!.is_exclusive
-        ? html`<button type="button" class="plain" @click=${() => flow.takeOwn()}>
+      <p class="sorry" tabindex="-1">${p(left ? "left" : "gone", { n: left })}</p>
+      ${left && mayTake
+        ? html`<button type="button" class="plain" @click=${() => flow.showCover()}>
             ${p("take_own")}
           </button>`
         : nothing}

@@ -108,6 +108,7 @@ export class RedPacket extends LitElement {
               take: this.#take,
               listen: () => void this.#listen(),
               retry: () => void flow.load(),
+              watch: this.#watch,
               signIn: () => this.#emit("signin", {}),
             })
           : nothing}
@@ -165,9 +166,13 @@ export class RedPacket extends LitElement {
     if ("vibrate" in navigator) navigator.vibrate(30);
     this.isLeaving = true;
     setTimeout(() => (this.isLeaving = false), LEAVE_MS);
-    // The button that was tapped is gone: readers go on at the amount.
+    this.#focus(".amount");
+  }
+
+  /** Lets readers continue there: the button that was tapped is gone. */
+  #focus(selector: string): void {
     void this.updateComplete.then(() => {
-      this.renderRoot.querySelector<HTMLElement>(".amount")?.focus({ preventScroll: true });
+      this.renderRoot.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
     });
   }
 
@@ -183,6 +188,11 @@ export class RedPacket extends LitElement {
       return;
     }
     void this.flow?.take(field?.value.trim());
+  };
+
+  readonly #watch = () => {
+    this.flow?.watch();
+    this.#focus(".sorry");
   };
 
   async #listen(): Promise<void> {

@@ -32,7 +32,7 @@ export type State =
   | "confirming" // the outcome isn't known; the request is repeated
   | "admitted" // step one of two is done
   | "opened" // the viewer has a share
-  | "sent" // by the viewer, who follows it
+  | "watching" // the list before opening; the sender begins here
   | "gone" // emptied
   | "expired"
   | "refused" // not for this viewer, or not now
@@ -40,7 +40,7 @@ export type State =
 
 /** Whether the inside is shown instead of the cover. */
 export function isOpen(state: State): boolean {
-  return ["opened", "sent", "gone", "expired"].includes(state);
+  return ["opened", "watching", "gone", "expired"].includes(state);
 }
 
 export function coverOf(packet: Packet): Cover {
@@ -78,7 +78,7 @@ export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.status === "emptied") return "gone";
   if (packet.status !== "open") return packet.remaining_count > 0 ? "expired" : "gone";
   if (packet.expires_at_ms <= nowMs) return "expired";
-  if (packet.is_sender) return "sent";
+  if (packet.is_sender) return "watching";
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
 

@@ -86,22 +86,11 @@ export class ShareView extends View {
   }
 
   readonly #saveCard = async () => {
-    const { drawCard, loadArt } = await import("./card.ts");
+    const [{ drawCard, loadArt }, { savePicture }] = await Promise.all([import("./card.ts"), import("./picture.ts")]);
     const sender = session.person?.nickname ?? "";
     const art = await loadArt(this.packet?.cover_url);
     const canvas = drawCard(this.#greeting(), sender, this.modules!, t("card_text"), art);
-    // WeChat downloads nothing, and saves a picture that is pressed.
-    if (isInWeChat()) {
-      const { showPicture } = await import("../wechat-share.ts");
-      showPicture(this, canvas.toDataURL());
-      return;
-    }
-    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob!);
-    link.download = "red-packet.png";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    await savePicture(this, canvas, "red-packet.png");
   };
 
   readonly #point = () => void import("../wechat-share.ts").then(({ pointAtMenu }) => pointAtMenu());
