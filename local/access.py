@@ -31,7 +31,10 @@ class Access:
         if wrong:
             raise StackError(f"{wrong[0]} is no origin: write EMBED=http://localhost:5173")
         if made.bind not in {HOST, EVERYWHERE}:
-            raise StackError(f"BIND is {HOST} (this machine) or {EVERYWHERE} (its network)")
+            raise StackError(
+                f"BIND={made.bind} is unknown: write {HOST} (this machine) or {EVERYWHERE} (its "
+                "network)"
+            )
         return made
 
     @property

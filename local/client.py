@@ -76,7 +76,7 @@ def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
         if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
             break
     if answer is None:
-        raise StackError(f"the API does not answer: {lost}")
+        raise StackError(f"no answer in {TRIES} tries ({lost}): read the logs in .local/state")
     return answer
 
 
@@ -86,5 +86,6 @@ def _content(answer: httpx.Response) -> dict[str, Any]:
         return content
     request = answer.request
     raise StackError(
-        f"{request.method} {request.url.path} was answered {answer.status_code}: {answer.text}"
+        f"{request.method} {request.url.path} was answered {answer.status_code}: {answer.text}. "
+        "See .local/state/*/logs/emulator.log"
     )

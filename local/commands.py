@@ -65,7 +65,8 @@ def _serve(state_dir: Path, hint: str) -> None:
                 # Before the stack stops: from then on another one may start here.
                 ready.unlink()
             raise StackError(
-                f"a program of the stack ended unexpectedly; its log is in {state_dir / 'logs'}"
+                f"a program of the stack ended unexpectedly: read its log in {state_dir / 'logs'}, "
+                "then start the stack again"
             )
     except KeyboardInterrupt:
         say("\nStopped.")
@@ -101,7 +102,7 @@ def _start_in_background() -> None:
         server.wait()
         raise
     if server.poll() is not None:
-        raise StackError("the stack did not start")
+        raise StackError(f"the stack did not start: the reason is above, and in {UP}")
 
 
 def _follow(log: Path, server: "subprocess.Popen[bytes]") -> None:
@@ -124,7 +125,10 @@ def _wait_until_ready() -> dict[str, Any]:
             time.sleep(0.1)
         else:
             return description
-    raise StackError("the stack did not become ready")
+    raise StackError(
+        f"the stack was not ready within {UP_TIMEOUT_S:.0f} s: read {UP / 'up.log'}, then run "
+        "`make down` and `make up`"
+    )
 
 
 def down() -> None:
@@ -137,7 +141,10 @@ def down() -> None:
     deadline = time.monotonic() + DOWN_TIMEOUT_S
     while _keeper_of(UP) is not None:
         if time.monotonic() > deadline:
-            raise StackError(f"process {keeper} does not stop")
+            raise StackError(
+                f"process {keeper} did not stop within {DOWN_TIMEOUT_S:.0f} s: end it with "
+                f"`kill -9 {keeper}`, then run `make up`"
+            )
         time.sleep(0.05)
     say("Stopped.")
 

@@ -340,7 +340,9 @@ def _wait_for(what: str, is_done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + WAIT_S_MAX
     while not is_done():
         if time.monotonic() > deadline:
-            raise StackError(f"{what} did not come within {WAIT_S_MAX:.0f} s")
+            raise StackError(
+                f"{what} did not come within {WAIT_S_MAX:.0f} s: run `make demo` again"
+            )
         time.sleep(0.25)
 
 

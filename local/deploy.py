@@ -19,6 +19,7 @@ STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
 # The whole stack takes the emulator two seconds; a machine under load may need many times that.
 DEPLOY_TIMEOUT_S = 120.0
+_LOOK = "read logs/emulator.log in the stack's folder below .local/state"
 
 
 def deploy(
@@ -37,7 +38,7 @@ def deploy(
     try:
         return _deploy(_with_variables(build, variables), parameters, cloud, store)
     except (ClientError, BotoCoreError) as error:
-        raise StackError(f"the template is not deployed: {error}") from error
+        raise StackError(f"the template is not deployed: {error}. Run `make build`") from error
 
 
 def _deploy(
@@ -115,11 +116,9 @@ def _wait_for_change_set(cloud: "CloudFormationClient") -> None:
         if change_set["Status"] == "CREATE_COMPLETE":
             return
         if change_set["Status"] == "FAILED":
-            raise StackError(
-                f"the template is refused: {change_set.get('StatusReason', 'no reason given')}"
-            )
+            raise StackError(f"the template is refused: {change_set.get('StatusReason', _LOOK)}")
         time.sleep(0.05)
-    raise StackError(f"the change set was not ready after {DEPLOY_TIMEOUT_S:.0f} s")
+    raise StackError(f"the change set was not ready after {DEPLOY_TIMEOUT_S:.0f} s: {_LOOK}")
 
 
 def _wait_for_outputs(cloud: "CloudFormationClient") -> dict[str, str]:
@@ -131,7 +130,7 @@ def _wait_for_outputs(cloud: "CloudFormationClient") -> dict[str, str]:
         if not stack["StackStatus"].endswith("_IN_PROGRESS") or "ROLLBACK" in stack["StackStatus"]:
             raise StackError(f"the deployment failed: {stack['StackStatus']}{_failures(cloud)}")
         time.sleep(0.05)
-    raise StackError(f"the deployment did not end within {DEPLOY_TIMEOUT_S:.0f} s")
+    raise StackError(f"the deployment did not end within {DEPLOY_TIMEOUT_S:.0f} s: {_LOOK}")
 
 
 def _failures(cloud: "CloudFormationClient") -> str:

@@ -43,6 +43,7 @@ def _server_on_path() -> str:
     path = shutil.which("valkey-server") or shutil.which("redis-server")
     if path is None:
         raise StackError(
-            "no Valkey for this platform in the wheel, and no valkey-server or redis-server"
+            "no Valkey for this platform: install valkey-server or redis-server, or name one by "
+            "CACHE_SERVER"
         )
     return path

@@ -51,10 +51,13 @@ class Process:
         deadline = time.monotonic() + timeout_s
         while not is_ready():
             if self._keeper.poll() is not None:
-                raise StackError(f"{self.name} ended before it was ready{self.log_tail()}")
+                raise StackError(
+                    f"{self.name} ended before it was ready: read {self.log}{self.log_tail()}"
+                )
             if time.monotonic() > deadline:
                 raise StackError(
-                    f"{self.name} was not ready after {timeout_s:.0f} s{self.log_tail()}"
+                    f"{self.name} was not ready after {timeout_s:.0f} s: read {self.log}"
+                    f"{self.log_tail()}"
                 )
             time.sleep(0.02)
         return self

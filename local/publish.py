@@ -30,7 +30,7 @@ def publish(
     files = [file for file in sorted(places.PAGE.rglob("*")) if file.is_file()]
     contents = {f"/{file.relative_to(places.PAGE).as_posix()}": file.read_bytes() for file in files}
     if not contents.keys() >= set(DOCUMENTS):
-        raise StackError("the page isn't built: make page")
+        raise StackError("the page isn't built: run `make page`")
     contents[CONFIG_PATH] = json.dumps(config).encode()
     # A reader who loads a document must find everything that it names.
     paths = sorted(contents, key=lambda path: path in DOCUMENTS)
@@ -52,7 +52,7 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
     if parameters.get("WeChatIssuerSecretArn") and not parameters.get("PageClientId"):
         # The issuer is a pair of files, and the API signs its tokens.
         if not parameters.get("WeChatAppId"):
-            raise StackError("users sign in by WeChat, so the page needs WeChatAppId")
+            raise StackError("users sign in by WeChat: deploy with the parameter WeChatAppId")
         return {"kind": "wechat"}
     if "UserPoolClientId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
@@ -62,7 +62,9 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
         issuer = parameters["JwtIssuer"]
         auth = {"client_id": parameters["PageClientId"], "token": "access_token"}
     if not urlsplit(issuer).netloc or not auth["client_id"]:
-        raise StackError("the stack has no client for the page: set PageClientId")
+        raise StackError(
+            "the stack has no client for the page: deploy with the parameter PageClientId"
+        )
     return {"kind": "oidc", "issuer": issuer, "scope": "openid profile", **auth}
 
 

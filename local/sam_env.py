@@ -35,7 +35,7 @@ def read_variables(
         if resource["ResourceType"] == "AWS::Lambda::Function"
     }
     if not names:
-        raise StackError(f"{stack_name} has no functions")
+        raise StackError(f"{stack_name} has no functions: deploy it with `make deploy`")
     return {
         logical_id: functions.get_function_configuration(FunctionName=name)["Environment"][
             "Variables"

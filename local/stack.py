@@ -253,7 +253,8 @@ class Stack:
         except OSError:
             lock.close()
             raise StackError(
-                f"a stack with its state in {self.state_dir} is running already"
+                f"a stack with its state in {self.state_dir} is running already: `make down`, or "
+                "Ctrl-C in its terminal, stops it"
             ) from None
         self._lock = lock
         lock.truncate(0)

@@ -86,7 +86,10 @@ class Api:
         query: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         headers = {"Idempotency-Key": key} if key else {}
-        answer = self._answer(method, path, body, query=query, headers=headers)
+        try:
+            answer = self._answer(method, path, body, query=query, headers=headers)
+        except Failure as failure:
+            raise _with_key(failure, key) from failure
         content: dict[str, Any] = answer.json() if answer.content else {}
         return content
 
@@ -104,13 +107,22 @@ class Api:
         try:
             answer = self._http.request(method, path, json=body, headers=signed, params=params)
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            raise no_target(f"--api is not an address: {error}") from None
+            raise no_target(f"--api is not an address, like https://HOST: {error}") from None
         except httpx.HTTPError as error:
-            detail = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
+            why = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
+            detail = f"the API does not answer. Repeat the command, or run redpacket doctor. {why}"
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if answer.is_success:
             return answer
         raise _failure_of(answer)
+
+
+def _with_key(failure: Failure, key: str) -> Failure:
+    """Return the failure with the key whose repeat moves nothing twice, if money may have moved."""
+    if not key or failure.code is not Exit.UNAVAILABLE:
+        return failure
+    words = f"{translate(str(failure))}\n" + translate(f"Repeat it with --key {key}")
+    return Failure(failure.code, words, {**failure.problem, "idempotency_key": key})
 
 
 def _failure_of(answer: httpx.Response) -> Failure:
@@ -123,7 +135,9 @@ def _failure_of(answer: httpx.Response) -> Failure:
         told = problem.get("message") if isinstance(problem, dict) else None
         detail = told or answer.reason_phrase
         if answer.status_code == HTTPStatus.UNAUTHORIZED:
-            detail = translate("the token is missing, has expired, or is not of this API's issuer")
+            detail = translate(
+                "the token is missing, has expired, or is not of this API's issuer: get a new one"
+            )
         problem = {"code": f"http_{answer.status_code}", "detail": detail}
     request_id = problem.get("instance") or answer.headers.get("apigw-requestid")
     if request_id:

@@ -43,7 +43,7 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
     session, plan = session_of(context), _in_milliseconds(read_document(file))
     prizes = plan.pop("prizes", {})
     if not isinstance(prizes, dict):
-        raise no_target(f"{file}: prizes are a mapping from ids to prizes")
+        raise no_target(f"{file}: `prizes` must map the id of each prize to its fields")
     operator, path = session.target.operator, f"/admin/campaigns/{campaign_id}"
     edited = _put_again(operator, path, _json(plan, file))
     for prize_id, body in prizes.items():
@@ -51,7 +51,10 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
         try:
             _put_again(operator, prize_path, _json(body, file))
         except Failure as failure:
-            session.screen.note(f"Prize {prize_id} failed. What stands before it is edited.")
+            session.screen.note(
+                f"Prize {prize_id} failed; what stands before it is saved. Correct it, and repeat "
+                "the command."
+            )
             raise failure from None
     if prizes:
         edited = operator.get(path)
@@ -144,7 +147,7 @@ def add_codes(
     lines = (line.strip() for line in read_text(file).lstrip("\ufeff").splitlines())
     codes = [line for line in lines if line]
     if not codes or len(set(codes)) < len(codes):
-        raise no_target(f"{file} has no code, or one more than once")
+        raise no_target(f"{file} has no code, or one more than once: write each once, one a line")
     path = f"/admin/campaigns/{campaign_id}/prizes/{prize_id}/codes"
     # One call after the other: a code's unit is its place in the file.
     for at in range(0, len(codes), CODES_PER_CALL):
@@ -238,7 +241,9 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
         try:
             at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
         except ValueError:
-            raise no_target(f"{name} is not a time: {given}") from None
+            raise no_target(
+                f"{name} is not a time: {given}. Write 2027-01-29T20:00:00+08:00"
+            ) from None
         if at.tzinfo is None:
             raise no_target(f"{name} needs a zone, like 2027-01-29T20:00:00+08:00")
         plan[wanted] = int(at.timestamp() * 1000)
@@ -253,9 +258,11 @@ def _json(body: Any, file: Path) -> dict[str, Any]:  # noqa: ANN401 - of a file
     try:
         document = json.loads(json.dumps(body, allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise no_target(f"{file}: {error}") from None
+        raise no_target(
+            f"{file} has a value that JSON lacks: {error}. Quote dates; use finite numbers"
+        ) from None
     if not isinstance(document, dict):
-        raise no_target(f"{file} holds something else than fields")
+        raise no_target(f"{file} has a prize without fields: write them below its id")
     if isinstance(is_on := document.get("status"), bool):
         document["status"] = "on" if is_on else "off"
     return document

@@ -74,7 +74,7 @@ def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel
     if file is not None:
         tokens = read_text(file).split()[:users]
         if not tokens:
-            raise no_target(f"{file} holds no tokens")
+            raise no_target(f"{file} holds no tokens: write one a line")
         return tokens
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(lambda number: target.dev_token(f"{prefix}-{number}"), range(users)))

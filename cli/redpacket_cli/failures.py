@@ -49,12 +49,26 @@ def of_aws(error: Exception) -> Failure | None:
         return None
     if isinstance(error, errors.ClientError):
         told = error.response["Error"]
+        code, why = told.get("Code"), str(told.get("Message")).rstrip(".")
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        is_away = status >= _SERVER_ERROR or told.get("Code") in _AGAIN
-        detail = f"AWS refused {error.operation_name}: {told.get('Code')}: {told.get('Message')}"
+        is_away = status >= _SERVER_ERROR or code in _AGAIN
+        name = f"{error.operation_name}: {code}"
+        if is_away:
+            detail = f"AWS refused {name}: {why}. Repeat the command"
+        elif code == "ValidationError":
+            detail = (
+                f"AWS refused {name}: {why}. List the names: aws cloudformation list-stacks or "
+                "list-stack-resources"
+            )
+        else:
+            detail = f"AWS refused {name}: {why}. Check your role: aws sts get-caller-identity"
     elif isinstance(error, errors.BotoCoreError):
         is_away = isinstance(error, (errors.ConnectionError, errors.HTTPClientError))
-        detail = f"AWS can't be asked: {error}"
+        why = str(error).rstrip(".")
+        if is_away:
+            detail = f"AWS does not answer: {why}. Check the network, and repeat the command"
+        else:
+            detail = f"AWS is not set up: {why}. Set AWS_PROFILE and AWS_DEFAULT_REGION"
     else:
         return None
     return Failure(Exit.UNAVAILABLE if is_away else Exit.NO_TARGET, detail)

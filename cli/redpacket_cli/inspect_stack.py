@@ -156,7 +156,9 @@ def run(
     )
     report = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
-        raise Failure(Exit.UNAVAILABLE, f"{function} failed: {report.get('errorMessage')}")
+        log = function.removesuffix("Function").lower()
+        detail = f"{function} failed: {report.get('errorMessage')}. Read: redpacket logs {log}"
+        raise Failure(Exit.UNAVAILABLE, detail)
     session.screen.report(report)
 
 
@@ -402,7 +404,11 @@ def _ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each 
             _sent(connection, answers, ["AUTH", user, token])
             return _sent(connection, answers, words)
     except OSError as error:
-        raise Failure(Exit.UNAVAILABLE, f"the cache does not answer: {error}") from None
+        detail = (
+            f"the cache does not answer: {error}. See docs/runbook/cache-lost.md. On AWS, run this "
+            "inside the stack's VPC"
+        )
+        raise Failure(Exit.UNAVAILABLE, detail) from None
 
 
 def _sign_in(target: Target) -> tuple[str, str, str]:
@@ -415,7 +421,7 @@ def _sign_in(target: Target) -> tuple[str, str, str]:
     session = boto3.Session()
     credentials = session.get_credentials()
     if credentials is None:
-        raise no_target("no credentials of AWS")
+        raise no_target("AWS credentials are missing: check them with aws sts get-caller-identity")
     keys = credentials.get_frozen_credentials()
     signed_by = Keys(str(keys.access_key), str(keys.secret_key), keys.token or "")
     region = session.region_name
@@ -445,7 +451,8 @@ def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has 
         return None if text == "-1" else answers.read(int(text) + 2)[:-2].decode(errors="replace")
     if kind == "*":
         return [_answer(answers) for _ in range(int(text))]
-    raise Failure(Exit.REFUSED, f"the cache refused: {text or 'it closed the connection'}")
+    why = text or "it closed the connection"
+    raise Failure(Exit.REFUSED, f"the cache refused: {why}. Check the command and its arguments")
 
 
 def _lines_of(answer: Any) -> str:  # noqa: ANN401 - each command has its own

@@ -271,7 +271,9 @@ def write(session: Session, texts: Iterator[str], to: Path) -> None:
                 count += _records(text)
         part.replace(to)
     except OSError as error:
-        raise no_target(f"{to} can't be written: {error}") from None
+        raise no_target(
+            f"{to} can't be written: {error}. Nothing is kept; name another file by --to"
+        ) from None
     finally:
         part.unlink(missing_ok=True)
     session.screen.report({"file": str(to), "count": count})

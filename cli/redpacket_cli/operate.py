@@ -39,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
         app.command()(function)
 
 
-@switch.command("status", hidden=True)
+@switch.command("status", help="Alias of `list`.")
 @switch.command("list")
 def list_switches(context: typer.Context) -> None:
     """Show how every switch stands, since when and why."""
@@ -101,7 +101,9 @@ def set_limit(
 ) -> None:
     """Set one limit, everywhere within ten seconds."""
     if value != "default" and not value.isdecimal():
-        raise typer.BadParameter("a number or `default`")
+        raise typer.BadParameter(
+            f"{value!r} is neither a number nor `default`: see `redpacket limits show`"
+        )
     body = {"value": None if value == "default" else int(value)}
     session = session_of(context)
     session.screen.report(session.target.operator.put(f"/admin/limits/{name}", body))

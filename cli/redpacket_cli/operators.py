@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 def _an_email(text: str) -> str:
     if text.count("@") != 1 or text.startswith("@") or text.endswith("@"):
-        raise typer.BadParameter(f"{text!r} is no e-mail address")
+        raise typer.BadParameter(f"{text!r} is not an e-mail address, like ada@example.com")
     return text.lower()
 
 

@@ -229,7 +229,7 @@ def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -
     left_s = told["seconds_left"]
     until = "" if left_s is None else translate(f", empty in {left_s:.0f} s")
     return Group(
-        Text(f"{feed['greeting']}  {feed['status']}", style="bold"),
+        Text(f"{feed['greeting']}  {translate(feed['status'])}", style="bold"),
         # Columns end the line, which a bar alone does not.
         Columns([ProgressBar(total=feed["count"], completed=feed["claimed_count"], width=60)]),
         Text(
@@ -296,7 +296,8 @@ def find(
     elif packet_id and user_token:
         result["share"] = _share_of(target, packet_id, user_token)
     if not lines and not packet_id:
-        raise Failure(Exit.FOUND, f"no line of the last day has {request_id}")
+        detail = f"no log line of the last day has {request_id}: check the id, or give --packet"
+        raise Failure(Exit.FOUND, detail)
     session.screen.report(result)
 
 

@@ -40,7 +40,9 @@ def new_key(given: str) -> str:
 def an_id(text: str) -> str:
     """Return an id that may stand in a path. Raises typer.BadParameter."""
     if not _ID.fullmatch(text) or set(text) <= {"."}:
-        raise typer.BadParameter(f"{text!r} can't be an id")
+        raise typer.BadParameter(
+            f"{text!r} can't be an id: use up to 128 letters, digits and any of _ ~ . -"
+        )
     return text
 
 
@@ -50,9 +52,9 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise no_target(f"{path} is not YAML: {error}") from None
+        raise no_target(f"{path} is neither YAML nor JSON: {error}") from None
     if not isinstance(document, dict):
-        raise no_target(f"{path} holds no mapping")
+        raise no_target(f"{path} is not a mapping: write lines like `title: Spring`")
     return document
 
 
@@ -63,4 +65,6 @@ def read_text(path: Path) -> str:
             typer.get_text_stream("stdin").read() if str(path) == "-" else path.read_text("utf-8")
         )
     except (OSError, UnicodeDecodeError) as error:
-        raise no_target(f"{path} can't be read: {error}") from None
+        raise no_target(
+            f"{path} can't be read: {error}. Name a UTF-8 file, or - for standard input"
+        ) from None

@@ -118,7 +118,10 @@ class Target:
     def dev_token(self, name: str, scope: str = "") -> str:
         """Return a token of the local stack's issuer. Raises Failure on AWS."""
         if self.local is None:
-            raise no_target("only a local stack makes tokens for anybody: give the user's own")
+            raise no_target(
+                "only a local stack makes tokens for users: give the host's own by --user-token, "
+                "or to `load` by --tokens"
+            )
         body = {"sub": name, **({"scope": scope} if scope else {})}
         return str(self.passer_by.post("/dev/tokens", body)["token"])
 
@@ -126,7 +129,10 @@ class Target:
         if self.local is not None:
             return self.dev_token("operator", ADMIN_SCOPE)
         if not self.stack or "OperatorClientId" not in self.outputs:
-            raise no_target("give a token with the scope hongbao/admin: --token, REDPACKET_TOKEN")
+            raise no_target(
+                "no operator's token: give one with the scope hongbao/admin by --token or "
+                "REDPACKET_TOKEN"
+            )
         return self._client_token()
 
     def _client_token(self) -> str:
@@ -141,7 +147,10 @@ class Target:
             data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
         )
         if not answer.is_success:
-            raise no_target(f"the issuer gave no token: {answer.status_code}")
+            raise no_target(
+                f"the issuer refused the operator client with {answer.status_code}: give a token "
+                "by --token, and check the client in Cognito"
+            )
         return str(answer.json()["access_token"])
 
     def by_token(self, token: str) -> Api:

@@ -16,7 +16,9 @@ pictures = typer.Typer(help="Pictures that users uploaded as covers: remove.", n
 
 def _a_host_id(text: str) -> str:
     if not HOST_ID.fullmatch(text):
-        raise typer.BadParameter(f"{text!r} can't be a user")
+        raise typer.BadParameter(
+            f"{text!r} can't be a user: use up to 128 letters, digits and any of _ . @ : | + = -"
+        )
     return text
 
 

@@ -164,56 +164,102 @@ ZH = {
     "{} rows so far": "已导出 {} 行",
     "{} so far": "已完成 {}",
     "campaign {}": "活动 {}",
-    "Prize {} failed. What stands before it is edited.": "奖品 {} 没有成功，它前面的已保存。",
+    "Prize {} failed; what stands before it is saved. Correct it, and repeat the command.": (
+        "奖品 {} 没有成功，它前面的已保存。请改正后重复这条命令。"
+    ),
     "Erase {} permanently?": "永久删除 {}？",
     # Failures: what is wrong, and what to do next.
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
         "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"
     ),
     "this needs the stack's outputs: name it with --stack": "需要栈的输出：请用 --stack 指定",
-    "only a local stack makes tokens for anybody: give the user's own": (
-        "只有本地环境可以替任何人签发令牌：请提供用户自己的令牌"
+    "only a local stack makes tokens for users: give the host's own by --user-token, or to `load` "
+    "by --tokens": (
+        "只有本地环境可以替用户签发令牌：请用 --user-token 提供宿主签发的令牌，`load` 用 --tokens"
     ),
-    "give a token with the scope hongbao/admin: --token, REDPACKET_TOKEN": (
-        "请提供 scope 为 hongbao/admin 的令牌：--token 或 REDPACKET_TOKEN"
+    "no operator's token: give one with the scope hongbao/admin by --token or REDPACKET_TOKEN": (
+        "没有运营令牌：请用 --token 或 REDPACKET_TOKEN 提供 scope 为 hongbao/admin 的令牌"
     ),
-    "the issuer gave no token: {}": "签发方没有给出令牌：{}",
-    "the token is missing, has expired, or is not of this API's issuer": (
-        "令牌缺失、已过期，或不是这个 API 的签发方签发的"
+    "the issuer refused the operator client with {}: give a token by --token, and check the client "
+    "in Cognito": "签发方拒绝了运营客户端（{}）：请用 --token 提供令牌，并检查 Cognito 里的客户端",
+    "the token is missing, has expired, or is not of this API's issuer: get a new one": (
+        "令牌缺失、已过期，或不是这个 API 的签发方签发的：请重新获取"
     ),
-    "--api is not an address: {}": "--api 不是地址：{}",
+    "--api is not an address, like https://HOST: {}": "--api 不是 https://HOST 这样的地址：{}",
+    "the API does not answer. Repeat the command, or run redpacket doctor. {}": (
+        "API 没有回应。请重复这条命令，或运行 redpacket doctor。{}"
+    ),
+    "Repeat it with --key {}": "请加上 --key {} 重复这条命令",
     "name the user: --as USER on a local stack, --user-token on AWS": (
         "请指定用户：本地环境用 --as USER，AWS 上用 --user-token"
     ),
     "name the sender: --as USER on a local stack, --user-token on AWS": (
         "请指定发送者：本地环境用 --as USER，AWS 上用 --user-token"
     ),
-    "no line of the last day has {}": "最近一天的日志里没有 {}",
+    "no log line of the last day has {}: check the id, or give --packet": (
+        "最近一天的日志里没有 {}：请检查 id，或给出 --packet"
+    ),
     "the stack has no user pool. Deploy it with OperatorIssuer=pool, or add operators at your own "
     "issuer; on a local stack the console lets anyone choose a role": (
         "这个栈没有用户池。请用 OperatorIssuer=pool 部署，或在自己的签发方添加运营账号；"
         "本地环境的控制台可以任选角色"
     ),
-    "{} is no e-mail address": "{} 不是邮箱地址",
+    "{} is not an e-mail address, like ada@example.com": "{} 不是邮箱地址，例如 ada@example.com",
     "{} has an account already": "{} 已经有账户",
-    "no credentials of AWS": "没有 AWS 凭证",
-    "AWS refused {}: {}: {}": "AWS 拒绝了 {}：{}：{}",
-    "AWS can't be asked: {}": "无法访问 AWS：{}",
-    "{} failed: {}": "{} 失败：{}",
-    "the cache refused: {}": "缓存拒绝了：{}",
-    "the cache does not answer: {}": "缓存没有回应：{}",
-    "{} holds no mapping": "{} 里不是键值映射",
-    "{} is not YAML: {}": "{} 不是 YAML：{}",
+    "AWS credentials are missing: check them with aws sts get-caller-identity": (
+        "没有 AWS 凭证：用 aws sts get-caller-identity 检查"
+    ),
+    "AWS refused {}: {}. Repeat the command": "AWS 拒绝了 {}：{}。请重复这条命令",
+    "AWS refused {}: {}. List the names: aws cloudformation list-stacks or list-stack-resources": (
+        "AWS 拒绝了 {}：{}。列出名称：aws cloudformation list-stacks 或 list-stack-resources"
+    ),
+    "AWS refused {}: {}. Check your role: aws sts get-caller-identity": (
+        "AWS 拒绝了 {}：{}。检查角色：aws sts get-caller-identity"
+    ),
+    "AWS does not answer: {}. Check the network, and repeat the command": (
+        "AWS 没有回应：{}。请检查网络，再重复这条命令"
+    ),
+    "AWS is not set up: {}. Set AWS_PROFILE and AWS_DEFAULT_REGION": (
+        "AWS 没有配置好：{}。请设置 AWS_PROFILE 和 AWS_DEFAULT_REGION"
+    ),
+    "{} failed: {}. Read: redpacket logs {}": "{} 失败：{}。查看：redpacket logs {}",
+    "the cache refused: {}. Check the command and its arguments": (
+        "缓存拒绝了：{}。请检查命令和参数"
+    ),
+    "the cache does not answer: {}. See docs/runbook/cache-lost.md. On AWS, run this inside the "
+    "stack's VPC": (
+        "缓存没有回应：{}。见 docs/runbook/cache-lost.md。在 AWS 上请在栈的 VPC 内运行"
+    ),
+    "{} is not a mapping: write lines like `title: Spring`": (
+        "{} 里不是键值映射：请写成 `title: Spring` 这样的行"
+    ),
+    "{} is neither YAML nor JSON: {}": "{} 既不是 YAML 也不是 JSON：{}",
     "{} can't be read: {}": "{} 无法读取：{}",
-    "{} can't be written: {}": "{} 无法写入：{}",
-    "{}: prizes are a mapping from ids to prizes": "{}：prizes 应是从奖品 id 到奖品的映射",
-    "{} has no code, or one more than once": "{} 里没有兑换码，或有重复的",
-    "{} holds something else than fields": "{} 里不是字段",
+    "{} can't be read: {}. Name a UTF-8 file, or - for standard input": (
+        "{} 无法读取：{}。请指定 UTF-8 文件，或用 - 表示标准输入"
+    ),
+    "{} can't be written: {}. Nothing is kept; name another file by --to": (
+        "{} 无法写入：{}。没有留下内容；请用 --to 指定别的文件"
+    ),
+    "{}: `prizes` must map the id of each prize to its fields": (
+        "{}：`prizes` 应把每个奖品的 id 对应到它的字段"
+    ),
+    "{} has no code, or one more than once: write each once, one a line": (
+        "{} 里没有兑换码，或有重复的：每行一个，各写一次"
+    ),
+    "{} has a prize without fields: write them below its id": (
+        "{} 里有奖品没有字段：请写在它的 id 下面"
+    ),
+    "{} has a value that JSON lacks: {}. Quote dates; use finite numbers": (
+        "{} 里有 JSON 没有的值：{}。日期请加引号，数字请用有限值"
+    ),
     "{} needs a zone, like 2027-01-29T20:00:00+08:00": (
         "{} 需要时区，例如 2027-01-29T20:00:00+08:00"
     ),
-    "{} is not a time: {}": "{} 不是时间：{}",
-    "{} holds no tokens": "{} 里没有令牌",
+    "{} is not a time: {}. Write 2027-01-29T20:00:00+08:00": (
+        "{} 不是时间：{}。请写成 2027-01-29T20:00:00+08:00"
+    ),
+    "{} holds no tokens: write one a line": "{} 里没有令牌：请每行写一个",
     "--timezone {} is not a time zone, like Asia/Shanghai": (
         "--timezone {} 不是时区，例如 Asia/Shanghai"
     ),
@@ -221,12 +267,18 @@ ZH = {
     "--day and --skip are for `statements`; --skip needs --day": (
         "--day 和 --skip 用于 `statements`；--skip 需要 --day"
     ),
-    "a number or `default`": "请写数字或 `default`",
+    "{} is neither a number nor `default`: see `redpacket limits show`": (
+        "{} 既不是数字也不是 `default`：见 `redpacket limits show`"
+    ),
     "{} is no amount: write fen (8888) or yuan (88.88)": (
         "{} 不是金额：请写分（8888）或元（88.88）"
     ),
-    "{} can't be an id": "{} 不能作为 id",
-    "{} can't be a user": "{} 不能作为用户",
+    "{} can't be an id: use up to 128 letters, digits and any of _ ~ . -": (
+        "{} 不能作为 id：最多 128 个字母、数字和 _ ~ . -"
+    ),
+    "{} can't be a user: use up to 128 letters, digits and any of _ . @ : | + = -": (
+        "{} 不能作为用户：最多 128 个字母、数字和 _ . @ : | + = -"
+    ),
     # Refusals of the API, by their codes; its own detail follows.
     "approval_not_found": "没有这条审批",
     "campaign_not_found": "找不到这个活动",

@@ -141,7 +141,8 @@ def _difference() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (NoRegionError(), 5, "region"),
+        (NoRegionError(), 5, "region. Set AWS_PROFILE and AWS_DEFAULT_REGION"),
+        (ClientError({"Error": {"Code": "ValidationError", "Message": "nope"}}, "Ask"), 5, "list-"),
         (NoCredentialsError(), 5, "credentials"),
         (EndpointConnectionError(endpoint_url="https://aws"), 4, "https://aws"),
         (ClientError({"Error": {"Code": "ExpiredToken", "Message": "old"}}, "Ask"), 5, "old"),
@@ -343,6 +344,19 @@ def test_a_deposit_that_is_repeated_with_its_key_moves_money_once(stack: Stack) 
     assert len(keys[2]) == 32
 
 
+def test_an_unknown_result_names_the_key_that_moves_nothing_twice(stack: Stack) -> None:
+    stack.answers["POST /admin/deposits"] = _problem(503, "unavailable")
+
+    told = stack.run("deposit", "alice", "5")
+
+    (sent,) = stack.sent("POST /admin/deposits")
+    key = sent.headers["idempotency-key"]
+    assert (told.exit_code, told.stderr.splitlines()[-1]) == (4, f"Repeat it with --key {key}")
+    problem = json.loads(stack.run("--json", "deposit", "alice", "5", "--key", "k").stderr)
+    assert (problem["code"], problem["idempotency_key"]) == ("unavailable", "k")
+    assert "--key k 重复" in stack.run("--lang", "zh", "deposit", "alice", "5", "--key", "k").stderr
+
+
 def test_a_packet_is_sent_by_a_user_or_paid_by_a_campaign(stack: Stack) -> None:
     routes = "POST /packets", "POST /admin/packets"
     stack.answers |= dict.fromkeys(routes, _ok(packet_id=PACKET))
@@ -378,6 +392,9 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
     assert [look["per_second"] for look in looks] == [0, 10, 20, 20]
     assert looks[2]["seconds_left"] == pytest.approx(20 / 15, abs=0.1)
     assert looks[-1]["status"] == "emptied"
+    counts = iter([50])
+    times = iter(float(second) for second in range(200))
+    assert "恭喜  已领完" in stack.run("--lang", "zh", "watch", PACKET).stdout
     # Without a token: a watcher is a passer-by.
     assert all("authorization" not in each.headers for each in stack.requests)
 
@@ -781,6 +798,8 @@ def test_each_command_says_what_it_does() -> None:
         assert result.exit_code == 0
         assert "Usage" in result.output
     assert packets.watch.__doc__
+    assert "Alias of `packets`." in CliRunner().invoke(app, ["--help"]).output
+    assert "Alias of `list`." in CliRunner().invoke(app, ["switch", "--help"]).output
 
 
 @pytest.mark.parametrize(("words", "amount_fen"), [("8888", 8888), ("88.88", 8888), ("0.01", 1)])

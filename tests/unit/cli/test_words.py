@@ -82,7 +82,7 @@ def test_a_reader_gets_chinese_and_users_keep_their_words(
 
     console.print(table(("packet", "is", "sender"), [("p1", "open", "open")]))
     console.print(pairs({"share_url": "https://x", "total_fen": 8888, "status": "open"}))
-    console.print(words.translate("a.yaml holds no mapping"))
+    console.print(words.translate("a.yaml is not a mapping: write lines like `title: Spring`"))
     console.print(words.translate("no such text"))
 
     told = capsys.readouterr().out
