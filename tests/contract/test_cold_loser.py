@@ -42,12 +42,14 @@ HEAVY = (
         "redpacket.reconciliation.checks.facts",
         "redpacket.platform.http.bodies",
     ),
-    *(f"redpacket.{of}.dynamodb" for of in ("lottery", "fairness", "approvals", "payments")),
+    *(
+        f"redpacket.{of}.dynamodb"
+        for of in ("packets", "campaigns", "lottery", "fairness", "approvals", "payments", "ledger")
+    ),
+    *("redpacket.packets.clients", "redpacket.packets.pinyin", "redpacket.platform.aws.sqs"),
 )
 USE_CASES = {
     *(f"redpacket.operations.use_cases{name}" for name in ("", ".cached_switches", ".limit_rate")),
-    "redpacket.campaigns.use_cases",
-    "redpacket.campaigns.use_cases.cached_campaigns",
     "redpacket.packets.use_cases",
     *(
         f"redpacket.packets.use_cases.{name}"

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
-from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.platform.deferred import deferred
 from redpacket.platform.telemetry import current_request
 from redpacket.platform.time_budget import time_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.packets import ports
+    from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.ledger_ports import Funding, Ledger
     from redpacket.packets.redis.claims import RedisClaims
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
@@ -40,6 +39,7 @@ class PacketsContainer(Container):
     """Users for each share that may be admitted at one time."""
     shard_share_count = 20_000
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
+    new_packet_id = staticmethod(new_packet_id)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -63,11 +63,15 @@ class PacketsContainer(Container):
 
     @cached_property
     def repository(self) -> DynamoPackets:
+        from redpacket.packets.dynamodb.packets import DynamoPackets
+
         return DynamoPackets(self.dynamo, self.platform.seeds)
 
     @cached_property
     def packet_rows(self) -> DynamoPackets:
         """Repository without the keys of amounts."""
+        from redpacket.packets.dynamodb.packets import DynamoPackets
+
         return DynamoPackets(self.dynamo)
 
     @cached_property
@@ -132,10 +136,6 @@ class PacketsContainer(Container):
         return PinyinPhrases()
 
     @cached_property
-    def new_packet_id(self) -> Callable[[int], str]:
-        return new_packet_id
-
-    @cached_property
     def claim_ports(self) -> ClaimPorts:
         from redpacket.packets.use_cases.claim_ports import ClaimPorts
 
@@ -143,14 +143,14 @@ class PacketsContainer(Container):
             claim_cache=self.claim_cache,
             turns=self.shard_cache,
             emptied=self.emptied,
-            packets=self.repository,
-            recorder=self.recorder,
-            payouts=self.payouts,
-            costs=self.operations.grab_costs,
-            phrases=self.phrases,
-            limits=self.operations.limits,
-            campaigns=self.campaigns.cached_campaigns,
-            quotas=self.quotas,
+            packets=deferred(lambda: self.repository),
+            recorder=deferred(lambda: self.recorder),
+            payouts=deferred(lambda: self.payouts),
+            costs=deferred(lambda: self.operations.grab_costs),
+            phrases=deferred(lambda: self.phrases),
+            limits=deferred(lambda: self.operations.limits),
+            campaigns=deferred(lambda: self.campaigns.cached_campaigns),
+            quotas=deferred(lambda: self.quotas),
             load_audience=self.campaigns.load_audience,
             risk=self.operations.risk,
             seeds=self.platform.seed_keys,
