@@ -187,16 +187,11 @@ def main() -> None:
     arguments.add_argument("--emulator-port", type=int, required=True)
     arguments.add_argument("--api-id", required=True)
     arguments.add_argument("--key", type=Path, required=True)
-    arguments.add_argument("--gateway-url", required=True)
-    arguments.add_argument("--merchant", type=Path, required=True)
+    arguments.add_argument("--providers", type=json.loads, required=True, help="their page parts")
     given = arguments.parse_args()
     issuer = Issuer(given.key, issuer_url(given.port))
     proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
-    wechat = {
-        "app_id": json.loads(given.merchant.read_text())["app_id"],
-        "authorize_url": f"{given.gateway_url}/connect/oauth2/authorize",
-    }
-    page = Page(places.PAGE, proxy, CONFIG | {"wechat": wechat, "limits": limits({})})
+    page = Page(places.PAGE, proxy, CONFIG | given.providers | {"limits": limits({})})
     serve(application(issuer, page), given.port, host=given.bind, is_proxy=True)
 
 

@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from local.gateways.setups import setups
 from local.template import read_template
 
 API_PREFIX: Final = "/api"
@@ -34,18 +35,18 @@ CONFIG: Final = {
     "api": API_PREFIX,
     "auth": {"kind": "dev", "tokens_url": "/dev/tokens"},
     "cover_hosts": COVER_HOSTS,
-    "channels": ("wechat", "host"),
+    "channels": tuple(setups()),
 }
 _PICTURES: Final = " ".join(f"https://{host}" for host in (*COVER_HOSTS, *AVATAR_HOSTS))
-
-WECHAT_SDK: Final = "https://res.wx.qq.com/open/js/jweixin-1.6.0.js"
+_SCRIPTS: Final = " ".join(script for each in setups().values() for script in each.scripts)
+_POLICIES: Final = " ".join(policy for each in setups().values() for policy in each.policies)
 
 SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
-    "content-security-policy": f"default-src 'none'; script-src 'self' {WECHAT_SDK}; "
+    "content-security-policy": f"default-src 'none'; script-src 'self' {_SCRIPTS}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types lit-html wechat-js-sdk",
+    f"require-trusted-types-for 'script'; trusted-types lit-html {_POLICIES}",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

@@ -1,8 +1,10 @@
 """Chooses the ports of a stack on 127.0.0.1."""
 
 import socket
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
+
+from local.gateways.setups import setups
 
 HOST = "127.0.0.1"
 
@@ -11,11 +13,11 @@ HOST = "127.0.0.1"
 class Ports:
     """One port for each program of a stack."""
 
+    simulators: dict[str, int]
+    """Ports by provider."""
     front: int
     emulator: int
     cache: int
-    gateway: int
-    wallet: int
     beacon: int
     receiver: int
     orchestration: int
@@ -23,14 +25,13 @@ class Ports:
     @classmethod
     def default(cls) -> Self:
         """Return the ports that the documentation names, or free ones where those are taken."""
-        return cls(
-            *map(_free_port, (8080, 14566, 16379, 18443, 18444, 18445, 18446, 18447)),
-        )
+        simulators = {name: _free_port(setup.port) for name, setup in setups().items()}
+        return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18445, 18446, 18447)))
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls(*(_free_port() for _ in fields(cls)))
+        return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(6)))
 
 
 def _free_port(wanted: int = 0) -> int:

@@ -13,14 +13,13 @@ import boto3
 
 from local import places
 from local.errors import StackError
+from local.gateways.setups import page_parts, setups
 from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File, limits
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 STAGING = "staging"
-WECHAT_AUTHORIZE_URL = "https://open.weixin.qq.com/connect/oauth2/authorize"
-"""Address at which WeChat's own browser gets the code that links a user's account."""
 
 
 def publish(
@@ -48,12 +47,10 @@ def publish(
 
 
 def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
-    """Return how users sign in: at the stack's user pool, in WeChat, or at the given issuer."""
-    if parameters.get("WeChatIssuerSecretArn") and not parameters.get("PageClientId"):
-        # The issuer is a pair of files, and the API signs its tokens.
-        if not parameters.get("WeChatAppId"):
-            raise StackError("users sign in by WeChat: deploy with the parameter WeChatAppId")
-        return {"kind": "wechat"}
+    """Return how users sign in: by a provider, at the stack's user pool, or the given issuer."""
+    for setup in setups().values():
+        if provider_auth := setup.auth(parameters):
+            return provider_auth
     if "UserPoolClientId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
         # Its access tokens have no nickname; the authorizer takes both.
@@ -92,9 +89,8 @@ def configuration(
     """Return /config.json of a stack."""
     auth = _auth(outputs, parameters, region)
     covers = [host for host in parameters.get("CoverHosts", "").split(",") if host]
-    gateways = {"wechat": "WeChatSecretArn", "host": "HostWalletUrl"}
-    channels = [name for name, parameter in gateways.items() if parameters.get(parameter)]
-    config = {
+    channels = [name for name, setup in setups().items() if parameters.get(setup.enabled_by)]
+    config: dict[str, Any] = {
         "api": API_PREFIX,
         "auth": auth,
         "cover_hosts": covers,
@@ -103,9 +99,7 @@ def configuration(
     }
     if operators := _operators_auth(outputs, parameters, region):
         config["operators_auth"] = operators
-    if app_id := parameters.get("WeChatAppId"):
-        config["wechat"] = {"app_id": app_id, "authorize_url": WECHAT_AUTHORIZE_URL}
-    return config
+    return config | page_parts(parameters, {})
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,7 @@ from local.conflicts import CONTROL
 from local.deploy import deploy
 from local.errors import StackError
 from local.front import issuer_url
+from local.gateways.setups import page_parts, setups
 from local.issuer import AUDIENCE, Issuer
 from local.packet_ids import PUBLISHED_KEYS
 from local.page import AVATAR_HOSTS, COVER_HOSTS
@@ -95,12 +97,22 @@ class Stack:
     @property
     def gateway(self) -> str:
         """The address of the payment provider."""
-        return f"http://{HOST}:{self.ports.gateway}"
+        return self._programs["gateway"]
 
     @property
     def wallet(self) -> str:
         """The address of the host's wallet."""
-        return f"http://{HOST}:{self.ports.wallet}"
+        return self._programs["wallet"]
+
+    @property
+    def _simulators(self) -> dict[str, str]:
+        """Addresses by provider."""
+        return {name: f"http://{HOST}:{port}" for name, port in self.ports.simulators.items()}
+
+    @property
+    def _programs(self) -> dict[str, str]:
+        """Addresses by program."""
+        return {setups()[name].program: url for name, url in self._simulators.items()}
 
     @property
     def beacon(self) -> str:
@@ -186,12 +198,12 @@ class Stack:
             self._start_conflicts()
             self._start_counterparties()
             self._start_beacon()
-            secrets = self._store_secrets()
+            providers = self._store_secrets()
             built = building.finish()
         began_at = time.monotonic()
         self.outputs = deploy(
             built,
-            self._parameters() | secrets,
+            self._parameters() | providers,
             # A lottery draws at once here; `"draw_beacon": "day"` waits for its round.
             {
                 "SIMULATOR_URL": self.gateway,
@@ -209,7 +221,8 @@ class Stack:
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
-        self._start_front().wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
+        parts = page_parts(providers, self._simulators)
+        self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
 
@@ -232,8 +245,7 @@ class Stack:
             "emulator": f"http://{HOST}:{self.ports.emulator}",
             "athena": f"http://{HOST}:{self.ports.orchestration}",
             "cache": f"{HOST}:{self.ports.cache}",
-            "gateway": self.gateway,
-            "wallet": self.wallet,
+            **self._programs,
             "beacon": self.beacon,
             "receiver": self.receiver,
             "state_dir": str(self.state_dir),
@@ -327,16 +339,12 @@ class Stack:
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 
     def _start_counterparties(self) -> None:
-        """Start the payment provider, the host's wallet and its receiver of events."""
-        results_url = f"{self.api}/gateway/host/callback"
-        gateway = self._start_counterparty("gateway", "wechat", self.ports.gateway)
-        wallet = self._start_counterparty(
-            "wallet", "host", self.ports.wallet, "--callback-url", results_url
-        )
-        gateway.wait_until(lambda: is_open(self.ports.gateway), timeout_s=START_TIMEOUT_S)
-        receiver = self._start_receiver()
-        wallet.wait_until(lambda: is_open(self.ports.wallet), timeout_s=START_TIMEOUT_S)
-        receiver.wait_until(lambda: is_open(self.ports.receiver), timeout_s=START_TIMEOUT_S)
+        """Start the payment providers and the host's receiver of events."""
+        started = {self.ports.receiver: self._start_receiver()}
+        for provider, port in self.ports.simulators.items():
+            started[port] = self._start_simulator(provider, port)
+        for port, process in started.items():
+            process.wait_until(partial(is_open, port), timeout_s=START_TIMEOUT_S)
         self._say(f"payment gateway: {self.gateway}")
 
     def _start_receiver(self) -> Process:
@@ -347,27 +355,24 @@ class Stack:
     def _store_secrets(self) -> dict[str, str]:
         """Store what a deployer gets from the providers, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
-        merchant = self.state_dir / "payments" / "merchant.json"
-        keys = {
-            "WeChatSecretArn": merchant,
-            "HostWalletSecretArn": self.state_dir / "payments" / "wallet.json",
-            "WeChatIssuerSecretArn": self.state_dir / "issuer.json",
-        }
-        app_id = json.loads(merchant.read_text())["app_id"]
-        return {"WeChatAppId": app_id} | {
-            parameter: manager.create_secret(Name=file.stem, SecretString=file.read_text())["ARN"]
-            for parameter, file in keys.items()
-        }
+        parameters: dict[str, str] = {}
+        for provider, setup in setups().items():
+            parameters |= setup.parameters(self.state_dir, self._simulators[provider])
+            for name, file in setup.secrets(self.state_dir).items():
+                secret = manager.create_secret(Name=file.stem, SecretString=file.read_text())
+                parameters[name] = secret["ARN"]
+        return parameters
 
-    def _start_counterparty(self, name: str, provider: str, port: int, *options: str) -> Process:
+    def _start_simulator(self, provider: str, port: int) -> Process:
         keys = self.state_dir / "payments"
         keys.mkdir(exist_ok=True)
         command = [
             *(sys.executable, "-m", "local.gateways", provider),
-            *("--port", str(port), "--keys", str(keys), *options),
+            *("--port", str(port), "--keys", str(keys)),
+            *("--callback-url", f"{self.api}/gateway/{provider}/callback"),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
-        return self._run(name, command, env, places.ROOT)
+        return self._run(setups()[provider].program, command, env, places.ROOT)
 
     def _start_beacon(self) -> None:
         """Start the public beacon, with a chain of its own."""
@@ -396,7 +401,7 @@ class Stack:
         started = self._run("orchestration", command, env, places.ROOT)
         started.wait_until(lambda: is_open(self.ports.orchestration), timeout_s=START_TIMEOUT_S)
 
-    def _start_front(self) -> Process:
+    def _start_front(self, parts: dict[str, dict[str, str]]) -> Process:
         command = [
             *(sys.executable, "-m", "local.front"),
             *("--port", str(self.ports.front)),
@@ -404,8 +409,7 @@ class Stack:
             *("--emulator-port", str(self.ports.emulator)),
             *("--api-id", self.outputs["ApiId"]),
             *("--key", str(self.state_dir / "issuer.pem")),
-            *("--gateway-url", self.gateway),
-            *("--merchant", str(self.state_dir / "payments" / "merchant.json")),
+            *("--providers", json.dumps(parts)),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = str(places.ROOT / "shared")
@@ -425,7 +429,6 @@ class Stack:
             "CoverHosts": ",".join(COVER_HOSTS),
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
-            "HostWalletUrl": f"{self.wallet}/wallet",
             "CallbackBaseUrl": self.api,
             "BeaconUrls": self.beacon,
             "BeaconChain": f"{self._chain.chain},{self._chain.public_key.hex()}",

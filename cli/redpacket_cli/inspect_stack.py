@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from redpacket.packets.model.packet import fate_partitions
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.aws.cache_token import cache_token
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.tls import context_for
@@ -41,7 +42,6 @@ _LISTS = {
     "settle": "SharesTable",
     **dict.fromkeys(("transfer", "look", "payment", "return", "consent"), "PaymentsTable"),
 }
-_PROVIDERS = ("wechat", "host")
 
 _RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "sweep": ("ExpireFunction", {}),
@@ -312,7 +312,7 @@ def list_work(
     lists: list[str] = [kind]
     shards = int(session.target.outputs["WorkShards"])
     if table == "PaymentsTable":
-        lists, shards = [f"{kind}-{provider}" for provider in _PROVIDERS], _PAYMENT_SHARDS
+        lists, shards = [f"{kind}-{provider}" for provider in ProviderName], _PAYMENT_SHARDS
     now_ms = int(time.time() * 1000)
     rows = [
         row

@@ -21,7 +21,7 @@ from local.gateways.core import Gateway
 from local.gateways.policy import Policy
 from local.gateways.records import Made
 from local.gateways.simulated_payers import SimulatedPayers
-from local.gateways.wechat import openid_of
+from local.gateways.wechat.simulator import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
 from redpacket.payments.errors import SignatureInvalid

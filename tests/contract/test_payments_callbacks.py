@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from local.gateways.deliveries import Message
-from local.gateways.wechat_wire import GatewayKeys
+from local.gateways.wechat.wire import GatewayKeys
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import OrderState, ProviderEventKind
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from local.gateways.wechat_wire import make_private_key, public_text
+from local.gateways.wechat.wire import make_private_key, public_text
 from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
 from redpacket.payments.providers.wechat.client import WeChatClient
 from redpacket.platform.errors import Unavailable

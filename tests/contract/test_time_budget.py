@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from local.gateways.wechat_wire import GatewayKeys
+from local.gateways.wechat.wire import GatewayKeys
 from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
 from local.places import ROOT
 from local.ports import HOST

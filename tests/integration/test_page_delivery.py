@@ -12,8 +12,9 @@ import pytest
 
 from local import places
 from local.errors import StackError
+from local.gateways.wechat.setup import AUTHORIZE_URL
 from local.page import SECURITY_HEADERS
-from local.publish import WECHAT_AUTHORIZE_URL, configuration, publish
+from local.publish import configuration, publish
 from local.stack import Stack
 
 NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
@@ -203,6 +204,6 @@ def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
     told = configuration({}, {**given, "WeChatAppId": "wx1"}, "eu-central-1")
 
     assert told["auth"] == {"kind": "wechat"}
-    assert told["wechat"] == {"app_id": "wx1", "authorize_url": WECHAT_AUTHORIZE_URL}
+    assert told["wechat"] == {"app_id": "wx1", "authorize_url": AUTHORIZE_URL}
     with pytest.raises(StackError, match="WeChatAppId"):
         configuration({}, given, "eu-central-1")

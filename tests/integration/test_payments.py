@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from local.client import NO_TLS
-from local.gateways.wechat import openid_of
+from local.gateways.wechat.simulator import openid_of
 from local.stack import Stack
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 

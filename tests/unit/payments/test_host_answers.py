@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from local.gateways.host import signed_headers
+from local.gateways.host.simulator import signed_headers
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import TransferState
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys

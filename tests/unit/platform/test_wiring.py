@@ -12,7 +12,7 @@ from time import sleep
 import pytest
 
 from local.beacon.chain import LocalChain
-from local.gateways.wechat_wire import GatewayKeys
+from local.gateways.wechat.wire import GatewayKeys
 from redpacket.containers import Containers, containers
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS, work_shards
 from redpacket.operations.model.limits import SENDS, LimitName

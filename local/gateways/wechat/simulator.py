@@ -23,8 +23,8 @@ from local.gateways.policy import Call, Meeting
 from local.gateways.records import Consent, Made, Order, Refund, Refused, Transaction, Transfer
 from local.gateways.server import Provider
 from local.gateways.simulated_payers import Body
-from local.gateways.wechat_statements import flow_file, trade_file
-from local.gateways.wechat_wire import GatewayKeys, rfc3339
+from local.gateways.wechat.statements import flow_file, trade_file
+from local.gateways.wechat.wire import GatewayKeys, rfc3339
 
 PAY = "/v3/pay/transactions"
 REFUNDS = "/v3/refund/domestic/refunds"

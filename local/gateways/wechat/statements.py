@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from local.gateways.records import Line
-from local.gateways.wechat_wire import rfc3339
+from local.gateways.wechat.wire import rfc3339
 
 TRADES = (
     "交易时间,公众账号ID,商户号,特约商户号,设备号,微信订单号,商户订单号,用户标识,交易类型,交易状态,"

@@ -1,0 +1,1 @@
+"""A host's own wallet, and its setup."""

@@ -1,0 +1,77 @@
+"""Each provider in a stack's parameters and in the page's configuration, without importing it."""
+
+from __future__ import annotations
+
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local import gateways
+
+if TYPE_CHECKING:
+    from local.gateways.server import Provider
+
+Parameters = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a simulator runs: its keys are in *folder*, and callbacks go to *callback_url*."""
+
+    folder: Path
+    url: str
+    callback_url: str
+    retry_ms: Sequence[int]
+
+
+class Setup(ABC):
+    """Setup of one provider: `SETUP` of the module `setup` in its folder."""
+
+    program: str
+    """Name of the simulator among the programs of a stack."""
+    port: int
+    """Port that the documentation names."""
+    enabled_by: str
+    """Parameter that enables the provider."""
+    scripts: Sequence[str] = ()
+    """Scripts of other hosts that the page loads; template.yaml has the same."""
+    policies: Sequence[str] = ()
+    """Policies of trusted types that those scripts need."""
+
+    @abstractmethod
+    def simulator(self, place: Place) -> Provider:
+        """Make the keys if they are missing, and return the simulator."""
+
+    @abstractmethod
+    def secrets(self, state_dir: Path) -> dict[str, Path]:
+        """Return the files of a local stack's secrets by parameter."""
+
+    @abstractmethod
+    def parameters(self, state_dir: Path, url: str) -> dict[str, str]:
+        """Return the other parameters of a local stack, whose simulator is at *url*."""
+
+    def page(self, _parameters: Parameters, _url: str = "") -> dict[str, str] | None:
+        """Return the provider's part of /config.json; *url* is a simulator's."""
+        return None
+
+    def auth(self, _parameters: Parameters) -> dict[str, str] | None:
+        """Return how users sign in if they do so by this provider. Raises StackError."""
+        return None
+
+
+@cache
+def setups() -> dict[str, Setup]:
+    """Return the setups of all folders by the provider's name."""
+    names = sorted(found.name for found in pkgutil.iter_modules(gateways.__path__) if found.ispkg)
+    return {name: import_module(f"local.gateways.{name}.setup").SETUP for name in names}
+
+
+def page_parts(parameters: Parameters, urls: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the providers' parts of /config.json; *urls* are the simulators'."""
+    parts = {name: each.page(parameters, urls.get(name, "")) for name, each in setups().items()}
+    return {name: part for name, part in parts.items() if part}

@@ -1,0 +1,67 @@
+"""WeChat in a stack's parameters and in the page's configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from local.errors import StackError
+from local.gateways.setups import Parameters, Place, Setup
+
+if TYPE_CHECKING:
+    from local.gateways.wechat.simulator import WeChat
+
+AUTHORIZE = "/connect/oauth2/authorize"
+AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
+"""Address at which WeChat's own browser gets the code that links a user's account."""
+
+
+class WeChatSetup(Setup):
+    """Secrets of the merchant and of the issuer, and the app of the page."""
+
+    program = "gateway"
+    port = 18443
+    enabled_by = "WeChatSecretArn"
+    scripts = ("https://res.wx.qq.com/open/js/jweixin-1.6.0.js",)
+    policies = ("wechat-js-sdk",)
+
+    def simulator(self, place: Place) -> WeChat:
+        """Return the gateway of one merchant."""
+        from local.gateways.wechat.simulator import WeChat
+        from local.gateways.wechat.wire import GatewayKeys
+
+        return WeChat(GatewayKeys.of(place.folder), place.url, place.retry_ms)
+
+    def secrets(self, state_dir: Path) -> dict[str, Path]:
+        """Return the merchant, and the keys of its users' tokens."""
+        return {
+            "WeChatSecretArn": _merchant(state_dir),
+            "WeChatIssuerSecretArn": state_dir / "issuer.json",
+        }
+
+    def parameters(self, state_dir: Path, _url: str) -> dict[str, str]:
+        """Return the merchant's app."""
+        return {"WeChatAppId": json.loads(_merchant(state_dir).read_text())["app_id"]}
+
+    def page(self, parameters: Parameters, url: str = "") -> dict[str, str] | None:
+        """Return the app, and the address that names its users."""
+        app_id = parameters.get("WeChatAppId")
+        authorize_url = f"{url}{AUTHORIZE}" if url else AUTHORIZE_URL
+        return {"app_id": app_id, "authorize_url": authorize_url} if app_id else None
+
+    def auth(self, parameters: Parameters) -> dict[str, str] | None:
+        """Return the silent sign-in, if this API signs the tokens."""
+        if not parameters.get("WeChatIssuerSecretArn") or parameters.get("PageClientId"):
+            return None
+        # The issuer is a pair of files, and the API signs its tokens.
+        if not parameters.get("WeChatAppId"):
+            raise StackError("users sign in by WeChat: deploy with the parameter WeChatAppId")
+        return {"kind": "wechat"}
+
+
+def _merchant(state_dir: Path) -> Path:
+    return state_dir / "payments" / "merchant.json"
+
+
+SETUP = WeChatSetup()
