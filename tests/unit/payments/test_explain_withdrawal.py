@@ -1,11 +1,17 @@
 """Explanations for operators of withdrawals that wait."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from redpacket.payments.model.withdrawals import CALLS_KEPT, LEASE_MS, Withdrawal
-from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
+from redpacket.payments.use_cases import explain_withdrawal as explanations
+from redpacket.payments.use_cases.explain_withdrawal import Waiting, explain_withdrawal
 from redpacket.payments.use_cases.transfer import sync_transfer
 from testing.payments.payment_system import PaymentSystem
+
+PAGE = Path(__file__).parents[3] / "web/src/operator/withdrawal-words.ts"
 
 
 @pytest.fixture
@@ -45,6 +51,16 @@ def test_a_withdrawal_that_no_list_contains_is_told(town: PaymentSystem) -> None
     del row["work_pk"], row["work_at_ms"]
 
     assert _waits_for(town, withdrawal) == "nothing: no work list contains it"
+
+
+def test_the_console_translates_every_explanation() -> None:
+    module = vars(explanations)
+    waits = [each for each in module.values() if isinstance(each, Waiting)]
+    waits += module["_STOPPED"].values()
+
+    keys = re.findall(r'^  "(.+?)":', PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert set(keys) == {text for wait in waits for text in wait if text}
 
 
 def test_the_last_answers_of_the_provider_are_kept(town: PaymentSystem) -> None:

@@ -18,5 +18,6 @@ export const WAITS: Record<string, string> = {
   "the provider to finish the transfer": "等待支付渠道完成转账",
   "The schedule queries it again.": "会自动再次查询。",
   "nothing: no work list contains it": "没有任务在处理它",
-  "Run the reconciliation, then invoke TransferFunction for it.": "请先对账，再手动触发 TransferFunction。",
+  "Run `redpacket reconcile`, and follow the runbook's page `reconciliation-difference`.":
+    "请运行 `redpacket reconcile`，并按运维手册的 `reconciliation-difference` 一页处理。",
 };
