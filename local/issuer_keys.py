@@ -8,7 +8,7 @@ import argparse
 import time
 from pathlib import Path
 
-from redpacket.payments.providers.wechat.token_issuer import IssuerKey, IssuerKeys, issuer_files
+from redpacket.payments.token_issuer import IssuerKey, IssuerKeys, issuer_files
 
 
 def make(keys_file: Path, folder: Path, url: str, *, now_ms: int, rotates: bool = False) -> None:

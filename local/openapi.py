@@ -79,12 +79,15 @@ TAGS = {
     "Packets": "Send a packet, take a share, and look at what became of it.",
     "Me": "The caller's own data: profile, balance, lists and transfers.",
     "Campaigns": "A campaign's lottery: draws, help from friends, and proofs.",
-    "Payments": "Money in and out by a payment provider: the host's wallet, or WeChat Pay.",
+    "Payments": "Money in and out by a payment provider, such as the host's wallet.",
     "Log": "Commitments of packets and campaigns, in a signed log for everybody.",
     "Operators": "Money in, campaigns, prizes, switches and checks.",
     "Service": "The service itself.",
 }
-_PAYMENT_PATHS = ("/me/payments", "/me/withdrawals", "/me/wechat", "/auth/", "/gateway/")
+_PAYMENT_PATHS = (
+    *("/me/payments", "/me/withdrawals", "/auth/", "/gateway/"),
+    *(f"/me/{provider}" for provider in ProviderName),
+)
 _TAG_BY_PATH = {
     "packets": "Packets",
     "me": "Me",
@@ -93,7 +96,7 @@ _TAG_BY_PATH = {
     "admin": "Operators",
     "transparency": "Log",
     "health": "Service",
-    "wechat": "Service",
+    **{str(provider): "Service" for provider in ProviderName},
 }
 _HANDLERS = [
     "send",

@@ -36,7 +36,7 @@ from redpacket.packets.clients.payout_messages import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
+from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
 from redpacket.reconciliation.ports import Found

@@ -219,7 +219,7 @@ class Settings:
     order_function = Variable("ORDER_FUNCTION", str)
     """Alias of the function that orders packets' payments."""
     payment_channels = Variable("PAYMENT_CHANNELS", _words, default="")
-    """Providers that pay for packets: `host`, `wechat`, both or none."""
+    """Configured providers, such as `host`, separated by commas."""
     payee_keys_secret_arn = Variable("PAYEE_KEYS_SECRET_ARN", str)
     """Secret with the keys that seal users' accounts at providers."""
     webhook_keys_secret_arn = Variable("WEBHOOK_KEYS_SECRET_ARN", str)
@@ -231,7 +231,7 @@ class Settings:
     simulator_url = Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of providers. If set, outside addresses may be private and use http."""
     jwt_audience = Variable("JWT_AUDIENCE", str)
-    """Audience of WeChat sign-in tokens."""
+    """Audience of the tokens that a provider's sign-in returns."""
     callback_base_url = Variable("CALLBACK_BASE_URL", _without_slash)
     """Base URL of the API, as providers reach it."""
     withdrawal_fen_max = Variable("WITHDRAWAL_FEN_MAX", _integer)
@@ -255,7 +255,7 @@ class Settings:
     default_draw_beacon = Variable("DRAW_BEACON", str, default="day")
     """Default of new campaigns if there is a beacon: day or none."""
     first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
-    """Wait for withdrawals after a user's first WeChat account, set in seconds; 0 in dev."""
+    """Wait for withdrawals after a user's first linked account, set in seconds; 0 in dev."""
     close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)
     """Time between closing and refunding a packet, set in seconds: 5 in prod, 1 in dev."""
 

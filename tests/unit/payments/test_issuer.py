@@ -8,7 +8,8 @@ import pytest
 from local.issuer import Issuer
 from local.issuer_keys import make
 from redpacket.payments.model.provider import ExternalAccount
-from redpacket.payments.providers.wechat.token_issuer import (
+from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.token_issuer import (
     PUBLISHED_AHEAD_MS,
     TOKEN_LIFE_MS_MAX,
     IssuerKey,
@@ -35,7 +36,7 @@ def second_key() -> IssuerKey:
 
 
 def _tokens(keys: IssuerKeys) -> Rs256Tokens:
-    return Rs256Tokens(keys, url=URL, audience="redpacket", life_ms=LIFE_MS)
+    return Rs256Tokens(ProviderName.WECHAT, keys, url=URL, audience="redpacket", life_ms=LIFE_MS)
 
 
 def _read(token: str, published: str) -> dict[str, Any]:
@@ -63,6 +64,8 @@ def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
     subject = _tokens(first).subject_of(ALICE)
 
     assert HOST_ID.fullmatch(subject)
+    # User ids are made of it.
+    assert subject.startswith("wechat|")
     assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE)
     assert ALICE.name_hash not in subject
     assert subject != _tokens(first).subject_of(ExternalAccount("1.other", "hash of bob"))
@@ -131,7 +134,7 @@ def test_a_token_outlives_a_rotation(first: IssuerKeys, second_key: IssuerKey) -
 @pytest.mark.parametrize("life_ms", [0, -1, TOKEN_LIFE_MS_MAX + 1])
 def test_no_token_lives_longer_than_its_key_is_published(first: IssuerKeys, life_ms: int) -> None:
     with pytest.raises(ValueError, match="24 hours"):
-        Rs256Tokens(first, url=URL, audience="redpacket", life_ms=life_ms)
+        Rs256Tokens(ProviderName.WECHAT, first, url=URL, audience="redpacket", life_ms=life_ms)
 
 
 def test_keys_are_not_printed(first: IssuerKeys) -> None:

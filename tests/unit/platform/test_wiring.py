@@ -17,7 +17,7 @@ from redpacket.containers import Containers, containers
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS, work_shards
 from redpacket.operations.model.limits import SENDS, LimitName
 from redpacket.operations.use_cases.cached_switches import KEPT_MS
-from redpacket.payments.providers.wechat.token_issuer import IssuerKeys
+from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.errors import RateLimited
 from redpacket.platform.settings import SettingMissing, Settings
 from testing.in_memory_system import TABLES, VARIABLES, InMemorySystem

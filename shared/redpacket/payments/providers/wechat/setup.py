@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import CALL_MS_MAX, SETTLING_MS, Provider
 from redpacket.payments.providers.wechat.settings import WeChatSettings
 
@@ -119,9 +120,10 @@ class WeChat(Provider[WeChatSettings]):
     def token_issuer(self) -> TokenIssuer | None:
         if not self.settings.wechat_issuer_url:
             return None
-        from redpacket.payments.providers.wechat.token_issuer import IssuerKeys, Rs256Tokens
+        from redpacket.payments.token_issuer import IssuerKeys, Rs256Tokens
 
         return Rs256Tokens(
+            ProviderName.WECHAT,
             IssuerKeys.of(self.environment.secret(self.settings.wechat_issuer_secret_arn)),
             url=self.settings.wechat_issuer_url,
             audience=self.settings.jwt_audience,

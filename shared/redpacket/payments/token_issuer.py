@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
 from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider_name import ProviderName
 
 PUBLISHED_AHEAD_MS = 3 * 60 * 60 * 1_000
 TOKEN_LIFE_MS_MAX = 24 * 60 * 60 * 1_000
@@ -26,8 +27,6 @@ _RSA_BITS = 2048
 _SUBJECT_KEY_BYTES = 32
 _SUBJECT_LENGTH = 40
 _MS_PER_S = 1_000
-# Keeps subjects apart from those of other issuers.
-_SUBJECT_PREFIX = "wechat|"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +119,24 @@ class IssuerKeys:
 
 
 class Rs256Tokens:
-    """JWT implementation of TokenIssuer; tokens have no scope, so none grants operator rights."""
+    """JWT implementation of TokenIssuer; tokens have no scope, so none grants operator rights.
 
-    def __init__(self, keys: IssuerKeys, *, url: str, audience: str, life_ms: int) -> None:
+    Subjects begin with *provider*, which keeps them apart from those of other issuers.
+    """
+
+    def __init__(
+        self, provider: ProviderName, keys: IssuerKeys, *, url: str, audience: str, life_ms: int
+    ) -> None:
         if not 0 < life_ms <= TOKEN_LIFE_MS_MAX:
             raise ValueError("token lifetime must be positive and at most 24 hours")
+        self._provider = provider
         self._keys = keys
         self._url = url
         self._audience = audience
         self._life_ms = life_ms
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
+        """Return a user's token and its end."""
         issued_at_s = now_ms // _MS_PER_S
         expires_at_s = issued_at_s + self._life_ms // _MS_PER_S
         key = self._keys.signing(now_ms)
@@ -145,8 +151,9 @@ class Rs256Tokens:
         return token, expires_at_s * _MS_PER_S
 
     def subject_of(self, account: ExternalAccount) -> str:
+        """Return the subject of an account, the same in all its tokens."""
         hashed = hmac.digest(self._keys.subject_key, account.name_hash.encode(), "sha256")
-        return _SUBJECT_PREFIX + hashed.hex()[:_SUBJECT_LENGTH]
+        return f"{self._provider}|{hashed.hex()[:_SUBJECT_LENGTH]}"
 
 
 def issuer_files(url: str, keys: IssuerKeys) -> dict[str, str]:
