@@ -226,6 +226,22 @@ def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
         assert f"({page.name})" in _text(INDEX), page
 
 
+def test_the_code_writes_each_text_that_the_runbook_looks_for() -> None:
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sql"), *(ROOT / "functions").rglob("*.py")]
+    # Long texts are several literals.
+    source = re.sub(r'"\s+f?"', "", " ".join(" ".join(map(_text, files)).split()))
+
+    def wrong(document: Path) -> list[str]:
+        if document.parent != RUNBOOK:
+            return []
+        named = re.findall(r"for words in (.+?);|redpacket logs \w+ ([a-z_]+)", _text(document))
+        words = [word for pair in named for word in " ".join(pair).split() if word.islower()]
+        phrases = re.findall(r"`(?!redpacket|make|aws)([a-z]+(?: [a-z]+)+)[ .]*`", _text(document))
+        return [text for text in [*words, *phrases] if text not in source]
+
+    assert _wrong(wrong) == []
+
+
 def test_every_resource_in_a_command_exists(template: dict[str, Any]) -> None:
     resources = template["Resources"]
     events = {
