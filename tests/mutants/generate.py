@@ -34,7 +34,7 @@ _MONEY = {
     "lottery/dynamodb": "draws unit_stock",
     "lottery/model": "lottery odds winners",
     "lottery/use_cases": "apply_edit decide_winner draw_prize edit_campaign edit_prize"
-    " help_inviter record_draw validate_draw",
+    " draw_attempt help_inviter",
     "operations/model": "allowances limits",
     "operations/use_cases": "approval_policy",
     "packets/dynamodb": "claims funding ledger shares",

@@ -26,12 +26,13 @@ from redpacket.fairness.model.merkle import EMPTY_ROOT, is_consistent, leaf_hash
 from redpacket.lottery.model.lottery import (
     DrawStatus,
     Player,
+    PlayerState,
     check_is_giving,
     check_is_published,
     is_giving,
 )
-from redpacket.lottery.use_cases.eligibility import check_audience
-from redpacket.lottery.use_cases.validate_draw import _check_refusal
+from redpacket.lottery.use_cases.draw_attempt import DrawAttempt
+from redpacket.lottery.use_cases.draw_prize import _check_audience
 from redpacket.operations.model import allowances
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.errors import SplitImpossible
@@ -550,12 +551,15 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
 
 
 def test_only_a_refusal_for_attempts_is_doubted() -> None:
-    table: Any = SimpleNamespace(campaign=a_campaign(rules=DrawRules(attempts_per_user_per_day=9)))
-    tried: Any = SimpleNamespace(ask=None, attempt=SimpleNamespace(player=Player()))
-    nothing: Any = SimpleNamespace()
+    rules = DrawRules(attempts_per_user_per_day=9)
+    snapshot: Any = SimpleNamespace(campaign=a_campaign(rules=rules))
+    nothing: Any = None
+    attempt = DrawAttempt(
+        User("ann"), "", snapshot, PlayerState(Player()), None, request=nothing, ports=nothing
+    )
 
     with pytest.raises(CampaignPaused):
-        _check_refusal(tried, DrawStatus.CAMPAIGN_PAUSED, table, nothing)
+        attempt._check_refusal(DrawStatus.CAMPAIGN_PAUSED, snapshot)
 
 
 def test_a_small_packet_has_a_hundred_shares_at_most() -> None:
@@ -651,13 +655,13 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
 ) -> None:
     campaign = a_campaign(ends_at_ms=system.clock.now_ms() + 1)
     table: Any = SimpleNamespace(campaign=campaign, audience_mode=AudienceMode.ALLOW)
-    attempt: Any = SimpleNamespace(is_member=False, denied_until_ms=0)
+    state = PlayerState(Player())
     ports: Any = SimpleNamespace(clock=system.clock)
 
     with pytest.raises(NotInAudience):
-        check_audience(table, User("ann"), attempt, ports)
+        _check_audience(table, User("ann"), state, ports)
     system.pass_time(1)
-    check_audience(table, User("ann"), attempt, ports)
+    _check_audience(table, User("ann"), state, ports)
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])

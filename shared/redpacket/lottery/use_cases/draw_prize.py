@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.errors import CampaignNotStarted, NotInAudience
+from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
 from redpacket.fairness.use_cases.cached_rounds import RoundPendingError
 from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import (
@@ -19,29 +21,15 @@ from redpacket.lottery.model.lottery import (
     is_giving,
 )
 from redpacket.lottery.model.odds import NO_BEACON, draw_point
-from redpacket.lottery.use_cases.draw_ports import DrawContext
-from redpacket.lottery.use_cases.eligibility import (
-    REFUSALS,
-    audience_of,
-    check_audience,
-    refuse,
-    started_table,
-)
-from redpacket.lottery.use_cases.record_draw import record_draw
-from redpacket.lottery.use_cases.validate_draw import validate_draw
+from redpacket.lottery.use_cases.draw_attempt import REFUSALS, DrawAttempt
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
     from redpacket.campaigns.model import CampaignPlan
     from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
     from redpacket.fairness.model.days import DrawDay
-    from redpacket.lottery.model.lottery import (
-        CampaignSnapshot,
-        Draw,
-        DrawStatus,
-        Player,
-        PlayerState,
-    )
+    from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawStatus, PlayerState
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
 
@@ -67,35 +55,54 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     status: DrawStatus | None = None
     ports.logger.count("tried")
     for _ in range(_TRIES):
-        # Read in every try: the cache may be on the next day or have a newer table.
-        table = started_table(campaign_id, ports)
-        day = draw_day(table.campaign, ports.clock.now_ms())
-        round_ = _round_of(table.campaign, day, ports)
-        attempt = ports.draws.find_attempt(
-            campaign_id,
-            drawer.user_id,
-            key_hash,
-            day.name,
-            asks_audience=table.audience_mode is not None,
+        # Read in every try: the cache may be on the next day or have a newer snapshot.
+        snapshot = _started_snapshot(campaign_id, ports)
+        campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
+        day = draw_day(campaign, ports.clock.now_ms())
+        round_ = _round_of(campaign, day, ports)
+        state = ports.draws.find_attempt(
+            campaign_id, drawer.user_id, key_hash, day.name, asks_audience=asks_audience
         )
-        if attempt.before:
-            return DrawResult(attempt.before, attempts_left(table.campaign.rules, attempt.player))
-        if table.campaign.beacon and round_ is None:
-            check_is_giving(table.campaign, ports.clock.now_ms())
-            _recall_round(table.campaign.beacon, day, ports)
+        if state.before:
+            return DrawResult(state.before, attempts_left(campaign.rules, state.player))
+        if campaign.beacon and round_ is None:
+            check_is_giving(campaign, ports.clock.now_ms())
+            _recall_round(campaign.beacon, day, ports)
             continue
-        check_audience(table, drawer, attempt, ports)
-        ask = _ask(table, drawer.user_id, attempt, day, round_, ports)
-        context = DrawContext(drawer, key_hash, attempt, ask, round_, audience_of(table))
-        outcome = ports.claim_cache.draw(ask)
+        _check_audience(snapshot, drawer, state, ports)
+        seed = ports.tables.seed(campaign_id, day.name)
+        randomness = round_.randomness if round_ else NO_BEACON
+        point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no, randomness)
+        draw_id = draw_id_of(campaign_id, drawer.user_id, day.name, state.draw_no)
+        request = DrawRequest(campaign_id, drawer.user_id, draw_id, day, point)
+        outcome = ports.claim_cache.draw(request)
         status = outcome.status
-        decision = validate_draw(context, outcome, table, ports)
-        draw = record_draw(context, *decision, ports) if decision else None
-        if draw:
-            return DrawResult(draw, _attempts_left_after(attempt.player, table))
+        attempt = DrawAttempt(drawer, key_hash, snapshot, state, round_, request, ports)
+        if draw := attempt.commit(outcome):
+            after = replace(state.player, attempt_count=state.player.attempt_count + 1)
+            return DrawResult(draw, attempts_left(campaign.rules, after))
     if status in REFUSALS:
-        refuse(status)
+        raise REFUSALS[status]
     raise Unavailable("The draw is being repaired. Try again.")
+
+
+def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
+    """Return the snapshot, or reject early users without a ledger read.
+
+    Near the start the cache's clock decides.
+    """
+    snapshot = ports.tables.get(campaign_id)
+    if _is_long_before(snapshot, ports):
+        version = ports.claim_cache.find_version(campaign_id)
+        if version is not None:
+            snapshot = ports.tables.get(campaign_id, version_min=version)
+            if _is_long_before(snapshot, ports):
+                raise CampaignNotStarted
+    return snapshot
+
+
+def _is_long_before(snapshot: CampaignSnapshot, ports: DrawPorts) -> bool:
+    return ports.clock.now_ms() < snapshot.campaign.starts_at_ms - CLOCKS_DIFFER_MS
 
 
 def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
@@ -121,22 +128,14 @@ def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> Bea
         raise DayNotStarted(pending.wait_s) from pending
 
 
-def _ask(
-    table: CampaignSnapshot,
-    user_id: str,
-    attempt: PlayerState,
-    day: DrawDay,
-    round_: BeaconRound | None,
-    ports: DrawPorts,
-) -> DrawRequest:
-    campaign_id, draw_no = table.campaign.campaign_id, attempt.draw_no
-    seed = ports.tables.seed(campaign_id, day.name)
-    randomness = round_.randomness if round_ else NO_BEACON
-    point = draw_point(seed, campaign_id, user_id, draw_no, randomness)
-    draw_id = draw_id_of(campaign_id, user_id, day.name, draw_no)
-    return DrawRequest(campaign_id, user_id, draw_id, day, point)
-
-
-def _attempts_left_after(player: Player, table: CampaignSnapshot) -> int | None:
-    after = replace(player, attempt_count=player.attempt_count + 1)
-    return attempts_left(table.campaign.rules, after)
+def _check_audience(
+    snapshot: CampaignSnapshot, drawer: User, state: PlayerState, ports: DrawPorts
+) -> None:
+    """Reject users outside the audience, unless the campaign rejects all users anyway."""
+    campaign, mode = snapshot.campaign, snapshot.audience_mode
+    if campaign.status is CampaignStatus.OFF or ports.clock.now_ms() >= campaign.ends_at_ms:
+        return
+    is_in = mode is None or state.is_member is (mode is AudienceMode.ALLOW)
+    is_denied = ports.clock.now_ms() < state.denied_until_ms
+    if is_denied or not is_in or not meets(campaign.required_claims, drawer.claims):
+        raise NotInAudience

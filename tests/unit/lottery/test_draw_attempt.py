@@ -8,7 +8,7 @@ import pytest
 
 from redpacket.campaigns.errors import CampaignEnded
 from redpacket.lottery.model.lottery import Draw, RecordDrawStatus
-from redpacket.lottery.use_cases import record_draw as recording
+from redpacket.lottery.use_cases import draw_attempt
 from testing.in_memory_system import InMemorySystem
 
 ENDS_AT_MS = 1_000
@@ -25,17 +25,15 @@ def draw(system: InMemorySystem) -> Draw:
 
 def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: int) -> Any:
     """Record *draw*; return what was undone, whether the cache was loaded, and the draw."""
-    ports, table = Mock(), Mock()
+    ports, snapshot = Mock(), Mock()
     ports.draws.record_draw.return_value = status
     ports.draws.find_draw.return_value = durable
     ports.clock.now_ms.return_value = now_ms
-    table.campaign.ends_at_ms = ENDS_AT_MS
-    with (
-        patch.object(recording, "undo") as undo,
-        patch.object(recording, "load_campaign") as load,
-    ):
-        recorded = recording.record_draw(Mock(), draw, table, ports)
-    undone = [call.kwargs["is_unit_free"] for call in undo.call_args_list]
+    snapshot.campaign.ends_at_ms = ENDS_AT_MS
+    attempt = draw_attempt.DrawAttempt(Mock(), "", snapshot, Mock(), None, Mock(), ports)
+    with patch.object(draw_attempt, "load_campaign") as load:
+        recorded = attempt._record(draw, snapshot)
+    undone = [call.kwargs["is_unit_free"] for call in ports.claim_cache.undo.call_args_list]
     return undone, load.call_count, recorded
 
 

@@ -1,0 +1,265 @@
+"""One attempt to draw, from the cache's answer to the durable draw, or to a repaired cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from redpacket.campaigns.errors import (
+    CampaignEnded,
+    CampaignNotStarted,
+    CampaignPaused,
+    NotInAudience,
+)
+from redpacket.campaigns.model import CampaignStatus
+from redpacket.lottery.errors import AttemptsExhausted
+from redpacket.lottery.model.lottery import (
+    Draw,
+    DrawStatus,
+    PlayerState,
+    PrizeKind,
+    RecordDrawStatus,
+    attempts_left,
+    draw_day,
+    draw_id_of,
+    unit_share,
+)
+from redpacket.lottery.model.odds import could_be, has_prizes, is_guaranteed
+from redpacket.lottery.use_cases.load_campaign import load_campaign
+from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.errors import Rejected, Unavailable
+
+if TYPE_CHECKING:
+    from redpacket.fairness.model.beacon import BeaconRound
+    from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest, Player
+    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.platform.user import User
+
+REFUSALS: dict[DrawStatus, type[Rejected]] = {
+    DrawStatus.CAMPAIGN_ENDED: CampaignEnded,
+    DrawStatus.CAMPAIGN_NOT_STARTED: CampaignNotStarted,
+    DrawStatus.CAMPAIGN_PAUSED: CampaignPaused,
+    DrawStatus.ATTEMPTS_EXHAUSTED: AttemptsExhausted,
+}
+
+_LATE_MS = 20_000
+"""Maximum milliseconds from the cache's answer to its validation: timeout plus clock skew."""
+
+_LOAD_LIFE_MS = 2_000
+"""Milliseconds until another caller may load."""
+
+_REPEATED_WITHIN_MS = 3_600_000
+"""Milliseconds after midnight in which users may retry an attempt of the day before."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawAttempt:
+    """One numbered attempt of a user, with all that was read before the cache was asked."""
+
+    drawer: User
+    key_hash: str
+    snapshot: CampaignSnapshot
+    state: PlayerState
+    round: BeaconRound | None
+    request: DrawRequest
+    ports: DrawPorts
+
+    def commit(self, outcome: DrawOutcome) -> Draw | None:
+        """Make the cache's *outcome* durable, or return None after repairing the cache.
+
+        Raises the cache's refusal if it is right.
+        """
+        if outcome.status is DrawStatus.WRONG_DAY:
+            return None
+        if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
+            self._load()
+            return None
+        snapshot = self._deciding_snapshot(outcome)
+        if snapshot and outcome.status in REFUSALS:
+            self._check_refusal(outcome.status, snapshot)
+            return None
+        if snapshot is None or self._is_altered(outcome, snapshot):
+            return None
+        if self._has_other_audience(snapshot) or self._has_other_misses(outcome, snapshot):
+            # The audience was edited, so check the user again; or the cache lost or missed a draw.
+            self._undo(is_unit_free=True)
+            return None
+        if outcome.prize_id and self.ports.risk and not self.ports.risk.allows(self.drawer):
+            # Misses skip the risk check. The draw keeps its number and point.
+            self._undo(is_unit_free=True)
+            raise NotInAudience
+        return self._record(self._decided(outcome, snapshot), snapshot)
+
+    def _deciding_snapshot(self, outcome: DrawOutcome) -> CampaignSnapshot | None:
+        """Return the snapshot behind the cache's decision, or None if the ledger's differs."""
+        snapshot = self.snapshot
+        if outcome.table_version > snapshot.version:
+            campaign_id = self.request.campaign_id
+            snapshot = self.ports.tables.get(campaign_id, version_min=outcome.table_version)
+        if outcome.table_version >= snapshot.version:
+            return snapshot
+        # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
+        # decided nothing, and the cache may still have the user's durable draw.
+        if outcome.status not in REFUSALS:
+            self.ports.claim_cache.undo(self.request, is_unit_free=True)
+        self._load()
+        return None
+
+    def _check_refusal(self, status: DrawStatus, snapshot: CampaignSnapshot) -> None:
+        """Raise the cache's refusal, unless the user has more attempts than the cache counted."""
+        rules = snapshot.campaign.rules
+        is_doubtful = (
+            status is DrawStatus.ATTEMPTS_EXHAUSTED and attempts_left(rules, self.state.player) != 0
+        )
+        if is_doubtful and attempts_left(rules, self._correct_player()) != 0:
+            return
+        raise REFUSALS[status]
+
+    def _is_altered(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> bool:
+        """Drop the cached lottery and return True if its snapshot does not allow the outcome."""
+        now_ms, campaign = self.ports.clock.now_ms(), snapshot.campaign
+        is_on = campaign.status is CampaignStatus.ON and (
+            campaign.starts_at_ms - CLOCKS_DIFFER_MS <= now_ms < campaign.ends_at_ms + _LATE_MS
+        )
+        if is_on and could_be(outcome, snapshot, self.request.point):
+            return False
+        self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
+        self.ports.claim_cache.drop(self.request)
+        return True
+
+    def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
+        """Return whether *snapshot*'s audience, apart from its list, is not the checked one."""
+        return (snapshot.audience_mode, snapshot.campaign.required_claims) != (
+            self.snapshot.audience_mode,
+            self.snapshot.campaign.required_claims,
+        )
+
+    def _has_other_misses(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> bool:
+        """Return whether the ledger's count of misses disagrees about a guaranteed prize."""
+        owed_after = snapshot.campaign.rules.guaranteed_after_misses
+        if not owed_after or not has_prizes(outcome.odds):
+            return False
+        if self.state.player.miss_streak >= owed_after:
+            return outcome.status is DrawStatus.MISSED
+        return is_guaranteed(outcome.odds, snapshot)
+
+    def _decided(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> Draw:
+        prizes = {prize.prize_id: prize for prize in snapshot.prizes}
+        return Draw(
+            campaign_id=self.request.campaign_id,
+            user_id=self.request.user_id,
+            draw_id=self.request.draw_id,
+            day=self.request.day.name,
+            draw_no=self.state.draw_no,
+            drawn_at_ms=self.ports.clock.now_ms(),
+            point=self.request.point,
+            odds=outcome.odds,
+            table_version=outcome.table_version,
+            prize=prizes.get(outcome.prize_id) if outcome.prize_id else None,
+            unit_no=outcome.unit_no,
+            day_no=outcome.day_no,
+            beacon_round=self.round.round_no if self.round else None,
+        )
+
+    def _record(self, draw: Draw, snapshot: CampaignSnapshot) -> Draw | None:
+        """Write the draw and all that it consumes, or return None after repairing the cache."""
+        rules = snapshot.campaign.rules
+        recorded = self.ports.draws.record_draw(draw, rules, self.key_hash, self.drawer)
+        if recorded is RecordDrawStatus.RECORDED:
+            if draw.prize:
+                self.ports.logger.count("won")
+            self._queue_payout(draw)
+            self._forget_yesterdays(snapshot)
+            return draw
+        if recorded in {RecordDrawStatus.DRAWN_BEFORE, RecordDrawStatus.NUMBER_TAKEN}:
+            # A concurrent request of the user won: the next try finds its draw or the next number.
+            self._keep_what_is_durable(draw)
+        else:
+            self._correct(recorded, draw, snapshot)
+        return None
+
+    def _correct(self, recorded: RecordDrawStatus, draw: Draw, snapshot: CampaignSnapshot) -> None:
+        """Repair the cache, which decided a draw that the ledger refuses."""
+        campaign_id = draw.campaign_id
+        self.ports.logger.event(
+            "draw_corrected", campaign_id=campaign_id, draw_id=draw.draw_id, reason=str(recorded)
+        )
+        is_lost = recorded in {RecordDrawStatus.UNIT_TAKEN, RecordDrawStatus.UNIT_REFUNDED}
+        self._undo(is_unit_free=not is_lost)
+        is_over = self.ports.clock.now_ms() >= snapshot.campaign.ends_at_ms
+        if recorded is RecordDrawStatus.UNIT_REFUNDED and is_over:
+            raise CampaignEnded
+        if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
+            raise AttemptsExhausted
+        if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
+            self.ports.claim_cache.mark_winner(self.request, draw.prize.prize_id)
+        if is_lost:
+            # The units were refunded before the campaign's end was extended.
+            self._load_now()
+
+    def _keep_what_is_durable(self, draw: Draw) -> None:
+        """Undo the cache's decision for this number, unless that decision became durable."""
+        durable = self.ports.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
+        if durable is None or _used_up(durable) != _used_up(draw):
+            self._undo(is_unit_free=True)
+
+    def _queue_payout(self, draw: Draw) -> None:
+        if not draw.prize or draw.prize.kind is not PrizeKind.PACKET:
+            return
+        ref = unit_share(draw.prize, draw.unit_no)
+        try:
+            self.ports.payouts.put([ref])
+        except Unavailable as error:
+            # The share's row is the outbox: the sweep queues it again within two minutes.
+            self.ports.logger.failure("payout_not_queued", error, packet_id=ref.packet_id)
+
+    def _forget_yesterdays(self, snapshot: CampaignSnapshot) -> None:
+        """Offer a unit again that an attempt took before midnight and lost.
+
+        If that attempt still becomes durable, the next winner of the unit gets another one.
+        """
+        request, midnight_ms = self.request, self.request.day.starts_at_ms
+        if self.ports.clock.now_ms() - midnight_ms >= _REPEATED_WITHIN_MS:
+            return
+        day = draw_day(snapshot.campaign, midnight_ms - 1)
+        try:
+            player = self.ports.draws.find_player(request.campaign_id, request.user_id, day.name)
+            draw_no = PlayerState(player).draw_no
+            draw_id = draw_id_of(request.campaign_id, request.user_id, day.name, draw_no)
+            before = replace(request, day=day, draw_id=draw_id)
+            self.ports.claim_cache.undo(before, is_unit_free=True)
+        except Unavailable as error:
+            # The user's draw is durable.
+            self.ports.logger.failure("draw_not_forgotten", error, campaign_id=request.campaign_id)
+
+    def _undo(self, *, is_unit_free: bool) -> None:
+        """Undo an attempt that did not become durable; a free unit is offered again."""
+        self.ports.claim_cache.undo(self.request, is_unit_free=is_unit_free)
+        self._correct_player()
+
+    def _correct_player(self) -> Player:
+        """Set the cache's counts of the user to the ledger's."""
+        request = self.request
+        player = self.ports.draws.find_player(
+            request.campaign_id, request.user_id, request.day.name
+        )
+        self.ports.claim_cache.set_player(request, player)
+        return player
+
+    def _load(self) -> None:
+        """Load a lost campaign. Raises Unavailable while another caller loads it."""
+        campaign_id = self.request.campaign_id
+        if not self.ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
+            raise Unavailable("The campaign is being loaded. Try again.")
+        self.ports.logger.event("campaign_loaded", campaign_id=campaign_id)
+        self._load_now()
+
+    def _load_now(self) -> None:
+        campaign_id, ports = self.request.campaign_id, self.ports
+        load_campaign(
+            campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock
+        )
+
+
+def _used_up(draw: Draw) -> tuple[str | None, int, int]:
+    return draw.prize.prize_id if draw.prize else None, draw.unit_no, draw.day_no
