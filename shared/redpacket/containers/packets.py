@@ -39,7 +39,6 @@ class PacketsContainer(Container):
     """Users for each share that may be admitted at one time."""
     shard_share_count = 20_000
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
-    new_packet_id = staticmethod(new_packet_id)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -49,7 +48,6 @@ class PacketsContainer(Container):
 
     @cached_property
     def packet_funding(self) -> Funding:
-        """Funding of users' packets, with a limit of open ones."""
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
         return DynamoFunding(self.dynamo, self.settings.open_packets_max)
@@ -135,6 +133,9 @@ class PacketsContainer(Container):
 
         return PinyinPhrases()
 
+    def new_packet_id(self, shards: int) -> str:
+        return new_packet_id(shards)
+
     @cached_property
     def claim_ports(self) -> ClaimPorts:
         from redpacket.packets.use_cases.claim_ports import ClaimPorts
@@ -208,7 +209,6 @@ class PacketsContainer(Container):
         )
 
     def sweep_ports(self, group: int, groups: int) -> SweepPorts:
-        """Return the ports of sweep number *group* out of *groups*."""
         from redpacket.packets.use_cases.sweep_ports import SweepPorts
 
         return SweepPorts(
