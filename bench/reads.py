@@ -191,10 +191,10 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), amount_fen=None, total=WIN_COUNT)
-        assert system.draws.put_prize(goods, None)
+        assert system.prizes.put_prize(goods, None)
     _win(system, prizes)
     meter = MeteredDynamo(system.dynamo)
-    system.draws = system.draw_adapter(meter)
+    system.prizes = system.prize_adapter(meter)
     units = []
     lasting = system.lotteries()
     for pages in [*(system.lotteries() for _ in range(GETS)), *([lasting] * GETS)]:
@@ -216,7 +216,7 @@ def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
         unit = draw_keys.unit(CAMPAIGN_ID, first.prize_id, unit_no)
         won = put("draws", {**unit, "user_id": f"user-{unit_no}", "draw_id": f"{unit_no:032x}"})
         write(**won["Put"])
-    table = system.draws.find_table(CAMPAIGN_ID)
+    table = system.prizes.find_table(CAMPAIGN_ID)
     assert table
     day = draw_day(table.campaign, system.clock.now_ms())
     system.draw_cache.load(table, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])

@@ -22,6 +22,7 @@ from redpacket.fairness.beacon_ports import Rounds
 from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
 from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
@@ -192,13 +193,13 @@ class InMemorySystem:
         self.audience_rows: AudienceRows = stored.audience_rows
         self.verdicts: RiskDecisions = stored.verdicts
         self.work: WorkLists = stored.work_lists(0, 1)
-        self.draws: DynamoDraws = self.draw_adapter(client)
+        self.draws: DynamoDraws = DynamoDraws(_at_once(lambda: client), asks_verdicts=True)
+        self.prizes: DynamoPrizes = self.prize_adapter(client)
         self.rounds: Rounds = stored.rounds
 
     @staticmethod
-    def draw_adapter(client: Any) -> DynamoDraws:
-        # One cache for all handlers that read lotteries.
-        return DynamoDraws(_at_once(lambda: client), PUBLISHED_SEEDS, asks_verdicts=True)
+    def prize_adapter(client: Any) -> DynamoPrizes:
+        return DynamoPrizes(_at_once(lambda: client), PUBLISHED_SEEDS)
 
     def branched(self) -> InMemorySystem:
         """Return another system with the same rows at the same time; nothing is in its caches."""
@@ -261,8 +262,8 @@ class InMemorySystem:
             "emptied": self.read_emptied(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,
-            "recorded_draws": self.draws,
-            "prize_draws": self.draws,
+            "prizes": self.prizes,
+            "edited_prizes": self.prizes,
             "draw_cache": self.draw_cache,
             "pictures": self.pictures,
             "outcome_counts": self.outcomes,
@@ -376,7 +377,7 @@ class InMemorySystem:
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
         for prize in prizes or (a_prize("gala"),):
-            assert self.draws.put_prize(prize, None)
+            assert self.prizes.put_prize(prize, None)
         return campaign
 
     def draw_each(self, count: int, name: str = "user") -> list[Draw]:
@@ -384,7 +385,9 @@ class InMemorySystem:
         return [self.draw("gala", f"{name}-{number}", "key").draw for number in range(count)]
 
     def load_campaign(self, campaign_id: str) -> None:
-        load_campaign(campaign_id, draws=self.draws, claim_cache=self.draw_cache, clock=self.clock)
+        load_campaign(
+            campaign_id, prizes=self.prizes, claim_cache=self.draw_cache, clock=self.clock
+        )
 
     def prize_ports(self) -> PrizePorts:
         return self.process().prize_ports
@@ -479,7 +482,7 @@ class InMemorySystem:
         """Return what an edit of a campaign needs."""
         return CampaignPorts(
             campaigns=self.campaigns,
-            draws=self.draws,
+            prizes=self.prizes,
             packets=self.packets,
             clock=self.clock,
             approval_policy=self.process().approval_policy,

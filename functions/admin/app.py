@@ -276,7 +276,7 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         listed.winner_status_of(request),
         listed.winner_cursor_of(request),
         listed.list_limit_of(request),
-        draws=containers.lottery.draws,
+        prizes=containers.lottery.prizes,
         winners=containers.operators.winners,
     )
     users = containers.users.profiles.list_users([winner.user_id for winner, _ in page])

@@ -66,7 +66,7 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     watched = watch_lottery(
         campaign_id_of(request),
         campaigns=containers.campaigns.repository,
-        draws=containers.lottery.draws,
+        prizes=containers.lottery.prizes,
         clock=containers.platform.clock,
     )
     return HttpAnswer(lottery_views.campaign_admin_view(watched))

@@ -126,7 +126,7 @@ def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
         day_of(request),
         tables=containers.lottery.snapshots,
         rounds=containers.fairness.cached_rounds,
-        draws=containers.lottery.draws,
+        prizes=containers.lottery.prizes,
         clock=containers.platform.clock,
     )
     return HttpAnswer(lottery_views.draw_proof_view(proof))

@@ -83,7 +83,7 @@ class Office:
         return campaign
 
     def prizes(self) -> dict[str, Prize]:
-        prizes = self.system.draws.list_prizes(self.campaign.campaign_id)
+        prizes = self.system.prizes.list_prizes(self.campaign.campaign_id)
         return {prize.prize_id: prize for prize in prizes}
 
     def packets_of(self, prize: Prize) -> list[Packet]:

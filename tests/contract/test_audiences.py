@@ -12,6 +12,7 @@ from redpacket.campaigns.redis import keys
 from redpacket.campaigns.redis.audiences import RedisAudiences
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Rules
@@ -43,7 +44,7 @@ class Office:
         self.rows = DynamoAudiences(dynamo)
         self.campaigns = DynamoEditedCampaigns(dynamo, new_seed=bytes)
         self.claims = DynamoClaims(dynamo)
-        self.draws = DynamoDraws(dynamo)
+        self.draws, self.prizes = DynamoDraws(dynamo), DynamoPrizes(dynamo)
 
     def made(self) -> Campaign:
         campaign = a_campaign()
@@ -97,7 +98,7 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
         office.rows.set_mode(campaign.campaign_id, mode)
 
         stored = office.campaigns.find_campaign(campaign.campaign_id)
-        table = office.draws.find_table(campaign.campaign_id)
+        table = office.prizes.find_table(campaign.campaign_id)
         assert stored
         assert table
         assert (stored.audience_mode, table.audience_mode) == (mode, mode)

@@ -17,6 +17,7 @@ from redpacket.ledger.model import user_account
 from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model import lottery
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
@@ -55,6 +56,7 @@ class Fair:
     """The adapters under test, and one campaign."""
 
     draws: DynamoDraws
+    prizes: DynamoPrizes
     campaigns: DynamoEditedCampaigns
     ledger: DynamoLedger
     deposits: DynamoDeposits
@@ -65,7 +67,7 @@ class Fair:
 
     def put(self, prize_id: str = "cup", **changes: Any) -> lottery.Prize:
         prize = a_prize(self.campaign.campaign_id, prize_id, **changes)
-        assert self.draws.put_prize(prize, None)
+        assert self.prizes.put_prize(prize, None)
         return prize
 
     def cash(self, *counts: int, amount_fen: int = 88, **changes: Any) -> lottery.Prize:
@@ -112,7 +114,7 @@ class Fair:
         return packet
 
     def stock(self, prize: lottery.Prize, day: str = DAY) -> lottery.PrizeStock:
-        (stock,) = self.draws.list_stock([prize], day)
+        (stock,) = self.prizes.list_stock([prize], day)
         return stock
 
     def player(self, user_id: str = "ann", day: str = DAY) -> lottery.Player:
@@ -125,7 +127,7 @@ class Fair:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
 
     def table(self) -> lottery.CampaignSnapshot:
-        table = self.draws.find_table(self.campaign.campaign_id)
+        table = self.prizes.find_table(self.campaign.campaign_id)
         assert table
         return table
 
@@ -156,6 +158,7 @@ def _fair(client: Any) -> Fair:
     dynamo = Dynamo(lambda: client, TABLE_NAMES)
     fair = Fair(
         DynamoDraws(dynamo),
+        DynamoPrizes(dynamo),
         DynamoEditedCampaigns(dynamo, new_seed=bytes),
         DynamoLedger(dynamo),
         DynamoDeposits(dynamo),
@@ -195,8 +198,8 @@ def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
         packets=tuple((fair.funded("cup", count, 88).packet_id, count) for count in (3, 4)),
     )
 
-    assert fair.draws.list_prizes(fair.campaign.campaign_id) == (prize,)
-    assert fair.draws.list_prizes("no-such-campaign") == ()
+    assert fair.prizes.list_prizes(fair.campaign.campaign_id) == (prize,)
+    assert fair.prizes.list_prizes("no-such-campaign") == ()
 
 
 def test_prizes_come_in_the_order_of_their_ids(fair: Fair) -> None:
@@ -210,19 +213,19 @@ def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
     before = fair.put()
     after = replace(before, weight=3, image_url=None, version=2)
 
-    assert fair.draws.put_prize(after, before)
-    assert not fair.draws.put_prize(replace(before, weight=4, version=2), before)
+    assert fair.prizes.put_prize(after, before)
+    assert not fair.prizes.put_prize(replace(before, weight=4, version=2), before)
 
-    assert fair.draws.list_prizes(fair.campaign.campaign_id) == (after,)
+    assert fair.prizes.list_prizes(fair.campaign.campaign_id) == (after,)
 
 
 def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
     nowhere = a_prize(f"{fair.campaign.campaign_id}-never")
 
-    assert not fair.draws.put_prize(nowhere, None)
+    assert not fair.prizes.put_prize(nowhere, None)
 
-    assert fair.draws.find_table(nowhere.campaign_id) is None
-    assert fair.draws.list_prizes(nowhere.campaign_id) == ()
+    assert fair.prizes.find_table(nowhere.campaign_id) is None
+    assert fair.prizes.list_prizes(nowhere.campaign_id) == ()
 
 
 def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> None:
@@ -235,7 +238,7 @@ def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> No
     assert fair.campaigns.edit(edited, fair.campaign)
     third = fair.table()
     heavier = replace(prize, weight=99, version=2)
-    assert fair.draws.put_prize(heavier, prize)
+    assert fair.prizes.put_prize(heavier, prize)
 
     assert second.prizes == (prize,)
     assert (third.campaign, third.prizes) == (edited.plan, (prize,))
@@ -248,8 +251,8 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
     prize = fair.put()
     before = fair.table()
 
-    assert not fair.draws.put_prize(prize, None)
-    assert not fair.draws.put_prize(prize, replace(prize, version=5))
+    assert not fair.prizes.put_prize(prize, None)
+    assert not fair.prizes.put_prize(prize, replace(prize, version=5))
 
     assert fair.table() == before
 
@@ -257,7 +260,7 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
 def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
     prizes = [replace(prize, packets=()) for prize in real_prizes(fair.campaign.campaign_id, 100)]
     for prize in prizes:
-        assert fair.draws.put_prize(prize, None)
+        assert fair.prizes.put_prize(prize, None)
 
     assert fair.table().prizes == tuple(prizes)
 
@@ -277,7 +280,7 @@ def test_units_that_one_call_can_not_read_are_counted_over_several(
     def stock() -> list[lottery.PrizeStock]:
         for _ in range(12):
             with suppress(Unavailable):
-                return fair.draws.list_stock([prize, cash], DAY)
+                return fair.prizes.list_stock([prize, cash], DAY)
         pytest.fail("it gets nowhere")
 
     assert stock() == [
@@ -299,7 +302,7 @@ def test_edits_that_race_are_all_done(fair: Fair) -> None:
     def put(number: int) -> None:
         while True:
             with suppress(Unavailable):
-                assert fair.draws.put_prize(
+                assert fair.prizes.put_prize(
                     a_prize(fair.campaign.campaign_id, f"prize-{number}"), None
                 )
                 return
@@ -319,17 +322,17 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
     campaign_id, prize = fair.campaign.campaign_id, fair.put()
 
     def page() -> tuple[lottery.CampaignSnapshot, lottery.PageNote]:
-        stored = fair.draws.find_page(campaign_id)
+        stored = fair.prizes.find_page(campaign_id)
         assert stored
         return stored
 
     assert page() == (fair.table(), lottery.PageNote())
     for sold_out in ({"cup"}, {f"prize-{number:03d}" for number in range(100)}, set[str]()):
         note = lottery.PageNote(frozenset(sold_out))
-        fair.draws.note_page(campaign_id, note)
+        fair.prizes.note_page(campaign_id, note)
         assert page() == (fair.table(), note)
     before = fair.table()
-    assert fair.draws.put_prize(replace(prize, weight=9, version=2), prize)
+    assert fair.prizes.put_prize(replace(prize, weight=9, version=2), prize)
     edited = replace(fair.campaign, title="new", version=2)
     assert fair.campaigns.edit(edited, fair.campaign)
 
@@ -340,10 +343,10 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
 def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
     nowhere = f"{fair.campaign.campaign_id}-never"
 
-    fair.draws.note_page(nowhere, lottery.PageNote(frozenset(["cup"])))
+    fair.prizes.note_page(nowhere, lottery.PageNote(frozenset(["cup"])))
 
-    assert fair.draws.find_page(nowhere) is None
-    assert fair.draws.find_table(nowhere) is None
+    assert fair.prizes.find_page(nowhere) is None
+    assert fair.prizes.find_table(nowhere) is None
 
 
 # ---- draws
@@ -365,7 +368,7 @@ def test_a_draw_keeps_the_prize_as_it_was_then(fair: Fair) -> None:
     won = fair.won(prize, 1)
     fair.record(won)
 
-    assert fair.draws.put_prize(replace(prize, title="other", version=2), prize)
+    assert fair.prizes.put_prize(replace(prize, title="other", version=2), prize)
 
     assert fair.find(won) == won
 
@@ -511,7 +514,7 @@ def test_the_stock_tells_the_highest_unit_and_those_below_it_that_are_free(fair:
     for unit_no, day_no in ((2, 1), (3, 4), (7, 3)):
         fair.record(fair.won(prize, unit_no, day_no=day_no))
 
-    assert fair.draws.list_stock([prize, other], DAY) == [
+    assert fair.prizes.list_stock([prize, other], DAY) == [
         lottery.PrizeStock("cup", 7, (1, 4, 5, 6), 4, (2,)),
         lottery.PrizeStock("pen"),
     ]
@@ -683,7 +686,7 @@ def test_new_units_come_with_an_open_packet_that_ends_with_the_campaign(fair: Fa
     assert more.expires_at_ms != fair.campaign.ends_at_ms
     after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
 
-    assert fair.draws.put_prize(after, prize)
+    assert fair.prizes.put_prize(after, prize)
 
     packet = fair.packet(more.packet_id)
     assert packet.expires_at_ms == fair.campaign.ends_at_ms
@@ -699,11 +702,11 @@ def test_no_units_come_with_a_packet_that_has_ended(fair: Fair) -> None:
     after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
     before = fair.table()
 
-    assert fair.draws.put_prize(after, prize) is None
-    assert fair.draws.put_prize(after, prize, Request("operator", "key", "body")) is None
+    assert fair.prizes.put_prize(after, prize) is None
+    assert fair.prizes.put_prize(after, prize, Request("operator", "key", "body")) is None
 
     assert fair.table() == before
-    assert fair.draws.find_put(Request("operator", "key", "body")) is None
+    assert fair.prizes.find_put(Request("operator", "key", "body")) is None
 
 
 def test_an_edit_leaves_the_packets_that_a_prize_has(fair: Fair) -> None:
@@ -712,7 +715,7 @@ def test_an_edit_leaves_the_packets_that_a_prize_has(fair: Fair) -> None:
     packet = fair.packet(packet_id)
     closing = fair.packets.begin_close(packet, packet.expires_at_ms)
 
-    assert fair.draws.put_prize(replace(prize, title="other", version=2), prize)
+    assert fair.prizes.put_prize(replace(prize, title="other", version=2), prize)
 
     assert fair.packets.find_packet(packet_id) == closing
 
@@ -727,15 +730,15 @@ def _request(body_hash: str = "body", user_id: str = "operator") -> Request:
 def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
     prize, request = fair.put(total=5), _request()
     after = replace(prize, total=8, attributes='{"a":"杯"}', version=2)
-    assert fair.draws.find_put(request) is None
+    assert fair.prizes.find_put(request) is None
 
-    assert fair.draws.put_prize(after, prize, request) == after
+    assert fair.prizes.put_prize(after, prize, request) == after
     later = replace(after, total=9, version=3)
-    assert fair.draws.put_prize(later, after)
+    assert fair.prizes.put_prize(later, after)
 
     # Whatever became of the prize since.
-    assert fair.draws.find_put(request) == after
-    assert fair.draws.put_prize(replace(later, total=12, version=4), later, request) == after
+    assert fair.prizes.find_put(request) == after
+    assert fair.prizes.put_prize(replace(later, total=12, version=4), later, request) == after
     assert fair.table().prizes == (later,)
 
 
@@ -743,26 +746,26 @@ def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
     prize, request = fair.put(), _request()
 
     second = replace(prize, version=2)
-    assert fair.draws.put_prize(replace(prize, version=3), second, request) is None
+    assert fair.prizes.put_prize(replace(prize, version=3), second, request) is None
 
-    assert fair.draws.find_put(request) is None
-    assert fair.draws.put_prize(replace(prize, total=9, version=2), prize, request)
+    assert fair.prizes.find_put(request) is None
+    assert fair.prizes.put_prize(replace(prize, total=9, version=2), prize, request)
 
 
 def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> None:
     prize, request = fair.put(), _request()
     after = replace(prize, total=8, version=2)
-    assert fair.draws.put_prize(after, prize, request)
+    assert fair.prizes.put_prize(after, prize, request)
     other = replace(request, body_hash="other")
 
     with pytest.raises(IdempotencyKeyReused):
-        fair.draws.find_put(other)
+        fair.prizes.find_put(other)
     with pytest.raises(IdempotencyKeyReused):
-        fair.draws.put_prize(replace(after, total=9, version=3), after, other)
+        fair.prizes.put_prize(replace(after, total=9, version=3), after, other)
 
     assert fair.table().prizes == (after,)
     mine = replace(other, user_id="another-operator")
-    assert fair.draws.put_prize(replace(after, total=9, version=3), after, mine)
+    assert fair.prizes.put_prize(replace(after, total=9, version=3), after, mine)
 
 
 # ---- seeds of days
@@ -771,7 +774,7 @@ def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> No
 def test_a_days_seed_is_always_the_same_and_no_other_days(fair: Fair) -> None:
     campaign_id = fair.campaign.campaign_id
 
-    seeds = [fair.draws.day_seed(campaign_id, day) for day in (DAY, DAY, NEXT_DAY)]
+    seeds = [fair.prizes.day_seed(campaign_id, day) for day in (DAY, DAY, NEXT_DAY)]
 
     assert seeds[0] == seeds[1] != seeds[2]
     assert {len(seed) for seed in seeds} == {32}
@@ -779,7 +782,7 @@ def test_a_days_seed_is_always_the_same_and_no_other_days(fair: Fair) -> None:
 
 def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
     campaign_id, shown = fair.campaign.campaign_id, fair.table().commitment
-    first, next_day = (fair.draws.day_seed(campaign_id, day) for day in (DAY, NEXT_DAY))
+    first, next_day = (fair.prizes.day_seed(campaign_id, day) for day in (DAY, NEXT_DAY))
 
     edited = replace(fair.campaign, ends_at_ms=fair.campaign.ends_at_ms + 1, version=2)
     assert fair.campaigns.edit(edited, fair.campaign)

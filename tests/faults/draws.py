@@ -193,7 +193,9 @@ class DrawSchedule(Schedule):
         point = odds.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
-            load_campaign(ID, draws=system.draws, claim_cache=system.draw_cache, clock=system.clock)
+            load_campaign(
+                ID, prizes=system.prizes, claim_cache=system.draw_cache, clock=system.clock
+            )
             return
         if attempt in self.told_to:
             return
@@ -235,16 +237,16 @@ class DrawSchedule(Schedule):
         self.operate(edits, 200, lambda process: process.load_campaign(ID))
 
     def _edit_prize(self, process: Process) -> None:
-        prize = self.random.choice(process.draws.list_prizes(ID))
+        prize = self.random.choice(process.prizes.list_prizes(ID))
         status = self.random.choice(list(CampaignStatus))
         process.put_prize(replace(prize, title="新", weight=5, status=status))
 
     def _edit_stock(self, process: Process) -> None:
-        prize = self.random.choice(process.draws.list_prizes(ID))
+        prize = self.random.choice(process.prizes.list_prizes(ID))
         process.change_stock(prize, self.random.choice((-1, 1, 2)))
 
     def _add_prize(self, process: Process) -> None:
-        if "prize-9" not in [prize.prize_id for prize in process.draws.list_prizes(ID)]:
+        if "prize-9" not in [prize.prize_id for prize in process.prizes.list_prizes(ID)]:
             process.put_prize(self._some_prize("prize-9"))
 
     def _edit_rules(self, process: Process) -> None:

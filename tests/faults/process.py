@@ -10,6 +10,7 @@ from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.ports import DrawCache
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
@@ -105,7 +106,7 @@ class Process(InMemorySystem):
         self.profiles = DynamoProfiles(dynamo)
         self.campaigns = DynamoEditedCampaigns(dynamo, system._new_seed, seeds)
         self.rounds = DynamoRounds(dynamo)
-        self.draws = DynamoDraws(dynamo, seeds=seeds)
+        self.draws, self.prizes = DynamoDraws(dynamo), DynamoPrizes(dynamo, seeds)
         self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)
         self.turns = wires.claim_cache
         self.draw_cache = wires.draw_cache

@@ -19,7 +19,7 @@ import pytest
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.platform.cloud import tables_of
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
@@ -261,7 +261,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
     # After the day everybody can verify their draws; the test does not wait for midnight.
-    ledger = DynamoDraws(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
+    ledger = DynamoPrizes(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}
     seed = ledger.day_seed("double-eleven", seen["day"]).hex()

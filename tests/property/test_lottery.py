@@ -133,7 +133,7 @@ class Story(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 2), delta=st.integers(-2, 2))
     def the_stock_changes(self, number: int, delta: int) -> None:
-        prizes = self.system.draws.list_prizes("gala")
+        prizes = self.system.prizes.list_prizes("gala")
         if number >= len(prizes) or self._is_over():
             return
         try:
@@ -145,7 +145,7 @@ class Story(RuleBasedStateMachine):
         number=st.integers(0, 2), weight=st.integers(0, 10), status=st.sampled_from(CampaignStatus)
     )
     def a_prize_is_edited(self, number: int, weight: int, status: CampaignStatus) -> None:
-        prizes = self.system.draws.list_prizes("gala")
+        prizes = self.system.prizes.list_prizes("gala")
         if number < len(prizes) and not self._is_over():
             self.system.put_prize(replace(prizes[number], weight=weight, status=status))
 

@@ -1,6 +1,6 @@
 """Edits of campaigns and prizes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
@@ -13,7 +13,6 @@ from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.apply_edit import load_edited
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
@@ -40,7 +39,7 @@ class EditingContainer(Container):
     @cached_property
     def prize_ports(self) -> PrizePorts:
         return PrizePorts(
-            draws=self.lottery.prize_draws,
+            prizes=self.lottery.edited_prizes,
             funding=self.packets.prize_funding,
             packets=self.packets.packet_rows,
             codes=self.lottery.codes,
@@ -61,7 +60,7 @@ class EditingContainer(Container):
     def campaign_ports(self) -> CampaignPorts:
         return CampaignPorts(
             campaigns=self.edited_campaigns,
-            draws=self.lottery.draws,
+            prizes=self.lottery.prizes,
             packets=self.packets.repository,
             clock=self.clock,
             approval_policy=self.approval_policy,
@@ -72,17 +71,14 @@ class EditingContainer(Container):
 
     @cached_property
     def load_ports(self) -> LoadPorts:
-        return self._load_ports(self.lottery.draws)
+        return replace(self.prize_load_ports, prizes=self.lottery.prizes)
 
     @cached_property
     def prize_load_ports(self) -> LoadPorts:
         """Ports that load edited prizes, without the keys of seeds."""
-        return self._load_ports(self.lottery.prize_draws)
-
-    def _load_ports(self, draws: SnapshotReader) -> LoadPorts:
         return LoadPorts(
             campaigns=self.campaigns.repository,
-            draws=draws,
+            prizes=self.lottery.edited_prizes,
             draw_cache=self.lottery.draw_cache,
             clock=self.clock,
             logger=self.logger,
@@ -92,7 +88,7 @@ class EditingContainer(Container):
     def winner_ports(self) -> WinnerPorts:
         return WinnerPorts(
             winners=DynamoWinners(self.dynamo),
-            draws=self.lottery.prize_draws,
+            prizes=self.lottery.edited_prizes,
             clock=self.clock,
             load=self.prize_load_ports,
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.draw_ports import DrawPorts
@@ -33,18 +34,16 @@ class LotteryContainer(Container):
 
     @cached_property
     def draws(self) -> DynamoDraws:
-        return DynamoDraws(self.dynamo, self.platform.seeds)
+        return DynamoDraws(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
     @cached_property
-    def recorded_draws(self) -> DynamoDraws:
-        """Repository for the function that draws, which may have to check the host's verdicts."""
-        asks_verdicts = self.settings.has_verdicts
-        return DynamoDraws(self.dynamo, self.platform.seeds, asks_verdicts=asks_verdicts)
+    def prizes(self) -> DynamoPrizes:
+        return DynamoPrizes(self.dynamo, self.platform.seeds)
 
     @cached_property
-    def prize_draws(self) -> DynamoDraws:
+    def edited_prizes(self) -> DynamoPrizes:
         """Repository for the function that edits prizes, without the keys of seeds."""
-        return DynamoDraws(self.dynamo)
+        return DynamoPrizes(self.dynamo)
 
     @cached_property
     def codes(self) -> Codes:
@@ -64,13 +63,13 @@ class LotteryContainer(Container):
 
     @cached_property
     def snapshots(self) -> CachedSnapshots:
-        return CachedSnapshots(self.draws, clock=self.clock, logger=self.logger)
+        return CachedSnapshots(self.prizes, clock=self.clock, logger=self.logger)
 
     @cached_property
     def lotteries(self) -> CachedLotteries:
         from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
 
-        return CachedLotteries(self.draws, self.draw_cache, clock=self.clock, logger=self.logger)
+        return CachedLotteries(self.prizes, self.draw_cache, clock=self.clock, logger=self.logger)
 
     @cached_property
     def rains(self) -> CachedRains:
@@ -83,7 +82,8 @@ class LotteryContainer(Container):
     def draw_ports(self) -> DrawPorts:
         return DrawPorts(
             claim_cache=self.draw_cache,
-            draws=self.recorded_draws,
+            draws=self.draws,
+            prizes=self.prizes,
             tables=self.snapshots,
             rounds=self.fairness.cached_rounds,
             payouts=self.packets.payouts,

@@ -34,6 +34,7 @@ class ReconciliationContainer(Container):
             packets=self.packets.repository,
             ledger=self.packets.ledger,
             draws=self.lottery.draws,
+            prizes=self.lottery.prizes,
             log_book=self.fairness.log_book,
             dead_letters=self.dead_letters,
             clock=self.clock,

@@ -111,7 +111,7 @@ class PrizeRepository(SnapshotReader, Protocol):
         """Return the request's prize, if it was executed."""
 
 
-class DrawRepository(SnapshotReader, Protocol):
+class DrawRepository(Protocol):
     """Durable units, draws, players and helps; none is ever undone."""
 
     def find_attempt(

@@ -471,7 +471,7 @@ def lottery(system: InMemorySystem) -> InMemorySystem:
 
 
 def _total(system: InMemorySystem) -> int:
-    return sum(prize.total for prize in system.draws.list_prizes("gala"))
+    return sum(prize.total for prize in system.prizes.list_prizes("gala"))
 
 
 def test_cash_waits_before_any_money_moves(lottery: InMemorySystem) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
@@ -45,29 +45,29 @@ def campaigns(client: MeddledDynamo) -> DynamoEditedCampaigns:
 
 
 @pytest.fixture
-def draws(client: MeddledDynamo, campaigns: DynamoEditedCampaigns) -> DynamoDraws:
+def prizes(client: MeddledDynamo, campaigns: DynamoEditedCampaigns) -> DynamoPrizes:
     del campaigns
-    return DynamoDraws(Dynamo(lambda: client, TABLE_NAMES))
+    return DynamoPrizes(Dynamo(lambda: client, TABLE_NAMES))
 
 
-def put(draws: DynamoDraws, prize_id: str) -> Prize:
+def put(prizes: DynamoPrizes, prize_id: str) -> Prize:
     prize = a_prize("fair", prize_id)
-    assert draws.put_prize(prize, None)
+    assert prizes.put_prize(prize, None)
     return prize
 
 
 def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
-    client: MeddledDynamo, draws: DynamoDraws, campaigns: DynamoEditedCampaigns
+    client: MeddledDynamo, prizes: DynamoPrizes, campaigns: DynamoEditedCampaigns
 ) -> None:
     edited = replace(FAIR, title="new", version=2)
     client.meddle = lambda: campaigns.edit(edited, FAIR)
-    cup = put(draws, "cup")
-    client.meddle = lambda: put(draws, "pen")
+    cup = put(prizes, "cup")
+    client.meddle = lambda: put(prizes, "pen")
     again = replace(edited, miss_weight=9, version=3)
 
     assert campaigns.edit(again, edited)
 
-    table = draws.find_table("fair")
+    table = prizes.find_table("fair")
     assert table
     assert table.campaign == again.plan
     assert table.prizes == (cup, a_prize("fair", "pen"))
@@ -76,16 +76,16 @@ def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
 
 
 def test_a_campaign_that_is_edited_all_the_time_is_not_written(
-    client: MeddledDynamo, draws: DynamoDraws
+    client: MeddledDynamo, prizes: DynamoPrizes
 ) -> None:
     numbers = iter(range(99))
 
     def meddle() -> None:
-        put(draws, f"prize-{next(numbers)}")
+        put(prizes, f"prize-{next(numbers)}")
         client.meddle = meddle
 
     client.meddle = meddle
     with pytest.raises(Unavailable):
-        draws.put_prize(a_prize("fair", "cup"), None)
+        prizes.put_prize(a_prize("fair", "cup"), None)
 
-    assert "cup" not in [prize.prize_id for prize in draws.list_prizes("fair")]
+    assert "cup" not in [prize.prize_id for prize in prizes.list_prizes("fair")]

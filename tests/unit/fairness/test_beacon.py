@@ -247,7 +247,7 @@ def test_a_point_is_of_the_seed_and_of_the_round(system: InMemorySystem) -> None
     day = day_at("Asia/Shanghai", system.clock.now_ms())
     assert draw.beacon_round == campaign.beacon.round_of(day.starts_at_ms)
     randomness = BeaconRound(draw.beacon_round, SIGNER.signature(draw.beacon_round)).randomness
-    seed = system.draws.day_seed("gala", draw.day)
+    seed = system.prizes.day_seed("gala", draw.day)
     assert draw.point == draw_point(seed, "gala", "ann", 1, randomness)
     assert draw.point != draw_point(seed, "gala", "ann", 1)
     assert system.draws.list_draws("gala", "ann") == [draw]
@@ -264,7 +264,7 @@ def test_an_insider_with_all_rows_and_keys_knows_no_point_before_the_round(
     # The attack of a review: the day's seed is known, and user ids are tried until one wins.
     campaign = a_lottery(system, miss_weight=ONE_IN - 10)
     day = day_at("Asia/Shanghai", NOW_MS)
-    seed = system.draws.day_seed("gala", day.name)
+    seed = system.prizes.day_seed("gala", day.name)
     guess = BeaconRound(1, SIGNER.signature(1)).randomness
     users = (f"user-{number}" for number in range(3_000_000))
     bound = 2**52 // 1_000
@@ -347,7 +347,7 @@ def test_a_round_that_never_comes_is_never_replaced_and_the_money_goes_back(
     system.deposit("operator", 1_000)
     cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=0)
     system.put_prize(cash)
-    system.change_stock(system.draws.list_prizes("gala")[0], 10)
+    system.change_stock(system.prizes.list_prizes("gala")[0], 10)
     silent = Endpoint(system, late_ms=None)
     assert system.balance_fen("operator") == 0
 

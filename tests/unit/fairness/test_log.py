@@ -176,7 +176,7 @@ def test_a_campaign_is_logged_and_an_edit_is_not(system: LogSystem) -> None:
     plan = replace(_plan(system), campaign_id="gala")
     system.process().apply_campaign(plan, 100, None, an_operator())
     system.process().apply_campaign(replace(plan, title="new"), 100, None, an_operator())
-    table = system.draws.find_table("gala")
+    table = system.prizes.find_table("gala")
     assert table
 
     assert system.extend().appended_count == 1

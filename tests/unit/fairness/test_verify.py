@@ -98,7 +98,7 @@ def _day(*, with_round: bool = False) -> Answers:
         a_campaign(campaign_id="gala", miss_weight=10, **({"beacon": beacon} if beacon else {}))
     )
     for prize_id in ("cup", "pen"):
-        system.draws.put_prize(a_prize("gala", prize_id), None)
+        system.prizes.put_prize(a_prize("gala", prize_id), None)
     if beacon:
         beacon_round = BeaconRound(beacon.round_of(0), SIGNER.signature(beacon.round_of(0)))
         system.pass_time(20_000)

@@ -25,7 +25,7 @@ TODAY, TOMORROW = "20261118", "20261119"
 def meter_of(system: InMemorySystem) -> MeteredDynamo:
     """Let the system's lottery be read through a meter."""
     meter = MeteredDynamo(system.dynamo)
-    system.draws = system.draw_adapter(meter)
+    system.prizes = system.prize_adapter(meter)
     return meter
 
 
@@ -35,7 +35,7 @@ def test_a_page_shows_prizes_and_the_commitment_to_all_days(system: InMemorySyst
     shown = system.lotteries().get("gala")
 
     assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
-    seed = system.draws.day_seed("gala", TODAY)
+    seed = system.prizes.day_seed("gala", TODAY)
     assert (shown.day, shown.commitment) == (TODAY, chain_commitment("gala", seed, TODAY))
     assert system.lotteries().get("gala") == shown
 
@@ -74,7 +74,7 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
     system.lottery()
     for prize in real_prizes("gala", 99):
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
-        assert system.draws.put_prize(goods, None)
+        assert system.prizes.put_prize(goods, None)
     system.draw_each(40)
     system.lotteries().get("gala")
     meter = meter_of(system)
@@ -88,7 +88,7 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) ->
     campaign = system.lottery()
     pages = system.lotteries()
     before = pages.get("gala")
-    system.draws.put_prize(a_prize("gala", "pen"), None)
+    system.prizes.put_prize(a_prize("gala", "pen"), None)
     assert system.campaigns.edit(replace(campaign, title="新", version=2), campaign)
 
     assert pages.get("gala") == before
@@ -127,7 +127,7 @@ def test_a_prize_of_which_nothing_is_left_is_sold_out(system: InMemorySystem) ->
         assert pages.get("gala").sold_out == sold_out
         system.draw("gala", f"user-{number}", "key")
         system.pass_time(KEPT_MS)
-    (prize,) = system.draws.list_prizes("gala")
+    (prize,) = system.prizes.list_prizes("gala")
     system.change_stock(prize, 1)
     assert system.lotteries().get("gala").sold_out == frozenset()
 
@@ -137,7 +137,7 @@ def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
 ) -> None:
     system.lottery(a_prize("gala", total=0))
     system.load_campaign("gala")
-    system.draws.put_prize(a_prize("gala", "pen"), None)
+    system.prizes.put_prize(a_prize("gala", "pen"), None)
 
     assert system.lotteries().get("gala").sold_out == {"cup"}
 
@@ -159,13 +159,13 @@ def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySyst
 def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=3))
     noted: list[PageNote] = []
-    keep = system.draws.note_page
+    keep = system.prizes.note_page
 
     def note_page(campaign_id: str, note: PageNote) -> None:
         noted.append(note)
         keep(campaign_id, note)
 
-    system.draws.note_page = note_page  # type: ignore[method-assign]
+    system.prizes.note_page = note_page  # type: ignore[method-assign]
 
     for number in range(5):
         system.draw("gala", f"user-{number}", "key")
@@ -180,7 +180,7 @@ def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMe
 def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
-    system.draws.note_page = Away().note_page  # type: ignore[method-assign]
+    system.prizes.note_page = Away().note_page  # type: ignore[method-assign]
 
     assert system.lotteries().get("gala").commitment
     assert [name for name, _ in system.logger.errors] == ["page_not_noted"]
@@ -191,7 +191,7 @@ def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) ->
     pages = system.lotteries()
     shown = pages.get("gala")
     system.pass_time(KEPT_MS)
-    system.draws.find_page = Away().find_page  # type: ignore[method-assign]
+    system.prizes.find_page = Away().find_page  # type: ignore[method-assign]
 
     assert pages.get("gala") == shown
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]

@@ -15,6 +15,7 @@ from redpacket.campaigns.errors import (
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.fairness.model import days
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.errors import AttemptsExhausted
 from redpacket.lottery.model import lottery, odds
 from redpacket.platform import errors
@@ -67,15 +68,15 @@ class Meddled:
 
 
 class Counting:
-    """The ledger of draws, with a note of each call."""
+    """A repository, with a note of each call."""
 
-    def __init__(self, draws: DynamoDraws, calls: list[str]) -> None:
-        self._draws = draws
+    def __init__(self, repository: DynamoDraws | DynamoPrizes, calls: list[str]) -> None:
+        self._repository = repository
         self._calls = calls
 
     def __getattr__(self, name: str) -> Any:
         self._calls.append(name)
-        return getattr(self._draws, name)
+        return getattr(self._repository, name)
 
 
 ONE_IN = 1_000_000
@@ -275,7 +276,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
 def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySystem) -> None:
     a_cash_lottery(system, total=1)
     first = system.draw("gala", "ann", "key").draw
-    system.change_stock(system.draws.list_prizes("gala")[0], 2)
+    system.change_stock(system.prizes.list_prizes("gala")[0], 2)
     system.pass_time(5000)
 
     second = system.draw("gala", "bob", "key").draw
@@ -355,8 +356,8 @@ def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySy
         assert system.draw("gala", "ann", key).draw.prize is None
     rules = DrawRules(guaranteed_after_misses=2)
     edit(system, campaign, rules=rules, miss_weight=10**9)
-    prize, *_ = system.draws.list_prizes("gala")
-    system.draws.put_prize(replace(prize, status=CampaignStatus.ON, version=2), prize)
+    prize, *_ = system.prizes.list_prizes("gala")
+    system.prizes.put_prize(replace(prize, status=CampaignStatus.ON, version=2), prize)
     system.pass_time(5000)
     system.lots.forget()
 
@@ -415,6 +416,7 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
     tables.get("gala")
     calls: list[str] = []
     system.draws = Counting(system.draws, calls)  # type: ignore[assignment]
+    system.prizes = Counting(system.prizes, calls)  # type: ignore[assignment]
 
     with pytest.raises(CampaignNotStarted):
         system.draw("gala", "ann", "key", tables)
@@ -536,7 +538,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
     system.lottery()
     tables = system.tables()
     system.draw("gala", "ann", "key", tables)
-    system.draws.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
+    system.prizes.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
     system.load_campaign("gala")
 
     draw = system.draw("gala", "bob", "key", tables).draw
@@ -549,8 +551,8 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
 def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemorySystem) -> None:
     system.lottery()
     system.draw("gala", "ann", "key")
-    (prize,) = system.draws.list_prizes("gala")
-    system.draws.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
+    (prize,) = system.prizes.list_prizes("gala")
+    system.prizes.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
     system.pass_time(5000)
 
     draw = system.draw("gala", "bob", "key").draw
@@ -563,7 +565,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
 def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=2))
     system.draw("gala", "ann", "key")
-    (prize,) = system.draws.list_prizes("gala")
+    (prize,) = system.prizes.list_prizes("gala")
     system.change_stock(prize, -1)
     system.pass_time(5000)
 
@@ -573,7 +575,7 @@ def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemory
 
 def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySystem) -> None:
     loaded(system)
-    system.draws.put_prize(a_prize("gala", "pen"), None)
+    system.prizes.put_prize(a_prize("gala", "pen"), None)
     assert system.draw_cache.begin_load("gala", 1000)
 
     with pytest.raises(errors.Unavailable):
@@ -726,4 +728,4 @@ def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -
 
 def test_a_campaign_without_a_seed_is_told(system: InMemorySystem) -> None:
     with pytest.raises(errors.InvariantViolated):
-        system.draws.day_seed("nowhere", "20260101")
+        system.prizes.day_seed("nowhere", "20260101")

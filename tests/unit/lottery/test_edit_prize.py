@@ -55,7 +55,7 @@ class Shop(Office):
 
     def shown(self, prize: Prize) -> PrizeAdmin:
         """Return what operators see of a prize."""
-        (stock,) = self.system.draws.list_stock([prize], DAY)
+        (stock,) = self.system.prizes.list_stock([prize], DAY)
         return prize_admin_view(prize, stock)
 
     def balance_fen(self) -> int:

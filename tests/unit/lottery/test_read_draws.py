@@ -24,7 +24,7 @@ def campaign(system: InMemorySystem) -> Campaign:
 
 
 def watch(system: InMemorySystem) -> read_draws.WatchedLottery:
-    ports = {"campaigns": system.campaigns, "draws": system.draws, "clock": system.clock}
+    ports = {"campaigns": system.campaigns, "prizes": system.prizes, "clock": system.clock}
     return read_draws.watch_lottery("gala", **ports)  # type: ignore[arg-type]
 
 
@@ -44,7 +44,7 @@ def test_operators_see_stock_and_money_as_they_are(
     watched = watch(system)
 
     assert watched.campaign == edited
-    assert watched.lottery.table == system.draws.find_table("gala")
+    assert watched.lottery.table == system.prizes.find_table("gala")
     assert watched.stock["cup"].durable_no == 2
     assert (watched.stock["cup"].day_durable_no, watched.lottery.sold_out) == (2, frozenset())
     shown = pages.get("gala")
@@ -53,8 +53,8 @@ def test_operators_see_stock_and_money_as_they_are(
 
 def test_operators_see_what_is_sold_out(system: InMemorySystem) -> None:
     system.campaigns.create(a_campaign(campaign_id="gala"))
-    system.draws.put_prize(a_prize("gala", total=1), None)
-    system.draws.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
+    system.prizes.put_prize(a_prize("gala", total=1), None)
+    system.prizes.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
     system.draw("gala", "ann", "key")
 
     assert watch(system).lottery.sold_out == {"cup"}
@@ -82,13 +82,13 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
     system.lottery(a_prize("gala", total=100, per_day=2))
     tables = system.tables()
     shown = tables.get("gala")
-    system.draws.put_prize(a_prize("gala", "pen"), None)
+    system.prizes.put_prize(a_prize("gala", "pen"), None)
 
     assert tables.get("gala") == shown
     assert len(tables.get("gala", version_min=shown.version + 1).prizes) == 2
     system.pass_time(KEPT_MS)
 
-    tables._draws = Away()
+    tables._prizes = Away()
     assert len(tables.get("gala").prizes) == 2
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):

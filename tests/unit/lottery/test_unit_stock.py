@@ -7,7 +7,7 @@ import pytest
 
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb import unit_stock
-from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock
 from redpacket.packets.model.packet import fate_partitions
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
@@ -68,14 +68,14 @@ def test_many_won_units_are_counted_by_calls_that_are_bounded(
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", ROWS_PER_CALL)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 20)
     client = _Won(40_000, {7, 39_900}, partitions)
-    draws = DynamoDraws(Dynamo(lambda: client, TABLE_NAMES))
+    prizes = DynamoPrizes(Dynamo(lambda: client, TABLE_NAMES))
     counted: list[PrizeStock] = []
     refused_count = 0
 
     while not counted:
         before = client.read_count
         try:
-            counted = draws.list_stock([prize], "")
+            counted = prizes.list_stock([prize], "")
         except Unavailable:
             refused_count += 1
         assert client.read_count - before <= ROWS_PER_CALL + ROWS_PER_PAGE
@@ -84,7 +84,7 @@ def test_many_won_units_are_counted_by_calls_that_are_bounded(
     assert refused_count in {3, 4}
     client.free = {7}
     read_before = client.read_count
-    assert draws.list_stock([prize], "") == [PrizeStock(prize.prize_id, 40_000, (7,))]
+    assert prizes.list_stock([prize], "") == [PrizeStock(prize.prize_id, 40_000, (7,))]
     assert client.read_count == read_before
 
 
@@ -105,16 +105,16 @@ def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
 ) -> None:
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 2)
     dynamo = FakeDynamo()
-    draws = DynamoDraws(Dynamo(lambda: dynamo, TABLE_NAMES))
+    prizes = DynamoPrizes(Dynamo(lambda: dynamo, TABLE_NAMES))
     _win(dynamo, "cup", 12)
-    draws.list_stock([GOODS], "")
+    prizes.list_stock([GOODS], "")
     # It read the place before the other one noted it, and fewer rows.
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 5)
     monkeypatch.setattr(unit_stock.UnitStock, "_find", lambda *_: unit_stock._Place())
 
     with pytest.raises(Unavailable):
-        draws.list_stock([GOODS], "")
+        prizes.list_stock([GOODS], "")
 
     assert _noted_no(dynamo) == 12
 
@@ -125,14 +125,14 @@ def test_one_call_reads_no_more_for_many_prizes_than_for_one(
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 4)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 3)
     dynamo = FakeDynamo()
-    draws = DynamoDraws(Dynamo(lambda: dynamo, TABLE_NAMES))
-    prizes = [replace(GOODS, prize_id=f"prize-{number}") for number in range(3)]
-    for prize in prizes:
+    prizes = DynamoPrizes(Dynamo(lambda: dynamo, TABLE_NAMES))
+    goods = [replace(GOODS, prize_id=f"prize-{number}") for number in range(3)]
+    for prize in goods:
         _win(dynamo, prize.prize_id, 2)
 
-    assert len(draws.list_stock(prizes[:2], "")) == 2
+    assert len(prizes.list_stock(goods[:2], "")) == 2
     with pytest.raises(Unavailable):
-        draws.list_stock(prizes, "")
+        prizes.list_stock(goods, "")
 
 
 def test_free_units_below_a_position_are_not_won() -> None:

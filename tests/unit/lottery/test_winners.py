@@ -113,7 +113,7 @@ def test_the_first_decision_about_a_unit_is_the_last(system: InMemorySystem) -> 
         _decide(system, other, HANDED_OVER)
 
     assert _list(system)[0].decision == first.decision
-    (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "cup"]
+    (prize,) = [p for p in system.prizes.list_prizes("gala") if p.prize_id == "cup"]
     assert (prize.total, prize.version) == (3, 2)
     assert system.differences() == []
 
@@ -138,10 +138,10 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
     with pytest.raises(VersionConflict):
         _decide(system, pen, FORFEITED)
 
-    (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "pen"]
+    (prize,) = [p for p in system.prizes.list_prizes("gala") if p.prize_id == "pen"]
     assert prize.total == 1
     with (
-        patch.object(system.draws, "put_prize", return_value=None),
+        patch.object(system.prizes, "put_prize", return_value=None),
         pytest.raises(Contended),
     ):
         _decide(system, _list(system)[0], FORFEITED)
@@ -154,7 +154,7 @@ def test_two_who_forfeit_at_once_bring_one_unit_back(system: InMemorySystem) -> 
     system.before_first_transaction(lambda _: _decide(system, pen, FORFEITED))
     assert _decide(system, pen, FORFEITED).status is FORFEITED
 
-    (prize,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "pen"]
+    (prize,) = [p for p in system.prizes.list_prizes("gala") if p.prize_id == "pen"]
     assert prize.total == 2
     actions, _ = system.actions.list_actions("campaign:gala", None, 100)
     decided = [n.action for n in actions if n.action.kind is ActionKind.WINNER_DECIDED]
@@ -186,7 +186,7 @@ def test_what_no_one_won_and_cash_is_not_decided(system: InMemorySystem) -> None
 
 
 def test_a_prize_of_the_most_units_forfeits_none(system: InMemorySystem) -> None:
-    (cup,) = [p for p in system.draws.list_prizes("gala") if p.prize_id == "cup"]
+    (cup,) = [p for p in system.prizes.list_prizes("gala") if p.prize_id == "cup"]
     system.change_stock(cup, UNITS_MAX - 2)
 
     with pytest.raises(InvalidRequest):

@@ -72,7 +72,7 @@ def test_a_forgotten_user_is_known_again_once_they_send(system: InMemorySystem) 
 
 def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
-    assert system.draws.put_prize(a_prize("gala", total=1), None)
+    assert system.prizes.put_prize(a_prize("gala", total=1), None)
 
     system.draw("gala", "ann", "key")
     system.draw("gala", "bob", "key")

@@ -7,8 +7,8 @@ import pytest
 
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from redpacket.fairness.model.days import SEED_BYTES, chain_commitment, day_seed
-from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
@@ -141,19 +141,19 @@ def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemor
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     DynamoEditedCampaigns(dynamo, seeds=PUBLISHED_SEEDS).create(a_campaign(campaign_id="gala"))
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
-    draws = DynamoDraws(dynamo, seeds=PUBLISHED_SEEDS)
-    table = draws.find_table("gala")
+    prizes = DynamoPrizes(dynamo, seeds=PUBLISHED_SEEDS)
+    table = prizes.find_table("gala")
     assert table
 
     kept = bytes.fromhex(row["sealed"]["S"])
 
     assert "seed" not in row
     assert len(kept) == SEED_BYTES
-    assert chain_commitment("gala", draws.day_seed("gala", DAY), DAY) == table.commitment
+    assert chain_commitment("gala", prizes.day_seed("gala", DAY), DAY) == table.commitment
     assert chain_commitment("gala", day_seed(kept, DAY), DAY) != table.commitment
     for seeds in (None, OTHER_KEYS):
         with pytest.raises(InvariantViolated):
-            DynamoDraws(dynamo, seeds=seeds).day_seed("gala", DAY)
+            DynamoPrizes(dynamo, seeds=seeds).day_seed("gala", DAY)
 
 
 def test_keys_of_another_form_are_refused() -> None:

@@ -407,7 +407,7 @@ def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
 
     units = [system.draw(campaign_id, f"user-{number}", "key").draw.unit_no for number in range(7)]
 
-    (stock,) = system.draws.list_stock(system.draws.list_prizes(campaign_id), "")
+    (stock,) = system.prizes.list_stock(system.prizes.list_prizes(campaign_id), "")
     assert (stock.durable_no, stock.free) == (7, ())
     assert {shard_of_share(packet.packet_id, unit) for unit in units} == {0, 1, 2}
     assert {ref.packet_id for ref in system.queue.refs} == {packet.packet_id}

@@ -148,7 +148,7 @@ def test_an_end_that_is_being_moved_is_not_a_difference(fair: Fair) -> None:
 
 def test_stock_without_its_money_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
-    assert fair.system.draws.put_prize(
+    assert fair.system.prizes.put_prize(
         replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
     )
 

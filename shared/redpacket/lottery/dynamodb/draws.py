@@ -15,7 +15,7 @@ from redpacket.lottery.dynamodb.items import (
     share_won,
     won_by,
 )
-from redpacket.lottery.dynamodb.prizes import IS_THERE, DynamoPrizes
+from redpacket.lottery.dynamodb.prizes import IS_THERE
 from redpacket.lottery.model.lottery import (
     Draw,
     HelpStatus,
@@ -29,7 +29,6 @@ from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.dynamodb.verdicts import denied_until_ms
 from redpacket.packets.dynamodb import items
 from redpacket.packets.model.claim import NO_LIMIT, ShareStatus
-from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
     Dynamo,
     Guarded,
@@ -52,13 +51,13 @@ MAY_BE_HELPED = "attribute_not_exists(help_count) OR help_count < :helps_max"
 MAY_HELP = "attribute_not_exists(given_count) OR given_count < :given_max"
 
 
-class DynamoDraws(DynamoPrizes):
+class DynamoDraws:
     """DynamoDB implementation of DrawRepository."""
 
-    def __init__(
-        self, dynamo: Dynamo, seeds: SeedKeys | None = None, *, asks_verdicts: bool = False
-    ) -> None:
-        super().__init__(dynamo, seeds)
+    def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
+        self._dynamo = dynamo
+        self._draws = dynamo.tables.draws
+        self._shares = dynamo.tables.shares
         self._profiles = dynamo.tables.profiles
         self._audience = dynamo.tables.audience
         self._codes = dynamo.tables.codes

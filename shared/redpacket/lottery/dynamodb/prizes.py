@@ -60,7 +60,6 @@ class DynamoPrizes:
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
         self._campaigns = dynamo.tables.campaigns
-        self._shares = dynamo.tables.shares
         self._draws = dynamo.tables.draws
         self._packets = dynamo.tables.packets
         self._audit_table = dynamo.tables.journal

@@ -92,7 +92,7 @@ def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
     """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
     try:
         load_campaign(
-            campaign_id, draws=ports.draws, claim_cache=ports.draw_cache, clock=ports.clock
+            campaign_id, prizes=ports.prizes, claim_cache=ports.draw_cache, clock=ports.clock
         )
     except Unavailable as error:
         ports.logger.failure("campaign_not_loaded", error, campaign_id=campaign_id)
@@ -105,5 +105,5 @@ def _load_prize(prize: Prize, ports: LoadPorts) -> PrizeStock:
 
 def _watch(campaign_id: str, ports: LoadPorts) -> WatchedLottery:
     return watch_lottery(
-        campaign_id, campaigns=ports.campaigns, draws=ports.draws, clock=ports.clock
+        campaign_id, campaigns=ports.campaigns, prizes=ports.prizes, clock=ports.clock
     )

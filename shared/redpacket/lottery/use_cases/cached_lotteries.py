@@ -44,9 +44,9 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, draws: PageRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
+        self, prizes: PageRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
     ) -> None:
-        self._draws = draws
+        self._prizes = prizes
         self._claim_cache = claim_cache
         self._clock = clock
         self._logger = logger
@@ -72,7 +72,7 @@ class CachedLotteries:
         return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day
 
     def _read(self, campaign_id: str) -> Lottery:
-        page = self._draws.find_page(campaign_id)
+        page = self._prizes.find_page(campaign_id)
         if page is None:
             raise CampaignNotFound
         table, note = page
@@ -104,6 +104,6 @@ class CachedLotteries:
 
     def _keep(self, campaign_id: str, note: PageNote) -> None:
         try:
-            self._draws.note_page(campaign_id, note)
+            self._prizes.note_page(campaign_id, note)
         except Unavailable as error:
             self._logger.failure("page_not_noted", error, campaign_id=campaign_id)

@@ -18,8 +18,8 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
-    def __init__(self, draws: SnapshotReader, *, clock: Clock, logger: EventLogger) -> None:
-        self._draws = draws
+    def __init__(self, prizes: SnapshotReader, *, clock: Clock, logger: EventLogger) -> None:
+        self._prizes = prizes
         self._clock = clock
         self._logger = logger
         self._tables: ProcessCache[str, CampaignSnapshot] = ProcessCache(
@@ -43,7 +43,7 @@ class CachedSnapshots:
         if cached and cached.version >= version_min:
             return cached
         try:
-            table = self._draws.find_table(campaign_id)
+            table = self._prizes.find_table(campaign_id)
         except Unavailable as error:
             table = self._tables.find_old(campaign_id)
             if table is None or table.version < version_min:
@@ -58,6 +58,6 @@ class CachedSnapshots:
         """Return the day's secret seed, which is durable and never changes."""
         seed = self._seeds.find((campaign_id, day))
         if seed is None:
-            seed = self._draws.day_seed(campaign_id, day)
+            seed = self._prizes.day_seed(campaign_id, day)
             self._seeds.keep((campaign_id, day), seed)
         return seed

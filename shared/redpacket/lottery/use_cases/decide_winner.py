@@ -29,7 +29,7 @@ class WinnerPorts:
     """Ports of a decision."""
 
     winners: Winners
-    draws: PrizeRepository
+    prizes: PrizeRepository
     clock: Clock
     load: LoadPorts
 
@@ -49,7 +49,7 @@ def decide_winner(
     Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise.
     """
     for _ in range(_TRIES):
-        prize = _goods_of(campaign_id, prize_id, ports.draws)
+        prize = _goods_of(campaign_id, prize_id, ports.prizes)
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
             raise CampaignNotFound
@@ -81,7 +81,7 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
         raise InvalidRequest.of("status", message)
     more = replace(prize, total=prize.total + 1, version=prize.version + 1)
     action = _action(decided, operator, (*changes, *changes_between(asdict(prize), asdict(more))))
-    return ports.draws.put_prize(more, prize, action=action, forfeited=decided) is not None
+    return ports.prizes.put_prize(more, prize, action=action, forfeited=decided) is not None
 
 
 def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) -> Action:
@@ -95,8 +95,8 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(campaign_id: str, prize_id: str, draws: PrizeRepository) -> Prize:
-    prizes = {prize.prize_id: prize for prize in draws.list_prizes(campaign_id)}
+def _goods_of(campaign_id: str, prize_id: str, repository: PrizeRepository) -> Prize:
+    prizes = {prize.prize_id: prize for prize in repository.list_prizes(campaign_id)}
     if prize_id not in prizes:
         raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:

@@ -257,7 +257,7 @@ class DrawAttempt:
     def _load_now(self) -> None:
         campaign_id, ports = self.request.campaign_id, self.ports
         load_campaign(
-            campaign_id, draws=ports.draws, claim_cache=ports.claim_cache, clock=ports.clock
+            campaign_id, prizes=ports.prizes, claim_cache=ports.claim_cache, clock=ports.clock
         )
 
 

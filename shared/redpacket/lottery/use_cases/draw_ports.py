@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redpacket.fairness.use_cases.cached_rounds import CachedRounds
-    from redpacket.lottery.ports import DrawCache, DrawRepository
+    from redpacket.lottery.ports import DrawCache, DrawRepository, SnapshotReader
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.packets.ports import PayoutQueue
@@ -20,6 +20,7 @@ class DrawPorts:
 
     claim_cache: DrawCache
     draws: DrawRepository
+    prizes: SnapshotReader
     tables: CachedSnapshots
     rounds: CachedRounds
     payouts: PayoutQueue

@@ -42,7 +42,7 @@ class CampaignPorts:
     """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
 
     campaigns: EditedCampaigns
-    draws: SnapshotReader
+    prizes: SnapshotReader
     packets: RescheduleRepository
     clock: Clock
     approval_policy: ApprovalPolicy
@@ -67,10 +67,10 @@ def edit_campaign(
     VersionConflict, and InvalidRequest for a budget below the money in packets, a changed beacon or
     time zone, or an end too late for codes or closed cash prizes.
     """
-    campaigns, draws, packets, clock = ports.campaigns, ports.draws, ports.packets, ports.clock
+    campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
         # Read before the campaign: if another edit comes in between, its newer table version wins.
-        table = draws.find_table(plan.campaign_id)
+        table = prizes.find_table(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             _check_version(version, None)
@@ -95,19 +95,19 @@ def edit_campaign(
                 _check_timezone(after, before)
             if table and table.prizes:
                 _check_codes_last(table, after)
-                _keep_cash(table, after, before, draws, packets)
+                _keep_cash(table, after, before, prizes, packets)
             is_done = campaigns.edit(after, before, action, spent)
-        _end_with_campaign(plan.campaign_id, draws, packets)
+        _end_with_campaign(plan.campaign_id, prizes, packets)
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
     raise Contended
 
 
 def _end_with_campaign(
-    campaign_id: str, draws: SnapshotReader, packets: RescheduleRepository
+    campaign_id: str, prizes: SnapshotReader, packets: RescheduleRepository
 ) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
-    if table := draws.find_table(campaign_id):
+    if table := prizes.find_table(campaign_id):
         for packet_id in _packet_ids(table):
             packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
 
@@ -116,7 +116,7 @@ def _keep_cash(
     table: CampaignSnapshot,
     after: Campaign,
     before: Campaign,
-    draws: SnapshotReader,
+    prizes: SnapshotReader,
     packets: RescheduleRepository,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""
@@ -132,7 +132,7 @@ def _keep_cash(
         # No extension can succeed now.
         for packet_id in packet_ids:
             packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
-        _end_with_campaign(table.campaign.campaign_id, draws, packets)
+        _end_with_campaign(table.campaign.campaign_id, prizes, packets)
         raise
 
 

@@ -60,7 +60,7 @@ _invalid = InvalidRequest.of
 class PrizePorts:
     """Ports of prize edits."""
 
-    draws: PrizeRepository
+    prizes: PrizeRepository
     funding: Funding
     packets: PacketReader
     codes: Codes
@@ -128,7 +128,7 @@ def change_stock(
     check_prize_id(prize_id)
     # Hash the path: the same key for another prize is not a retry.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
-    if changed := ports.draws.find_put(request):
+    if changed := ports.prizes.find_put(request):
         return changed
 
     def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
@@ -143,7 +143,7 @@ def change_stock(
         if total > UNITS_MAX:
             raise _invalid("delta", f"would exceed the limit of {UNITS_MAX} units for one prize")
         if delta < 0:
-            (stock,) = ports.draws.list_stock([before], "")
+            (stock,) = ports.prizes.list_stock([before], "")
             if total < stock.durable_no:
                 message = f"{stock.durable_no} of {before.total} units are already won"
                 raise _invalid("delta", message)
@@ -156,7 +156,7 @@ def change_stock(
         return _write(campaign_id, edited, by, request, ports)[0]
     except (Rejected, ApprovalNeededError):
         # A concurrent retry may have applied this same request.
-        if changed := ports.draws.find_put(request):
+        if changed := ports.prizes.find_put(request):
             return changed
         raise
 
@@ -215,7 +215,7 @@ def _write(
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
     for _ in range(_TRIES):
-        table = ports.draws.find_table(campaign_id)
+        table = ports.prizes.find_table(campaign_id)
         if table is None:
             raise CampaignNotFound
         prizes = {prize.prize_id: prize for prize in table.prizes}
@@ -224,7 +224,7 @@ def _write(
         if after is before:
             return after, before
         action = _action(*by, after, before, ports.clock)
-        if done := ports.draws.put_prize(after, before, request, action):
+        if done := ports.prizes.put_prize(after, before, request, action):
             return done, before
     raise Contended
 

@@ -20,14 +20,14 @@ def list_winners(
     after: tuple[str, int] | None,
     limit: int,
     *,
-    draws: SnapshotReader,
+    prizes: SnapshotReader,
     winners: Winners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
     """Return winners of goods with their draw times in ms, and the place of the next page.
 
     A page may be short without being the last. Raises CampaignNotFound.
     """
-    table = draws.find_table(campaign_id)
+    table = prizes.find_table(campaign_id)
     if table is None:
         raise CampaignNotFound
     goods = sorted(

@@ -16,19 +16,19 @@ class LoadPorts:
     """Ports that read a campaign and load it into the cache."""
 
     campaigns: CampaignRepository
-    draws: SnapshotReader
+    prizes: SnapshotReader
     draw_cache: DrawCache
     clock: Clock
     logger: EventLogger
 
 
 def load_campaign(
-    campaign_id: str, *, draws: SnapshotReader, claim_cache: DrawCache, clock: Clock
+    campaign_id: str, *, prizes: SnapshotReader, claim_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
-    table = draws.find_table(campaign_id)
+    table = prizes.find_table(campaign_id)
     if table is None:
         raise CampaignNotFound
     day = draw_day(table.campaign, clock.now_ms())
-    claim_cache.load(table, day, draws.list_stock(table.prizes, day.name))
+    claim_cache.load(table, day, prizes.list_stock(table.prizes, day.name))
     return table

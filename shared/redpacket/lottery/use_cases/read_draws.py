@@ -63,16 +63,16 @@ class DrawProof:
 
 
 def watch_lottery(
-    campaign_id: str, *, campaigns: CampaignRepository, draws: SnapshotReader, clock: Clock
+    campaign_id: str, *, campaigns: CampaignRepository, prizes: SnapshotReader, clock: Clock
 ) -> WatchedLottery:
     """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
-    table = draws.find_table(campaign_id)
+    table = prizes.find_table(campaign_id)
     if table is None:
         raise CampaignNotFound
     day = draw_day(table.campaign, clock.now_ms()).name
     stock = {
-        prize_stock.prize_id: prize_stock for prize_stock in draws.list_stock(table.prizes, day)
+        prize_stock.prize_id: prize_stock for prize_stock in prizes.list_stock(table.prizes, day)
     }
     sold_out = frozenset(
         prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
@@ -104,7 +104,7 @@ def read_draw_proof(
     *,
     tables: CachedSnapshots,
     rounds: CachedRounds,
-    draws: SnapshotReader,
+    prizes: SnapshotReader,
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
@@ -116,7 +116,7 @@ def read_draw_proof(
     if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:
         raise ProofNotReady
     seed = tables.seed(campaign_id, day)
-    version, beacon = draws.find_secret_version(campaign_id), table.campaign.beacon
+    version, beacon = prizes.find_secret_version(campaign_id), table.campaign.beacon
     return DrawProof(
         campaign_id,
         day,

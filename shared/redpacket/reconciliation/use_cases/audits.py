@@ -10,7 +10,7 @@ from typing import Any
 from redpacket.fairness.log_ports import LogBook
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
 from redpacket.lottery.model.lottery import PrizeKind, unit_share
-from redpacket.lottery.ports import DrawRepository
+from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.packet import PacketStatus
@@ -42,13 +42,14 @@ class Audits:
     packets: AuditReader
     ledger: Ledger
     draws: DrawRepository
+    prizes: SnapshotReader
     log_book: LogBook
     dead_letters: DeadLetters
     clock: Clock
     logger: EventLogger
 
     def __post_init__(self) -> None:
-        self._lottery = cache(self.draws.find_table)
+        self._lottery = cache(self.prizes.find_table)
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
@@ -105,7 +106,7 @@ class Audits:
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""
-        lottery = self.draws.find_table(campaign_id)
+        lottery = self.prizes.find_table(campaign_id)
         if lottery is None:
             return
         # A sweep with a fast clock may have begun refunds.
