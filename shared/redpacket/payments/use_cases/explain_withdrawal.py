@@ -33,14 +33,19 @@ _STOPPED = {
 _IN_FLIGHT = Waiting("the provider's answer to a call", "The schedule queries it after the call.")
 _TO_CALL = Waiting(
     "the next call to the provider",
-    "The schedule calls within a minute. If it does not, check the switch withdraw, the provider's"
-    " rate limit and breaker, and the alarms of TransferFunction.",
+    "The schedule calls within a minute, or after NightWindow, the rate limit's queue or the"
+    " provider's pause of at most 15 minutes. Otherwise check the switch withdraw and the alarms of"
+    " TransferFunction. After a change of merchant no call follows: it fails after 72 hours, or"
+    " stays held if it was called before.",
 )
 _TO_CONFIRM = Waiting(
     "the user to confirm in the provider's app",
     "Ask the user to open the withdrawal and confirm. It is canceled after 72 hours.",
 )
-_TO_QUERY = Waiting("the provider to finish the transfer", "The schedule queries it again.")
+_TO_QUERY = Waiting(
+    "the provider to finish the transfer",
+    "The schedule queries it again, which needs the merchant that it was sent to.",
+)
 _UNLISTED = Waiting(
     "nothing: no work list contains it",
     "Run `redpacket reconcile`, and follow the runbook's page `reconciliation-difference`.",
