@@ -1,4 +1,4 @@
-"""The keys of seeds: those of tests and benches are published; every stack has its own."""
+"""Keys of seeds: every stack has its own; tests and benches use published ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PUBLISHED_SEEDS = SeedKeys.parse(PUBLISHED_SEED_KEYS)
 
 
 def seed_keys_of(stack: Stack) -> SeedKeys:
-    """Return the keys that seal the seeds of a stack: its functions have them."""
+    """Return the keys that seal a stack's seeds, from its functions' settings."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return SeedKeys.parse(grab["Environment"]["Variables"]["SEED_KEYS"])

@@ -290,7 +290,7 @@ class InMemorySystem:
         self.process().deposit(a_person(user_id), amount_fen, request)
 
     def send(self, sender: str = "sender", **changes: Any) -> Packet:
-        """Send a packet whose sender has just the money for it."""
+        """Deposit exactly what a packet costs, and send it."""
         order = an_order(sender, key=f"send-{next(self._ids)}", **changes)
         self.deposit(sender, order.total_fen)
         return self.send_order(order)
@@ -407,11 +407,11 @@ class InMemorySystem:
         return self.process().help_inviter(campaign_id, helper, inviter, phrase)
 
     def lotteries(self) -> CachedLotteries:
-        """Return a process that has shown nothing yet."""
+        """Return the lottery cache of a new process."""
         return self.process().lotteries
 
     def tables(self) -> CachedSnapshots:
-        """Return a process that knows nothing yet."""
+        """Return the snapshot cache of a new process."""
         return self.process().snapshots
 
     def _new_id(self, shards: int) -> str:

@@ -100,7 +100,7 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add codes to a prize, each of them one unit; no answer shows them but to their winners."""
+    """Add codes to a prize, one unit each; only a winner's answer shows a code."""
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
     operator, ports = operator_of(request), containers.editing.prize_ports

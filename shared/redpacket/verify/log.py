@@ -135,16 +135,16 @@ def _is_signed(signed: SignedHead) -> bool:
 def _take_entry(name: str, item: Document, size: int | None, checked: Checked) -> None:
     index, entry = get(item, "index", int), _entry_of(item)
     if size is not None and not 0 <= index < size:
-        # No one is held to what is shown beside a head and is not in it.
+        # A head proves nothing about entries beyond its size.
         checked.differences.append(f"{name}: entry {index} is not of the head of {size} entries")
     if checked.entries.setdefault(index, entry) != entry:
         checked.differences.append(f"{name}: entry {index} is another one in another file")
 
 
 def _check_entries(checked: Checked, *, is_all: bool) -> None:
-    """Compute the root of each size that a head is of, as far as there are entries.
+    """Compute the root of each published head whose entries are present.
 
-    Entries that no head vouches for count as unchecked if *is_all*: no id was asked for.
+    *is_all* also reports the entries that no head covers as unchecked.
     """
     if not checked.entries:
         checked.lines.append("entries     not compared: missing")

@@ -112,7 +112,7 @@ class PrizeAdmin(ShownPrize):
     ]
     version: Annotated[
         values.Version,
-        about("The version that was read; another one by now is 409 `version_conflict`."),
+        about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
 
 
@@ -240,7 +240,7 @@ class CampaignAdmin(_Today):
     budget_left_fen: Annotated[values.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
         values.Version,
-        about("The version that was read; another one by now is 409 `version_conflict`."),
+        about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
     table_version: Annotated[values.Version, about("The version of the prizes in current draws.")]
     required_claims: Annotated[

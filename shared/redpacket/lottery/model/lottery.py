@@ -173,7 +173,7 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class DrawOutcome:
-    """Cache's answer; *status* is WON or MISSED for a repeat also.
+    """Answer of the cache; a repeat also has the status WON or MISSED.
 
     WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
     canonical: "prize_id:weight,...|miss_weight". *table_version* is the deciding snapshot's, 0 if

@@ -42,9 +42,9 @@ def limit_guesses(
 
 
 class UserLimit:
-    """Limit per user that passes all calls for AWAY_MS after its cache failed.
+    """Rate limit per user; for AWAY_MS after a cache failure it allows every call.
 
-    *find_limit* is called for each count, since operators change limits.
+    Each count calls *find_limit*, because operators change limits.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ OwnPassphrase = Annotated[
 ]
 SeenVersion = Annotated[
     Annotated[int, Field(ge=1)] | None,
-    about("The version that was read; another one by now is 409 `version_conflict`."),
+    about("The version that was read; an old one returns 409 `version_conflict`."),
 ]
 if TYPE_CHECKING:
     ChannelName = str
@@ -143,7 +143,7 @@ else:
     PayWith = Literal[("balance", *map(str, ProviderName))]
 GatewayChannel = Annotated[
     ChannelName,
-    about("Gateway; one that is not set up is 422 `channel_unavailable`."),
+    about("Provider; returns 422 `channel_unavailable` if not configured."),
 ]
 PaymentMethod = Annotated[
     Literal["native", "jsapi"],

@@ -1,4 +1,4 @@
-"""Sweep: the scheduled job of every minute. No step may use up the time of another."""
+"""Sweep: the job that runs every minute. No step may use up the time of another."""
 
 from __future__ import annotations
 

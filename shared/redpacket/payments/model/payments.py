@@ -29,7 +29,7 @@ from redpacket.payments.model.provider import (
 from redpacket.payments.model.provider_name import ProviderName
 
 PAYMENT_LIFE_MS = 15 * 60_000
-"""Milliseconds until the order is closed, and a packet that waits for it is cancelled."""
+"""Milliseconds until the order is closed, and a packet that waits for it is canceled."""
 
 WATCHED_MS = 24 * 3_600_000
 """Milliseconds of polling after the close, because late payments may lack a callback."""

@@ -38,7 +38,7 @@ WITHDRAWAL_FEN_MIN = 30
 """Smallest withdrawal in fen that every provider transfers."""
 
 GIVEN_UP_AFTER_MS = 72 * 3_600_000
-"""Age in milliseconds at which an unpaid withdrawal is cancelled and returned."""
+"""Age in milliseconds at which an unpaid withdrawal is canceled and returned."""
 
 ID_LENGTH = 30
 """Length of a withdrawal id; a transfer number adds two digits, and providers accept 32."""

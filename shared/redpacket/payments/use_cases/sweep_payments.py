@@ -32,7 +32,7 @@ STEP_MS = 5_000
 """Maximum milliseconds that a step leaves for each later step of its provider."""
 
 UNASKED_MS_MAX = WATCHED_MS
-"""Age in ms at which an unpaid packet is cancelled even if its provider is unavailable."""
+"""Age in ms at which an unpaid packet is canceled even if its provider is unavailable."""
 
 _Step: TypeAlias = tuple[str, Callable[[], Sequence[Any]], Callable[[Any], Any]]
 """Name of the step's failures, a function that lists its rows, and the action on each row."""

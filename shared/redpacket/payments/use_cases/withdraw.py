@@ -122,7 +122,7 @@ def list_withdrawals(
 ) -> tuple[list[Withdrawal], str | None]:
     """Return a page of one user's withdrawals, or of all that have not ended.
 
-    Raises InvalidRequest for an end without a user, because no index has all withdrawals.
+    Raises InvalidRequest for a final status without a user: no index lists all withdrawals.
     """
     if status in FINAL and user_id is None:
         raise InvalidRequest.of(
