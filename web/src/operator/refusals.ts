@@ -77,7 +77,8 @@ class Refusals extends View {
     return html`<ol class="items">
       ${STAGES.map((stage, at) => {
         const before = at && counts[STAGES[at - 1]!];
-        const share = before ? ` · ${Math.round((100 * counts[stage]) / before)}%` : "";
+        // A rain is grabbed many times without a visit: no part of it.
+        const share = before && counts[stage] <= before ? ` · ${Math.round((100 * counts[stage]) / before)}%` : "";
         return bar(o(`stage_${stage}`), `${o("times", { n: counts[stage] })}${share}`, counts[stage], most);
       })}
     </ol>`;

@@ -120,7 +120,7 @@ class Refusal(TypedDict):
 class Funnel(TypedDict):
     """Stages from a page to money, as the deployment counted them."""
 
-    visited: Annotated[Count, about("First reads of a packet's record or a lottery's draws.")]
+    visited: Annotated[Count, about("Signed-in users' first reads of a packet or a lottery.")]
     tried: Annotated[Count, about("Grabs and draws, repeats included.")]
     won: Annotated[Count, about("New shares, and draws that won a prize.")]
     credited: Annotated[Count, about("Shares and cash prizes that reached an account.")]
