@@ -96,9 +96,10 @@ def _call_light(hole: str) -> None:
 
 
 def _call_botocore(hole: str) -> None:
-    time_budget.begin(-1)
+    store = _platform(hole).aws("s3")
+    time_budget.begin(1.5)  # less than its timeouts
     with translated("the store"):
-        _platform(hole).aws("s3").get_object(Bucket="pictures", Key="a")
+        store.get_object(Bucket="pictures", Key="a")
 
 
 def _call_cache(hole: str) -> None:
@@ -147,7 +148,12 @@ def _platform(hole: str) -> Platform:
 @pytest.mark.parametrize(
     "call", [_call_light, _call_botocore, _call_cache, _call_http, _call_wechat]
 )
-def test_every_client_stops_with_the_request(hole: str, call: Callable[[str], None]) -> None:
+def test_every_client_stops_with_the_request(
+    hole: str, call: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in _variables(hole).items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)  # botocore reads no settings
     time_budget.begin(0.5)
     began_s = monotonic()
     try:

@@ -19,6 +19,7 @@ from redpacket.fairness.use_cases import extend_log, fetch_rounds
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
+from redpacket.platform.time_budget import REQUEST_S
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import user_row
 from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
@@ -861,6 +862,16 @@ def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(hand
 
     assert needed <= _variables(function)
     assert own <= needed
+
+
+def test_a_lookup_of_a_name_that_nobody_answers_keeps_a_request_within_ten_seconds() -> None:
+    options = dict(
+        word.split(":") for word in GLOBALS["Environment"]["Variables"]["RES_OPTIONS"].split()
+    )
+    # A domain to search, if Lambda has one, is a second lookup.
+    lookup_s = 2 * int(options["timeout"]) * int(options["attempts"])
+
+    assert REQUEST_S + lookup_s < 10
 
 
 @each_function

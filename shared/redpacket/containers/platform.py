@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from redpacket.platform.ssrf_safe_http import HttpClient
 
 _CACHE_TIMEOUT_S = 0.5
-_AWS_CONNECT_TIMEOUT_S = 1
-_AWS_READ_TIMEOUT_S = 2
+_AWS_CONNECT_S = 1
+_AWS_READ_S = 2
 _AWS_TRIES = 2
 """Timeouts in seconds of one call; `platform/time_budget.py` bounds all calls of a request."""
 _LIGHT_SERVICES = {"dynamodb", "sqs", "secretsmanager"}
@@ -76,7 +76,7 @@ class Platform:
         return Dynamo(lambda: self.aws("dynamodb"), self.settings.tables)
 
     def aws(
-        self, service: str, *, read_timeout_s: float = _AWS_READ_TIMEOUT_S, tries: int = _AWS_TRIES
+        self, service: str, *, read_timeout_s: float = _AWS_READ_S, tries: int = _AWS_TRIES
     ) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
         """Return a client of an AWS service; the light client ignores the arguments."""
         if service in _LIGHT_SERVICES and self.has_aws_keys():
@@ -88,21 +88,21 @@ class Platform:
                 self.settings.aws_endpoint(service),
                 keys=self.aws_keys,
                 ca_bundle=self.settings.aws_ca_bundle(),
-                connect_timeout_s=_AWS_CONNECT_TIMEOUT_S,
-                read_timeout_s=_AWS_READ_TIMEOUT_S,
+                connect_timeout_s=_AWS_CONNECT_S,
+                read_timeout_s=_AWS_READ_S,
             )
         from botocore.config import Config
 
         client = self.aws_session.create_client(
             service,
             config=Config(
-                connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+                connect_timeout=_AWS_CONNECT_S,
                 read_timeout=read_timeout_s,
                 retries={"mode": "standard", "total_max_attempts": tries},
                 tcp_keepalive=True,
             ),
         )
-        client.meta.events.register("before-send", lambda **_: time_budget.require())
+        client.meta.events.register("before-send", lambda **_: time_budget.require(_AWS_READ_S))
         return client
 
     @cached_property

@@ -9,7 +9,8 @@ from math import inf
 REQUEST_S = 7.0
 """Seconds after which a user's request begins no more calls, so that it ends within ten.
 
-Most calls end with it; one of botocore, whose timeouts are fixed, takes at most three more.
+Calls end with it, and one of botocore, whose timeouts are fixed, a second later at most. A lookup
+of a name may add two (RES_OPTIONS in template.yaml).
 """
 
 
@@ -28,14 +29,14 @@ class TimeBudget:
         """Start a request; inf means no limit."""
         self._ends_at_s = self._now_s() + seconds
 
-    def require(self) -> None:
-        """Raise OutOfTime unless the request may begin another call."""
-        self.timeout_s(inf)
+    def require(self, least_s: float = 0) -> None:
+        """Raise OutOfTime unless the request may begin a call that takes *least_s*."""
+        self.timeout_s(inf, least_s)
 
-    def timeout_s(self, most_s: float) -> float:
+    def timeout_s(self, most_s: float, least_s: float = 0) -> float:
         """Return the timeout of a call: *most_s*, or what is left. Raises OutOfTime."""
         left_s = self._ends_at_s - self._now_s()
-        if left_s <= 0:
+        if left_s <= least_s:
             raise OutOfTime("the request has no time left for another call")
         return min(most_s, left_s)
 
