@@ -434,7 +434,15 @@ def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_book
     sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
-    others = [own_books.sent() for _ in range(3)]
+    # Two in one partition would share what this sender may get.
+    shards = {keys.work_shard(sender.user_id): sender}
+    while len(shards) < 4:
+        other = User(a_user_id("other"))
+        shards.setdefault(keys.work_shard(other.user_id), other)
+    _, *apart = shards.values()
+    for other in apart:
+        own_books.deposited(other.user_id, 1_000)
+    others = [own_books.sent(sender=other) for other in apart]
     for packet in (*many, *others):
         own_books.packets.mark_loaded(packet)
 
