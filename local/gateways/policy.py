@@ -24,7 +24,7 @@ class Mode(StrEnum):
     REFUSES_CALLS = "refuses_calls"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
-    # WeChat Pay always asks; a host's wallet does in this mode alone.
+    # A provider may always ask; a host's wallet does in this mode alone.
     ASKS_CONFIRMATION = "asks_confirmation"
     # Answers to any call.
     SLOW = "slow"
