@@ -37,11 +37,11 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: "begin", test: /src\/(main|begin|routes|session|config|claims|oidc|user-agent|api\/(client|keys|problems))\.ts|vite\/preload/ },
+            { name: "begin", test: /src\/(main|begin|routes|session|config|claims|oidc|providers\/(registry|host|\w+\/(provider|config|words))|api\/(client|keys|problems))\.ts|vite\/preload/ },
             { name: "app", test: /src\/(app|router|poll|money|sound|api\/limits|packet\/|i18n\/(frame|language|packet|problems)|views\/(view|packet-view|commitments))|\/(lit|lit-html|lit-element|@lit)\// },
-            { name: "people", test: /src\/(i18n\/people|views\/(home|send|draft|share|wallet|balance|order-payment|payment|sign-in))\.ts/ },
-            // Loaded in WeChat only, and to bind an account of it.
-            { name: "wechat", test: /src\/wechat/ },
+            { name: "people", test: /src\/(providers\/say|i18n\/people|views\/(home|send|draft|share|wallet|balance|order-payment|payment|sign-in))\.ts/ },
+            // Each is loaded in the provider's app only, and to bind an account of it.
+            { debugName: "provider", name: (path) => /src\/providers\/(\w+)\//.exec(path)?.[1], test: /src\/providers\/\w+\// },
             { name: "words", test: /src\/(i18n\/page|views\/copy)\.ts/ },
             { name: "picture", test: /src\/views\/(qr|card|picture)\.ts|\/uqr\// },
             { name: "verify", test: /src\/verify\/|@noble/ },

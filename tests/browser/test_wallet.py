@@ -56,7 +56,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     expect(amount).to_have_value("8.88")
     amount.fill("2")
     form.get_by_role("button", name="提现", exact=True).click()
-    expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定微信")
+    expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定收款账户")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
     assert wu.page.url == f"{wu.api}/wallet"  # the code is in no history

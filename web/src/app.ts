@@ -9,7 +9,7 @@ import { language, setLanguage } from "./i18n/language.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
-import { isInWeChat } from "./user-agent.ts";
+import { appHere, signInProvider } from "./providers/registry.ts";
 import "./views/packet-view.ts";
 import { View, problemView } from "./views/view.ts";
 
@@ -68,10 +68,11 @@ export class App extends View {
     });
     void this.attempt(async () => {
       const wanted = this.#load();
-      const speech = isInWeChat() ? import("./wechat-speech.ts") : undefined;
+      const app = appHere();
+      const speech = app?.speech?.();
       const path = await begun;
       if (path) navigate(path, true);
-      if (session.config?.wechat) (await speech)?.offerWeChatSpeech();
+      if (app?.isSetUp(session.config!)) (await speech)?.offer(session.client);
       await wanted;
       await this.#load();
       this.isReady = true;
@@ -190,8 +191,8 @@ export class App extends View {
 
   #askForSignIn(): void {
     // The provider asks who it is: no other question before.
-    const kind = session.config?.auth.kind;
-    if (kind === "oidc" || (kind === "wechat" && isInWeChat())) void this.attempt(() => session.signIn(here()));
+    const isSilent = signInProvider(session.config)?.app?.isHere();
+    if (session.config?.auth.kind === "oidc" || isSilent) void this.attempt(() => session.signIn(here()));
     else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
   }
 

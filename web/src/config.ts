@@ -1,5 +1,7 @@
 /** Settings of a deployment for its page: /config.json. */
 
+import type { Channel } from "./providers/provider.ts";
+
 export interface DevAuth {
   kind: "dev";
   tokens_url: string;
@@ -15,15 +17,13 @@ export interface OidcAuth {
   token: "access_token" | "id_token";
 }
 
-/** Silent sign-in in WeChat's own browser; the API issues the tokens. */
-export interface WeChatAuth {
-  kind: "wechat";
+/** Silent sign-in in a provider's own app; the API issues the tokens. */
+export interface ProviderAuth {
+  kind: Channel;
 }
 
-export interface WeChat {
-  app_id: string;
-  authorize_url: string;
-}
+/** Parts of the providers, which alone read them. */
+type ProviderParts = Partial<Record<Channel, Record<string, string>>>;
 
 /** Limits of the deployment, in fen. */
 export interface Limits {
@@ -33,19 +33,17 @@ export interface Limits {
   withdrawal_fen_per_day: number;
 }
 
-export interface Config {
+export interface Config extends ProviderParts {
   /** Path of the API on the page's own origin. */
   api: string;
-  auth: DevAuth | OidcAuth | WeChatAuth;
+  auth: DevAuth | OidcAuth | ProviderAuth;
   /** Sign-in of operators to their console, if users have another one. */
   operators_auth?: OidcAuth;
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
   /** The providers that money goes in and out by; without one there is no wallet. */
-  channels?: ("wechat" | "host")[];
-  /** Address at which users of WeChat's own browser get the code that names their account. */
-  wechat?: WeChat;
+  channels?: Channel[];
 }
 
 export async function readConfig(): Promise<Config> {

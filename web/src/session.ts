@@ -5,7 +5,7 @@ import { PendingWrites } from "./api/keys.ts";
 import { claimsOf } from "./claims.ts";
 import { readConfig, type Config } from "./config.ts";
 import { arrive, BACK, depart, HOME, refresh, type Arrival, type Tokens } from "./oidc.ts";
-import { isInWeChat } from "./user-agent.ts";
+import { signInProvider } from "./providers/registry.ts";
 
 export interface Person {
   /** The token's `sub`. */
@@ -57,7 +57,7 @@ export class Session {
     this.config = await readConfig();
     const { auth } = this.config;
     if (auth.kind === "oidc") return this.#arrive(await arrive(auth));
-    if (auth.kind === "wechat") return this.#arrive(await this.#arriveFromWeChat());
+    if (auth.kind !== "dev") return this.#arrive(await this.#arriveSilently());
     const noted = sessionStorage.getItem(SLOT);
     if (noted) await this.signInAs(JSON.parse(noted) as DevUser);
     return undefined;
@@ -70,11 +70,11 @@ export class Session {
     return arrived.path;
   }
 
-  /** Comes back from WeChat, or leaves for it: in WeChat users sign in without a tap. */
-  async #arriveFromWeChat(): Promise<Arrival | undefined> {
-    if (!isInWeChat()) return undefined;
-    const { arrive } = await import("./wechat-sign-in.ts");
-    const arrived = await arrive(this.client);
+  /** Comes back from a provider, or leaves for it: in its app users sign in without a tap. */
+  async #arriveSilently(): Promise<Arrival | undefined> {
+    const app = signInProvider(this.config)?.app;
+    if (!app?.isHere()) return undefined;
+    const arrived = await (await app.signIn?.())?.arrive(this.client);
     if (!arrived) await this.signIn(location.pathname + location.search + location.hash);
     return arrived;
   }
@@ -83,9 +83,9 @@ export class Session {
   async signIn(path: string): Promise<void> {
     const auth = this.config?.auth;
     if (auth?.kind === "oidc") await depart(auth, path);
-    const wechat = this.config?.wechat;
-    if (auth?.kind !== "wechat" || !wechat) return;
-    (await import("./wechat-sign-in.ts")).depart(wechat, path);
+    const app = signInProvider(this.config)?.app;
+    if (!app?.signIn || !app.isSetUp(this.config!)) return;
+    (await app.signIn()).depart(this.config!, path);
     // The page is about to unload: nothing else of it may be seen.
     await new Promise(() => undefined);
   }
@@ -163,7 +163,7 @@ export class Session {
 
   /** A silent sign-in tells no name, and its subject is a hash. */
   #nameless(sub: string): string {
-    return this.config?.auth.kind === "wechat" ? "" : sub;
+    return signInProvider(this.config) ? "" : sub;
   }
 }
 

@@ -10,8 +10,9 @@ Object.assign(globalThis, {
   localStorage: { getItem: () => null },
 });
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"], language: "zh-CN", userAgent: "" } });
-const { cardOf } = await import("../src/wechat-share.ts");
-const { payInWeChat } = await import("../src/wechat-pay.ts");
+const { cardOf } = await import("../src/providers/wechat/share.ts");
+const { pay } = await import("../src/providers/wechat/pay.ts");
+const { methodOf } = await import("../src/providers/registry.ts");
 const { bodyOf, EMPTY } = await import("../src/views/draft.ts");
 const link = "https://page.example/packets/1";
 const cover = { is_exclusive: false, greeting: "平安喜乐", nickname: "妈妈", cover_url: "https://covers.example/1.png" };
@@ -44,11 +45,11 @@ test("a payment is asked of WeChat's bridge, also one that comes late", async ()
   const listeners: (() => void)[] = [];
   Object.assign(document, { addEventListener: (_: string, listener: () => void) => listeners.push(listener) });
 
-  const paying = payInWeChat(prompt);
+  const paying = pay(prompt);
   Object.assign(globalThis, { WeixinJSBridge });
   for (const listener of listeners) listener();
   await paying;
-  await payInWeChat(prompt);
+  await pay(prompt);
 
   const call = ["getBrandWCPayRequest", prompt];
   assert.deepEqual([requests, listeners.length], [[call, call], 1]);
@@ -56,8 +57,11 @@ test("a payment is asked of WeChat's bridge, also one that comes late", async ()
 
 test("a phone in WeChat pays there, and elsewhere shows a code", () => {
   const draft = { ...EMPTY, amount: "1", count: "2", pay_with: "wechat" };
+  assert.equal(bodyOf(draft, "", methodOf("wechat")).pay_method, undefined);
 
-  assert.equal(bodyOf(draft, "", true).pay_method, "jsapi");
-  assert.equal(bodyOf(draft, "", false).pay_method, undefined);
-  assert.equal(bodyOf({ ...draft, pay_with: "balance" }, "", true).pay_method, undefined);
+  Object.defineProperty(navigator, "userAgent", { value: "Mobile MicroMessenger/8.0.50" });
+
+  assert.equal(bodyOf(draft, "", methodOf("wechat")).pay_method, "jsapi");
+  assert.equal(bodyOf({ ...draft, pay_with: "host" }, "", methodOf("host")).pay_method, undefined);
+  assert.equal(bodyOf({ ...draft, pay_with: "balance" }, "", "jsapi").pay_method, undefined);
 });

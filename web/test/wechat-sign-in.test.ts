@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import type { Client } from "../src/api/client.ts";
+import type { Config } from "../src/config.ts";
 import type { Arrival } from "../src/oidc.ts";
 
 const slots = new Map<string, string>();
@@ -25,8 +26,9 @@ Object.assign(globalThis, {
     removeItem: (name: string) => void slots.delete(name),
   },
 });
-const { arrive, depart } = await import("../src/wechat-sign-in.ts");
+const { arrive, depart } = await import("../src/providers/wechat/sign-in.ts");
 const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
+const config: Config = { api: "/api", auth: { kind: "wechat" }, wechat };
 
 /** Comes back with *search*; returns the arrival, and the codes that were sent. */
 async function back(search: string, answer?: object): Promise<[Arrival | undefined, unknown[]]> {
@@ -41,7 +43,7 @@ async function back(search: string, answer?: object): Promise<[Arrival | undefin
 
 /** Leaves from *path*; returns the state that WeChat was given. */
 function leave(path: string): string {
-  depart(wechat, path);
+  depart(config, path);
   return left.at(-1)!.searchParams.get("state")!;
 }
 

@@ -82,7 +82,7 @@ class FakeWx {
 }
 
 const { canListen, listen, listenBy } = await import("../src/packet/speech.ts");
-const { offerWeChatSpeech } = await import("../src/wechat-speech.ts");
+const { offer } = await import("../src/providers/wechat/speech.ts");
 const { session } = await import("../src/session.ts");
 const signed = { app_id: "wx1", timestamp: 1, nonce: "n", signature: "s" };
 const wx = new FakeWx();
@@ -101,7 +101,7 @@ function begin(context: test.TestContext): string[] {
   });
   listenBy(undefined);
   setAgent(ANDROID);
-  offerWeChatSpeech();
+  offer(session.client);
   return paths;
 }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import type { Config } from "../src/config.ts";
+
 const slots = new Map<string, string>();
 const at = { origin: "https://page.example", pathname: "/wallet", search: "", assign: () => undefined };
 Object.assign(globalThis, {
@@ -15,20 +17,21 @@ Object.assign(globalThis, {
     removeItem: (name: string) => void slots.delete(name),
   },
 });
-const { askWeChat, bindWeChat } = await import("../src/wechat.ts");
+const { ask, bind } = await import("../src/providers/wechat/account.ts");
 const { session } = await import("../src/session.ts");
 const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
+const config: Config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
 
 /** Opens the wallet with *search*; returns whether an account was bound, and what was sent. */
 async function open(context: test.TestContext, search: string): Promise<[boolean, unknown[]]> {
   const sent: unknown[] = [];
   context.mock.method(session.client, "ask", (...call: unknown[]) => Promise.resolve(sent.push(call)));
   at.search = search;
-  return [await bindWeChat(), sent];
+  return [await bind(session.client, session.config!), sent];
 }
 
 test("a link with somebody else's code binds nothing", async (context) => {
-  session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
+  session.config = config;
 
   assert.deepEqual(await open(context, "?code=attackers"), [false, []]);
   assert.deepEqual(await open(context, "?code=attackers&state="), [false, []]);
@@ -36,8 +39,8 @@ test("a link with somebody else's code binds nothing", async (context) => {
 });
 
 test("a code that comes back with the state of this tab binds once", async (context) => {
-  session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" }, wechat };
-  askWeChat(wechat);
+  session.config = config;
+  ask(config);
   const [state] = slots.values();
 
   const [isBound, sent] = await open(context, `?code=mine&state=${state}`);
@@ -52,7 +55,7 @@ test("a tester of the staging stack comes back to it, also in another browser", 
   Object.assign(at, { assign: (to: string) => led.push(to) });
   for (const cookie of ["", "lang=zh; rp_to=staging.18.ab; other=1", "xrp_to=staging.18.ab"]) {
     document.cookie = cookie;
-    askWeChat(wechat);
+    ask(config);
   }
 
   const back = led.map((to) => new URL(to).searchParams.get("redirect_uri"));
@@ -61,7 +64,7 @@ test("a tester of the staging stack comes back to it, also in another browser", 
 });
 
 test("a deployment without WeChat binds nothing", async (context) => {
-  askWeChat(wechat);
+  ask(config);
   const [state] = slots.values();
   session.config = { api: "/api", auth: { kind: "dev", tokens_url: "" } };
 

@@ -5,6 +5,8 @@ import { until } from "lit/directives/until.js";
 
 import type { Schemas } from "../api/client.ts";
 import { language } from "../i18n/language.ts";
+import { PROVIDERS } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
 import type { Column, Filter, ListOf } from "./list.ts";
 import { stateOf } from "./plan.ts";
@@ -202,7 +204,7 @@ export function withdrawals(): ListOf<Withdrawal> {
       { label: "at", show: (row) => when(row.created_at_ms) },
       { label: "user", show: ({ user, user_token: token }) => person({ user, user_token: token, nickname: null }) },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
-      { label: "status", show: (row) => html`${o(`withdrawal_${row.status}`)}<small>${o(`channel_${row.channel}`)}</small>` },
+      { label: "status", show: (row) => html`${o(`withdrawal_${row.status}`)}<small>${say(PROVIDERS[row.channel], "name")}</small>` },
       { label: "waits_for", show: (row) => (row.waits_for ? translated(row.waits_for) : "—") },
       {
         label: "next_step",

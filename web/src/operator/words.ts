@@ -304,8 +304,6 @@ const zh = {
   withdrawal_paid: "已到账",
   withdrawal_failed: "失败，已退回",
   withdrawal_cancelled: "已取消",
-  channel_wechat: "微信",
-  channel_host: "站内钱包",
 };
 
 export type OpWord = keyof typeof zh;
@@ -613,8 +611,6 @@ const en: Record<OpWord, string> = {
   withdrawal_paid: "Paid",
   withdrawal_failed: "Failed, returned",
   withdrawal_cancelled: "Canceled",
-  channel_wechat: "WeChat",
-  channel_host: "Host wallet",
 };
 
 /** A word of the console, in the language of now. */

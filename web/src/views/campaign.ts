@@ -7,8 +7,8 @@ import { t } from "../i18n/events.ts";
 import { formatTime, language } from "../i18n/language.ts";
 import { duration } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
+import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 import { calendarOf } from "./calendar.ts";
 import { catchesOf, type Catches } from "./catches.ts";
 import "./copy.ts";
@@ -81,8 +81,9 @@ export class CampaignView extends View {
 
   #name({ title, description }: Schemas["Campaign"]): void {
     this.dispatchEvent(new CustomEvent("named", { detail: title, bubbles: true }));
-    if (!isInWeChat() || !session.config?.wechat) return;
-    void import("../wechat-share.ts").then(({ setLinkCard }) => setLinkCard(title, description, this.#link));
+    const app = appHere();
+    if (!app?.isSetUp(session.config!)) return;
+    void app.sharing().then((sharing) => sharing.setLinkCard(session.client, title, description, this.#link));
   }
 
   get #link(): string {
@@ -129,7 +130,7 @@ export class CampaignView extends View {
         ${t("starts_at", { time: duration(leftMs), at: momentOf(campaign.starts_at_ms, campaign.timezone) })}
       </p>
       ${leftMs < DAY_MS ? html`<p class="digits" aria-hidden="true">${digitsOf(leftMs)}</p>` : nothing}
-      ${isInWeChat()
+      ${appHere()
         ? nothing
         : html`<p class="center"><button class="secondary" @click=${save}>${t("calendar")}</button></p>`}
     `;
@@ -183,8 +184,9 @@ export class CampaignView extends View {
 
   #share(campaign: Schemas["Campaign"]) {
     if (campaign.state === "ended" && !this.catches.size) return nothing;
+    const app = appHere();
     const share = () => {
-      if (isInWeChat()) void import("../wechat-share.ts").then(({ pointAtMenu }) => pointAtMenu());
+      if (app) void app.sharing().then((sharing) => sharing.pointAtMenu());
       else void navigator.share({ url: this.#link, title: campaign.title }).catch(() => undefined);
     };
     return html`
@@ -195,7 +197,7 @@ export class CampaignView extends View {
         </div>
         <div class="row spread">
           <button class="quiet" @click=${this.#savePoster}>${t("poster")}</button>
-          ${"share" in navigator || isInWeChat()
+          ${"share" in navigator || app
             ? html`<button class="quiet" @click=${share}>${t("share_game")}</button>`
             : nothing}
         </div>

@@ -3,6 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
 import { parseYuan } from "../money.ts";
+import type { Channel } from "../providers/provider.ts";
 
 export interface Draft {
   kind: "lucky" | "equal";
@@ -94,7 +95,7 @@ export function isCover(url: string, hosts: readonly string[]): boolean {
 export function bodyOf(
   draft: Draft,
   defaultGreeting: string,
-  isInWeChat = false,
+  method: "jsapi" | "native" = "native",
 ): Partial<Schemas["SendBody"]> {
   const recipients = recipientsOf(draft);
   const passphrase = draft.passphrase?.trim();
@@ -112,9 +113,7 @@ export function bodyOf(
     ...(draft.sealed ? { amounts_shown: "end" as const } : {}),
     ...(cover ? { cover_url: cover } : {}),
     ...(draft.pay_with && draft.pay_with !== "balance"
-      ? { pay_with: draft.pay_with as "wechat" | "host" }
+      ? { pay_with: draft.pay_with as Channel, ...(method === "jsapi" ? { pay_method: method } : {}) }
       : {}),
-    // A phone can't scan its own screen.
-    ...(draft.pay_with === "wechat" && isInWeChat ? { pay_method: "jsapi" as const } : {}),
   };
 }

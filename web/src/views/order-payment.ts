@@ -1,9 +1,9 @@
 /** Money in: orders a payment once, and goes to the page that pays it. */
 
 import type { AnswerOf, Schemas } from "../api/client.ts";
+import { methodOf } from "../providers/registry.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 
 type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
@@ -11,9 +11,8 @@ type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 const REPEATS = 12;
 
 export async function orderPayment(order: Order): Promise<void> {
-  // A phone can't scan its own screen.
-  const method = order.channel === "wechat" && isInWeChat() ? ("jsapi" as const) : ("native" as const);
-  const made = await writeOnce("payment", "/me/payments", { ...order, method });
+  const body = { ...order, method: methodOf(order.channel) };
+  const made = await writeOnce("payment", "/me/payments", body);
   navigate(`/payments/${made.payment_id}`);
 }
 

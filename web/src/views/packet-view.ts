@@ -6,9 +6,9 @@ import { isOpen, type Cover, type Packet } from "../packet/states.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { f } from "../i18n/frame.ts";
+import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
-import { isInWeChat } from "../user-agent.ts";
 import { note } from "./commitments.ts";
 import { View, wantsSignIn } from "./view.ts";
 
@@ -93,15 +93,16 @@ export class PacketView extends View {
     if (packet?.status === "open") note(packet.packet_id, packet.commitment);
   };
 
-  /** Names the document, and in WeChat the card of its link, by the packet; never an exclusive one. */
+  /** Names the document, and in a provider's app the card of its link, by the packet; never an exclusive one. */
   #name(cover: Cover): void {
     if (this.#isNamed) return;
     this.#isNamed = true;
     const detail = cover.is_exclusive ? "" : cover.greeting;
     this.dispatchEvent(new CustomEvent("named", { detail, bubbles: true }));
-    if (!isInWeChat() || !session.config?.wechat) return;
+    const app = appHere();
+    if (!app?.isSetUp(session.config!)) return;
     const link = `${location.origin}/packets/${this.packetId}`;
-    void import("../wechat-share.ts").then(({ setCard }) => setCard(cover, link));
+    void app.sharing().then((sharing) => sharing.setCard(session.client, cover, link));
   }
 }
 

@@ -7,9 +7,10 @@ import { t } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
 import { problemOf } from "../api/problems.ts";
 import { Poll } from "../poll.ts";
+import { PROVIDERS } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 import { qrView } from "./qr.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
@@ -48,32 +49,33 @@ export class PaymentView extends View {
     const payment = await session.client.get(`/me/payments/${this.paymentId}`);
     if (!this.isConnected) return undefined;
     this.problem = undefined;
-    const code = payment.wechat?.code_url;
+    const { app, payment: made } = PROVIDERS[payment.channel];
+    const code = made?.codeOf(payment);
     if (code && !this.modules) {
       const { encode } = await import("uqr");
       this.modules = encode(code, { border: 0, ecc: "M" }).data;
     }
     const isFirst = !this.payment;
     this.payment = payment;
-    if (isFirst && payment.status === "pending" && isInWeChat()) this.#pay();
+    if (isFirst && payment.status === "pending" && app?.isHere()) this.#pay();
     if (payment.status === "paid" && payment.packet_id) {
       navigate(`/packets/${payment.packet_id}/share`, true);
     }
     return payment.status === "pending" ? ASK_MS : undefined;
   }
 
-  /** Opens WeChat's own form, where the payment was made for it. */
+  /** Opens the form of the provider's app, if the payment was made for it. */
   readonly #pay = () => {
-    const prompt = this.payment?.wechat;
-    if (!prompt?.package) return;
-    void import("../wechat-pay.ts").then(({ payInWeChat }) => payInWeChat(prompt));
+    const payment = this.payment!;
+    const made = PROVIDERS[payment.channel].payment;
+    if (made?.isForApp(payment)) void made.pay(payment);
   };
 
   #how(payment: Schemas["Payment"]) {
-    if (payment.channel === "host") return html`<p>${t("pay_host")}</p>`;
-    if (!payment.wechat?.package) return html`<p>${t("pay_scan")}</p>`;
-    if (!isInWeChat()) return html`<p>${t("pay_in_wechat")}</p>`;
-    return html`<button class="gold" @click=${this.#pay}>${t("pay_now")}</button>`;
+    const provider = PROVIDERS[payment.channel];
+    if (!provider.payment?.isForApp(payment)) return html`<p>${say(provider, "pay")}</p>`;
+    if (!provider.app?.isHere()) return html`<p>${say(provider, "pay_in_app")}</p>`;
+    return html`<button class="gold" @click=${this.#pay}>${say(provider, "pay_here")}</button>`;
   }
 
   override render() {
@@ -88,7 +90,7 @@ export class PaymentView extends View {
         ${trouble}
         <div class="ticket">
           <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
-          ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, t("pay_scan"))}</div>` : nothing}
+          ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, say(PROVIDERS[payment.channel], "pay"))}</div>` : nothing}
           ${isPending ? this.#how(payment) : nothing}
         </div>
         ${payment.status === "paid" ? html`<a class="primary" href="/send">${t("send_next")}</a>` : nothing}

@@ -1,12 +1,12 @@
-/** A drawn picture, saved as a PNG file; WeChat shows it for a long press instead. */
+/** A drawn picture, saved as a PNG file; a provider's app shows it for a long press instead. */
 
-import { isInWeChat } from "../user-agent.ts";
+import { appHere } from "../providers/registry.ts";
 
 export async function savePicture(view: Element, canvas: HTMLCanvasElement, name: string): Promise<void> {
-  // WeChat downloads nothing, and saves a picture that is pressed.
-  if (isInWeChat()) {
-    const { showPicture } = await import("../wechat-share.ts");
-    showPicture(view, canvas.toDataURL());
+  // Such an app downloads nothing, and saves a picture that is pressed.
+  const sharing = await appHere()?.sharing();
+  if (sharing) {
+    sharing.showPicture(view, canvas.toDataURL());
     return;
   }
   const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));

@@ -10,7 +10,7 @@ export function qrView(modules: boolean[][], label: string) {
   return html`<img src=${pictureOf(modules)} alt=${label} />`;
 }
 
-/** A data URL: WeChat saves and reads no blob. */
+/** A data URL: a provider's app may save and read no blob. */
 function pictureOf(modules: boolean[][]): string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = (modules.length + 2 * BORDER) * MODULE_PX;

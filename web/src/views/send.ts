@@ -7,9 +7,11 @@ import { COUNT_MAX } from "../api/limits.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
+import type { Channel } from "../providers/provider.ts";
+import { channelsOf, methodOf, PROVIDERS } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
 import { orderPayment } from "./order-payment.ts";
 import { problemView, View } from "./view.ts";
@@ -275,15 +277,14 @@ export class Send extends View {
   }
 
   #payWith(isBusy: boolean) {
-    const channels = session.config?.channels ?? [];
+    const channels = channelsOf(session.config);
     if (channels.length === 0) return nothing;
     return html`
       <label class="card field">
         <span>${t("pay_with")}</span>
         <select name="pay_with" .value=${this.draft.pay_with ?? "balance"} ?disabled=${isBusy}>
-          ${(["balance", ...channels] as const).map(
-            (way) => html`<option value=${way}>${t(`channel_${way}`)}</option>`,
-          )}
+          <option value="balance">${t("channel_balance")}</option>
+          ${channels.map((way) => html`<option value=${way}>${say(PROVIDERS[way], "name")}</option>`)}
         </select>
       </label>
     `;
@@ -294,7 +295,7 @@ export class Send extends View {
     const isFromBalance = (this.draft.pay_with ?? "balance") === "balance";
     const leftFen = (this.balanceFen ?? Infinity) - (totalFenOf(this.draft) ?? 0);
     if (!isFromBalance || leftFen >= 0 || this.#wrong.amount) return nothing;
-    const channels = session.config?.channels ?? [];
+    const channels = channelsOf(session.config);
     const shortFen = -leftFen;
     const topUp = () => void this.attempt(() => orderPayment({ amount_fen: shortFen, channel: channels[0]! }));
     return html`
@@ -307,7 +308,7 @@ export class Send extends View {
             ?disabled=${isBusy}
             @click=${() => (this.draft = { ...this.draft, pay_with: way })}
           >
-            ${t("pay_by", { way: t(`channel_${way}`) })}
+            ${t("pay_by", { way: say(PROVIDERS[way], "name") })}
           </button>`,
         )}
         ${channels.length
@@ -335,7 +336,9 @@ export class Send extends View {
       void this.updateComplete.then(() => this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus());
       return;
     }
-    void this.#send(bodyOf(this.draft, p("default_greeting"), isInWeChat()), "sending");
+    const { pay_with: way = "balance" } = this.draft;
+    const method = way === "balance" ? "native" : methodOf(way as Channel);
+    void this.#send(bodyOf(this.draft, p("default_greeting"), method), "sending");
   };
 
   async #send(body: Partial<Schemas["SendBody"]>, state: "sending" | "resending"): Promise<void> {

@@ -5,8 +5,8 @@ import { html, nothing } from "lit";
 import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/user.ts";
 import type { Packet } from "../packet/states.ts";
+import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
@@ -43,7 +43,7 @@ export class ShareView extends View {
       if (via) this.link += `?via=${via}`;
       this.modules = encode(this.link, { border: 0, ecc: "M" }).data;
       this.packet = await packet;
-      if (isInWeChat()) await this.#setCard(this.packet);
+      if (appHere()?.isSetUp(session.config!)) await this.#setCard(this.packet);
     });
   }
 
@@ -67,10 +67,10 @@ export class ShareView extends View {
           <input id="link" readonly .value=${link} />
           <rp-copy .text=${link}></rp-copy>
         </div>
-        ${isInWeChat()
+        ${appHere()
           ? html`<button class="primary" @click=${this.#point}>${t("share_now")}</button>`
           : nothing}
-        ${"share" in navigator && !isInWeChat()
+        ${"share" in navigator && !appHere()
           ? html`<button class="primary" @click=${onShare}>${t("share_now")}</button>`
           : nothing}
         <div class="row spread">
@@ -93,11 +93,11 @@ export class ShareView extends View {
     await savePicture(this, canvas, "red-packet.png");
   };
 
-  readonly #point = () => void import("../wechat-share.ts").then(({ pointAtMenu }) => pointAtMenu());
+  readonly #point = () => void appHere()?.sharing().then((sharing) => sharing.pointAtMenu());
 
   async #setCard(packet: Packet): Promise<void> {
-    const { setCard } = await import("../wechat-share.ts");
-    await setCard({ ...packet, nickname: packet.sender.nickname }, this.link);
+    const sharing = await appHere()?.sharing();
+    await sharing?.setCard(session.client, { ...packet, nickname: packet.sender.nickname }, this.link);
   }
 }
 

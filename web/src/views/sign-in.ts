@@ -3,11 +3,12 @@
 import { html } from "lit";
 
 import { t } from "../i18n/page.ts";
+import { signInProvider } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { here } from "../router.ts";
 import "./copy.ts";
 import "./copy.ts";
 import { devUser, session, type DevUser } from "../session.ts";
-import { isInWeChat } from "../user-agent.ts";
 import { problemView, typed, View } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
@@ -27,9 +28,10 @@ export class SignIn extends View {
   }
 
   #issuer() {
-    if (session.config?.auth.kind === "wechat" && !isInWeChat()) {
+    const provider = signInProvider(session.config);
+    if (provider?.app && !provider.app.isHere()) {
       return html`
-        <p class="hint">${t("open_in_wechat")}</p>
+        <p class="hint">${say(provider, "open_in_app")}</p>
         <div class="row link">
           <input readonly aria-label=${t("link")} .value=${location.href} />
           <rp-copy .text=${location.href}></rp-copy>

@@ -7,6 +7,9 @@ import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { parseYuan, yuan } from "../money.ts";
 import { Poll } from "../poll.ts";
+import type { Account, Channel } from "../providers/provider.ts";
+import { channelsOf, PROVIDERS } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import { orderPayment, writeOnce } from "./order-payment.ts";
@@ -28,23 +31,19 @@ const IS_MOVING: Record<Withdrawal["status"], boolean> = {
   cancelled: false,
 };
 
-interface Bridge {
-  invoke(name: string, options: object, done: () => void): void;
-}
-
 export class Wallet extends View {
   static override properties = {
     ...View.properties,
     page: { state: true },
     isBusy: { state: true },
     waitUntilMs: { state: true },
-    link: { state: true },
+    links: { state: true },
   };
   balanceFen: number | undefined;
   declare page: Schemas["Withdrawals"] | undefined;
   declare isBusy: boolean;
   declare waitUntilMs: number;
-  declare link: Schemas["Binding"] | undefined;
+  declare links: Partial<Record<Channel, Schemas["Binding"]>>;
   readonly #poll = new Poll({
     ask: async () => {
       await this.#look();
@@ -57,6 +56,7 @@ export class Wallet extends View {
     super();
     this.isBusy = false;
     this.waitUntilMs = 0;
+    this.links = {};
   }
 
   override connectedCallback(): void {
@@ -69,10 +69,10 @@ export class Wallet extends View {
     }
     void this.attempt(async () => {
       await this.#look();
-      // Only where there is a code: nothing of WeChat is loaded otherwise.
-      if (location.search) await (await import("../wechat.ts")).bindWeChat();
-      if (session.config?.channels?.includes("wechat")) {
-        this.link = await session.client.get("/me/wechat");
+      for (const { channel, account } of this.#accounts()) {
+        // Only if there is a code: nothing of the provider is loaded otherwise.
+        if (location.search) await account.bind(session.client, session.config!);
+        this.links = { ...this.links, [channel]: await account.find(session.client) };
       }
     });
   }
@@ -104,26 +104,35 @@ export class Wallet extends View {
         <p class="label">${t("balance")}</p>
         ${balanceView(this.balanceFen)}
       </section>
-      ${this.problem ? problemView(this.problem) : nothing} ${this.#binding()}
+      ${this.problem ? problemView(this.problem) : nothing}
+      ${this.#accounts().map((each) => this.#binding(each))}
       ${this.#form("payment")} ${this.#form("withdrawal")} ${this.#list()}
     `;
   }
 
-  #binding() {
-    const wechat = session.config?.wechat;
-    const { account, bound_at_ms, opens_at_ms } = this.link ?? {};
-    if (account && bound_at_ms && opens_at_ms) {
-      const opens = opens_at_ms > Date.now() ? t("wechat_opens", { time: clock(opens_at_ms) }) : "";
-      const bound = t("wechat_bound", { no: account, time: clock(bound_at_ms) });
+  #accounts() {
+    return channelsOf(session.config).flatMap((channel) => {
+      const { account } = PROVIDERS[channel];
+      return account ? [{ channel, account }] : [];
+    });
+  }
+
+  #binding({ channel, account }: { channel: Channel; account: Account }) {
+    const provider = PROVIDERS[channel];
+    const { account: no, bound_at_ms, opens_at_ms } = this.links[channel] ?? {};
+    if (no && bound_at_ms && opens_at_ms) {
+      const opens = opens_at_ms > Date.now() ? say(provider, "opens", { time: clock(opens_at_ms) }) : "";
+      const bound = say(provider, "bound", { no, time: clock(bound_at_ms) });
       return html`<p class="hint" role="status">${bound} ${opens}</p>`;
     }
-    if (!wechat || this.problem?.code !== "payee_not_bound") return nothing;
-    const bind = () => void import("../wechat.ts").then(({ askWeChat }) => askWeChat(wechat));
-    return html`<button class="primary" @click=${bind}>${t("bind_wechat")}</button>`;
+    const config = session.config!;
+    if (!provider.app?.isSetUp(config) || this.problem?.code !== "payee_not_bound") return nothing;
+    const bind = () => void account.ask(config);
+    return html`<button class="primary" @click=${bind}>${say(provider, "bind")}</button>`;
   }
 
   #form(deed: Deed) {
-    const channels = session.config?.channels ?? [];
+    const channels = channelsOf(session.config);
     const isOff = this.isBusy || Date.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
@@ -131,7 +140,7 @@ export class Wallet extends View {
       this.problem = undefined;
       const amountFen = parseYuan(typed(event.target, "amount"));
       if (isOff || !checked(event.target, "amount", this.#wrong(deed, amountFen))) return;
-      const channel = typed(event.target, "channel") as "host" | "wechat";
+      const channel = typed(event.target, "channel") as Channel;
       void this.attempt(async () => {
         await this.#start(deed, { amount_fen: amountFen!, channel });
         (event.target as HTMLFormElement).reset();
@@ -152,7 +161,7 @@ export class Wallet extends View {
           />
           <select name="channel" aria-label=${t("channel")}>
             ${channels.map(
-              (channel) => html`<option value=${channel}>${t(`channel_${channel}`)}</option>`,
+              (channel) => html`<option value=${channel}>${say(PROVIDERS[channel], "name")}</option>`,
             )}
           </select>
         </div>
@@ -239,6 +248,9 @@ export class Wallet extends View {
         await this.#look();
       });
     const path = `/me/withdrawals/${withdrawal.withdrawal_id}/cancel`;
+    const provider = PROVIDERS[withdrawal.channel];
+    const { transfer } = provider;
+    const awaitsUser = transfer?.awaitsUser(withdrawal);
     return html`
       <li>
         <span class="what">
@@ -247,10 +259,12 @@ export class Wallet extends View {
           ${IS_MOVING[withdrawal.status] && withdrawal.expected_at_ms > Date.now()
             ? html`<small>${t("expected_at", { time: clock(withdrawal.expected_at_ms) })}</small>`
             : nothing}
-          ${withdrawal.wechat && !bridge() ? html`<small>${t("confirm_in_wechat")}</small>` : nothing}
+          ${awaitsUser && !transfer!.canConfirm()
+            ? html`<small>${say(provider, "confirm_in_app")}</small>`
+            : nothing}
         </span>
-        ${withdrawal.wechat && bridge()
-          ? html`<button class="quiet" @click=${act(() => confirm(withdrawal.wechat!))}>
+        ${awaitsUser && transfer!.canConfirm()
+          ? html`<button class="quiet" @click=${act(() => transfer!.confirm(withdrawal))}>
               ${t("confirm")}
             </button>`
           : nothing}
@@ -263,17 +277,6 @@ export class Wallet extends View {
       </li>
     `;
   }
-}
-
-/** Interface of WeChat's own browser for its pages. */
-function bridge(): Bridge | undefined {
-  return (globalThis as { WeixinJSBridge?: Bridge }).WeixinJSBridge;
-}
-
-/** Lets the user confirm a transfer in WeChat. */
-function confirm({ mch_id, app_id, package: token }: Schemas["Confirmation"]): Promise<void> {
-  const options = { mchId: mch_id, appId: app_id, package: token };
-  return new Promise((done) => bridge()?.invoke("requestMerchantTransfer", options, done));
 }
 
 customElements.define("rp-wallet", Wallet);

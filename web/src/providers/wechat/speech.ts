@@ -1,21 +1,22 @@
 /** Speech recognition in WeChat's own browser, by its JS-SDK. */
 
-import { listenBy, type Listening } from "./packet/speech.ts";
-import { jsSdk, type Answers, type Recorded, type Translated } from "./wechat-sdk.ts";
+import type { Client } from "../../api/client.ts";
+import { listenBy, type Listening } from "../../packet/speech.ts";
+import { jsSdk, type Answers, type Recorded, type Translated } from "./sdk.ts";
 
 /** Uses the JS-SDK's recognition instead of the browser's. */
-export function offerWeChatSpeech(): void {
-  listenBy(listen);
+export function offer(client: Client): void {
+  listenBy(() => listen(client));
 }
 
-function listen(): Listening {
+function listen(client: Client): Listening {
   const stopping = new AbortController();
-  const heard = hear(stopping.signal).catch(() => undefined);
+  const heard = hear(client, stopping.signal).catch(() => undefined);
   return { heard, stop: () => stopping.abort() };
 }
 
-async function hear(stopped: AbortSignal): Promise<string | undefined> {
-  const wx = await jsSdk().catch((problem: unknown) => {
+async function hear(client: Client, stopped: AbortSignal): Promise<string | undefined> {
+  const wx = await jsSdk(client).catch((problem: unknown) => {
     // It would fail again: the button goes away, and the phrase is typed.
     listenBy(undefined);
     throw problem;

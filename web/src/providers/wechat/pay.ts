@@ -1,16 +1,23 @@
-/** Payments in WeChat's own browser. */
+/** Payments and confirmations in WeChat's own browser. */
 
-import type { Schemas } from "./api/client.ts";
+import type { Schemas } from "../../api/client.ts";
 
 interface Bridge {
   invoke(name: string, options: object, done: () => void): void;
 }
 
 /** Asks the user to pay; returns when WeChat has closed its form, whatever came of it. */
-export async function payInWeChat(prompt: Schemas["WeChatPrompt"]): Promise<void> {
+export async function pay(prompt: Schemas["WeChatPrompt"]): Promise<void> {
   const bridge = await bridgeOf();
   // The outcome is the API's to tell: WeChat may say "ok" before the money is there.
   await new Promise<void>((done) => bridge.invoke("getBrandWCPayRequest", prompt, done));
+}
+
+/** Lets the user confirm a transfer; returns when WeChat has closed its form. */
+export async function confirm({ mch_id, app_id, package: token }: Schemas["Confirmation"]): Promise<void> {
+  const bridge = await bridgeOf();
+  const options = { mchId: mch_id, appId: app_id, package: token };
+  await new Promise<void>((done) => bridge.invoke("requestMerchantTransfer", options, done));
 }
 
 /** WeChat adds its bridge to a page soon after it has loaded. */

@@ -1,6 +1,6 @@
 /** Words that only WeChat's own browser shows. */
 
-import { fill, language, type Params } from "./i18n/language.ts";
+import { fill, language, type Params } from "../../i18n/language.ts";
 
 const zh = {
   hold_to_save: "长按图片保存或转发",

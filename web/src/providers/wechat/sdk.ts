@@ -1,6 +1,6 @@
 /** WeChat's JS-SDK, loaded at its first use, for the address that the page has now. */
 
-import { session } from "./session.ts";
+import type { Client } from "../../api/client.ts";
 
 export interface Answers<Answer> {
   success?: (answer: Answer) => void;
@@ -53,17 +53,17 @@ let configuring: Promise<Wx> | undefined;
 let signedUrl: string | undefined;
 
 /** Returns the JS-SDK, which WeChat has accepted for this address; rejects if it does not. */
-export function jsSdk(): Promise<Wx> {
+export function jsSdk(client: Client): Promise<Wx> {
   const url = urlToSign();
   if (!configuring || url !== signedUrl) {
     signedUrl = url;
-    configuring = configure(url);
+    configuring = configure(client, url);
     configuring.catch(() => (signedUrl = undefined));
   }
   return configuring;
 }
 
-async function configure(url: string): Promise<Wx> {
+async function configure(client: Client, url: string): Promise<Wx> {
   loading ??= load().catch((problem: unknown) => {
     // The next use tries again.
     loading = undefined;
@@ -71,7 +71,7 @@ async function configure(url: string): Promise<Wx> {
   });
   const wx = await loading;
   const query = new URLSearchParams({ url }).toString();
-  const signed = await session.client.get(`/wechat/js-config?${query}`);
+  const signed = await client.get(`/wechat/js-config?${query}`);
   let timer: ReturnType<typeof setTimeout> | undefined;
   await new Promise<void>((done, failed) => {
     timer = setTimeout(failed, CONFIG_MS_MAX);

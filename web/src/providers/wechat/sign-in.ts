@@ -1,9 +1,10 @@
 /** Silent sign-in in WeChat's own browser: WeChat names the account, and the API issues a token. */
 
-import type { Client } from "./api/client.ts";
-import { newKey } from "./api/keys.ts";
-import type { WeChat } from "./config.ts";
-import { BACK, HOME, type Arrival } from "./oidc.ts";
+import type { Client } from "../../api/client.ts";
+import { newKey } from "../../api/keys.ts";
+import type { Config } from "../../config.ts";
+import { BACK, HOME, type Arrival } from "../../oidc.ts";
+import { partOf } from "./config.ts";
 
 const SLOT = "redpacket.wechat-sign-in";
 const REPEATS = 3;
@@ -15,7 +16,8 @@ interface Journey {
 }
 
 /** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
-export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string, state: string): string {
+export function authorizationUrl(config: Config, path: string, state: string): string {
+  const { app_id, authorize_url } = partOf(config);
   // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
   const question = new URLSearchParams({
@@ -29,14 +31,13 @@ export function authorizationUrl({ app_id, authorize_url }: WeChat, path: string
 }
 
 /** Leaves for WeChat, which asks nothing; comes back to *path*. */
-export function depart(wechat: WeChat, path: string): void {
+export function depart(config: Config, path: string): void {
   const journey: Journey = { state: newKey(), path };
   sessionStorage.setItem(SLOT, JSON.stringify(journey));
   // Not in the history: Back leads to where the reader was before.
-  location.replace(authorizationUrl(wechat, BACK, journey.state));
+  location.replace(authorizationUrl(config, BACK, journey.state));
 }
 
-/** Returns the sign-in that this page load completes; undefined if it comes from elsewhere. */
 export async function arrive(client: Client): Promise<Arrival | undefined> {
   if (location.pathname !== BACK) return undefined;
   const noted = sessionStorage.getItem(SLOT);

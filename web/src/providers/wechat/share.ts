@@ -1,12 +1,11 @@
 /** Sharing in WeChat's own browser: the card of a link, and where WeChat's menu is. */
 
-import type { Cover } from "./packet/states.ts";
-import { jsSdk, type ShareCard } from "./wechat-sdk.ts";
-import { w } from "./wechat-words.ts";
+import type { Client } from "../../api/client.ts";
+import type { Shared } from "../provider.ts";
+import { w } from "./card-words.ts";
+import { jsSdk, type ShareCard } from "./sdk.ts";
 
 const PICTURE = "/share.png";
-
-export type Shared = Pick<Cover, "is_exclusive" | "greeting" | "nickname" | "cover_url">;
 
 /** The card of a packet's link: never an amount, and of an exclusive packet nothing. */
 export function cardOf({ is_exclusive, greeting, nickname, cover_url }: Shared, link: string): ShareCard {
@@ -16,20 +15,18 @@ export function cardOf({ is_exclusive, greeting, nickname, cover_url }: Shared, 
   return { title: greeting || w("card_title"), desc, link, imgUrl: cover_url ?? imgUrl };
 }
 
-/** Tells WeChat what its menu shares of a packet. */
-export function setCard(shared: Shared, link: string): Promise<void> {
-  return give(cardOf(shared, link));
+export function setCard(client: Client, shared: Shared, link: string): Promise<void> {
+  return give(client, cardOf(shared, link));
 }
 
-/** Tells WeChat what its menu shares of another page. */
-export function setLinkCard(title: string, desc: string, link: string): Promise<void> {
-  return give({ title, desc, link, imgUrl: location.origin + PICTURE });
+export function setLinkCard(client: Client, title: string, desc: string, link: string): Promise<void> {
+  return give(client, { title, desc, link, imgUrl: location.origin + PICTURE });
 }
 
 /** Without the JS-SDK, WeChat shares the address and the title. */
-async function give({ desc, ...card }: ShareCard): Promise<void> {
+async function give(client: Client, { desc, ...card }: ShareCard): Promise<void> {
   try {
-    const wx = await jsSdk();
+    const wx = await jsSdk(client);
     wx.updateAppMessageShareData({ ...card, desc });
     wx.updateTimelineShareData(card);
   } catch {
@@ -37,7 +34,6 @@ async function give({ desc, ...card }: ShareCard): Promise<void> {
   }
 }
 
-/** Shows a picture under *view*, for the long press that saves or forwards it. */
 export function showPicture(view: Element, source: string): void {
   const picture = new Image();
   picture.className = "card-picture";
@@ -51,10 +47,9 @@ export function showPicture(view: Element, source: string): void {
   view.append(picture, hint);
 }
 
-/** Points at WeChat's menu: a page can't open it. */
 export function pointAtMenu(): void {
   const dialog = document.createElement("dialog");
-  dialog.className = "wechat-menu";
+  dialog.className = "app-menu";
   const text = document.createElement("p");
   text.textContent = w("menu");
   const close = document.createElement("button");

@@ -1,0 +1,8 @@
+/** A provider's word in the language of now. */
+
+import { fill, language, type Params } from "../i18n/language.ts";
+import type { Provider, Word } from "./provider.ts";
+
+export function say(provider: Provider, word: Word, params?: Params): string {
+  return fill(provider.words[language()][word] ?? "", params);
+}

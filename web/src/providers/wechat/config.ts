@@ -1,0 +1,11 @@
+/** WeChat's part of /config.json: the app, and the address that names its users. */
+
+import type { Config } from "../../config.ts";
+
+export function isSetUp({ wechat }: Config): boolean {
+  return wechat !== undefined;
+}
+
+export function partOf({ wechat: { app_id = "", authorize_url = "" } = {} }: Config) {
+  return { app_id, authorize_url };
+}

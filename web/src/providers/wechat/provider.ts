@@ -1,0 +1,31 @@
+/** WeChat: pays and confirms by its own browser, where it also signs in, shares and listens. */
+
+import type { Provider } from "../provider.ts";
+import { isSetUp } from "./config.ts";
+import { en, zh } from "./words.ts";
+
+export const wechat: Provider = {
+  words: { "zh-CN": zh, en },
+  app: {
+    isHere: () => navigator.userAgent.includes("MicroMessenger"),
+    isSetUp,
+    speech: () => import("./speech.ts"),
+    sharing: () => import("./share.ts"),
+    signIn: () => import("./sign-in.ts"),
+  },
+  payment: {
+    codeOf: ({ wechat }) => wechat?.code_url,
+    isForApp: ({ wechat }) => Boolean(wechat?.package),
+    pay: async ({ wechat }) => (await import("./pay.ts")).pay(wechat!),
+  },
+  transfer: {
+    awaitsUser: ({ wechat }) => Boolean(wechat),
+    canConfirm: () => "WeixinJSBridge" in globalThis,
+    confirm: async ({ wechat }) => (await import("./pay.ts")).confirm(wechat!),
+  },
+  account: {
+    find: (client) => client.get("/me/wechat"),
+    ask: async (config) => (await import("./account.ts")).ask(config),
+    bind: async (client, config) => (await import("./account.ts")).bind(client, config),
+  },
+};
