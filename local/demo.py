@@ -3,7 +3,7 @@
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
 quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest goes
-back when it expires. The last one is paid for by WeChat Pay, and who takes a share withdraws it. At
+back when it expires. The last one is paid for at a provider, and who takes a share withdraws it. At
 the end every fen must be where it belongs, here and at the provider.
 """
 
@@ -22,6 +22,7 @@ from local import places
 from local.client import Client, until_answered
 from local.commands import say
 from local.errors import StackError
+from local.gateways.setups import setups
 from local.stack import Stack
 from local.welcome import ADMIN_SCOPE
 
@@ -42,14 +43,15 @@ EXPIRING: dict[str, Any] = {
     "greeting": "手慢无",
     "expires_in_s": 5,
 }
+PROVIDER = next(name for name, each in setups().items() if each.program == "gateway")
 PAID: dict[str, Any] = {
     "kind": "equal",
     "total_fen": 1_000,
     "count": 2,
-    "greeting": "微信付款",
-    "pay_with": "wechat",
+    "greeting": "直接付款",
+    "pay_with": PROVIDER,
 }
-WITHDRAWN: dict[str, Any] = {"amount_fen": 300, "channel": "wechat"}
+WITHDRAWN: dict[str, Any] = {"amount_fen": 300, "channel": PROVIDER}
 OUTSIDE_KINDS = {"payment", "payment_refunded", "withdrawal", "withdrawal_returned"}
 CLAIMERS = 4
 SPELL = "芝麻开门"
@@ -245,7 +247,7 @@ def _expire(show: _Demo) -> None:
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
     """Let a sender pay for a packet and a taker withdraw; compare the provider's book with ours."""
-    say("\nA packet that its sender pays for by WeChat Pay, at the gateway of this stack")
+    say("\nA packet that its sender pays for at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
         show.user(1) as claimer,
@@ -255,15 +257,15 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         show.packet_ids.append(packet_id)
         payment = f"/me/payments/{payment_id}"
         # If the provider did not answer the send in time, the payment has the prompt later.
-        _wait_for("the prompt to pay", lambda: payer.get(payment)["wechat"] is not None)
-        say(f"  {sent['status']}, pays {payer.get(payment)['wechat']['code_url']}")
+        _wait_for("the prompt to pay", lambda: payer.get(payment)[PROVIDER] is not None)
+        say(f"  {sent['status']}, pays {payer.get(payment)[PROVIDER]['code_url']}")
         say(f"  a grab before it is paid: {_grab(show.user(2), packet_id)}")
         gateway.post("/_fake/pay", {"payment_id": payment_id})
         _wait_for("the payment", lambda: payer.get(payment)["status"] == "paid")
         outcome = _grab(show.user(1), packet_id)
         say(f"  paid, and the packet is {show.page(packet_id)['status']}; a grab: {outcome}")
         _wait_for("settlement", lambda: _is_settled(show.page(packet_id), 1))
-        claimer.post("/me/wechat", {"code": "code-racer"})
+        claimer.post(f"/me/{PROVIDER}", {"code": "code-racer"})
         withdrawal = claimer.post("/me/withdrawals", WITHDRAWN)
         path = f"/me/withdrawals/{withdrawal['withdrawal_id']}"
         say(f"\nThe taker withdraws {_yuan(WITHDRAWN['amount_fen'])} yuan: {withdrawal['status']}")
@@ -275,7 +277,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
             return bool(claimer.get(path)["status"] == "awaiting_confirmation")
 
         _wait_for("the gateway's call", is_called)
-        say(f"  {claimer.get(path)['status']}: {claimer.get(path)['wechat']['package']}")
+        say(f"  {claimer.get(path)['status']}: {claimer.get(path)[PROVIDER]['package']}")
         gateway.post("/_fake/confirm", {"withdrawal_id": withdrawal["withdrawal_id"]})
         _wait_for("the withdrawal", lambda: claimer.get(path)["status"] == "paid")
         say(f"  confirmed: {claimer.get(path)['status']}")
