@@ -1,6 +1,7 @@
 """A whole campaign by console and phone alone: no file, no command, no call of the API."""
 
 import csv
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, ViewportSize, expect
@@ -108,6 +109,45 @@ def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
     expect(page.get_by_text("进行中")).to_be_visible()
 
 
+def _edit(boss: BrowserUser, campaign_id: str) -> None:
+    """Change words, the end and the budget, and leave the rest as it is."""
+    page = boss.page
+    page.get_by_role("link", name="编辑", exact=True).click()
+    expect(page.get_by_label("标题")).to_have_value(TITLE)
+    expect(page.get_by_label("活动编号")).to_be_disabled()
+    page.get_by_label("说明").fill("全员开抢")
+    page.get_by_label("结束").fill("2035-06-01T21:30")
+    page.get_by_label("红包预算").fill("888.88")
+    boss.audit_views("console-edit")
+    _press(page, "保存")
+    expect(page).to_have_url(f"{boss.api}/operator/campaigns/{campaign_id}")
+    expect(page.locator(".figures div").filter(has_text="预算")).to_contain_text("888.88")
+
+
+def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
+    """Assert that the row of the edit names three fields: words, a time and an amount."""
+    rows = boss.page.get_by_role("row").filter(has_text=f"修改了 活动 {campaign_id}")
+    edit = rows.filter(has_text="全员开抢")
+    expect(edit.locator("summary").first).to_have_text("改动 3 项")
+    edit.locator("summary").first.click()
+    expect(edit.locator("details.changes > ul > li")).to_have_text(
+        [
+            re.compile(r"^\s*说明\s+全体同事，开抢\s+→\s+全员开抢\s*$"),
+            re.compile(r"^\s*结束\s+2036/1/1 20:00:00\s+→\s+2035/6/1 21:30:00\s*$"),
+            re.compile(r"^\s*预算\s+¥1,000,000\.01\s+→\s+¥888\.88\s*$"),
+        ]
+    )
+    boss.audit_views("console-audit-log")
+    # Rows of new things have all their fields, in the reader's words.
+    boss.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    fields = boss.page.locator("details.changes li")
+    expect(fields.filter(has_text="每人每天可抽")).to_contain_text("3")
+    expect(fields.filter(has_text="抽完后的权重")).to_contain_text("分给其他奖品")
+    names = fields.locator("b").all_inner_texts()
+    assert [name for name in names if re.search("[A-Za-z]", name)] == []
+    boss.shoot("console-audit-log-all")
+
+
 def _upload_people(page: Page, folder: Path) -> None:
     """Upload a list with a line that names nobody."""
     file = folder / "people.csv"
@@ -153,6 +193,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     _check_curves(boss.page)
     _pause_and_resume(boss, ann)
     _upload_people(boss.page, tmp_path)
+    _edit(boss, campaign_id)
 
     boss.page.set_viewport_size(SCREEN)
     boss.go(f"/operator/campaigns/{campaign_id}/wall")
@@ -177,4 +218,4 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
         f"Operator 修改了 活动 {campaign_id} 的名单",
     ):
         expect(boss.page.get_by_text(sentence).first).to_be_visible()
-    boss.shoot("console-journal")
+    _check_audit_log(boss, campaign_id)

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { fill, language } from "../i18n/language.ts";
-import { FIELDS, SENTENCES } from "./sentence-words.ts";
+import { FIELDS, SENTENCES, VALUES } from "./sentence-words.ts";
 import { money, when } from "./view.ts";
 import { o, wordOf } from "./words.ts";
 
@@ -44,10 +44,11 @@ function fieldOf(field: string): string {
 export function valueOf(field: string, text: string | null): string {
   if (text === null || text === "") return "—";
   if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return o("yuan", { n: money(Number(text)) });
-  if (field.endsWith("_at_ms") && /^\d{1,15}$/.test(text)) return when(Number(text));
+  if (/(_at|until)_ms$/.test(field) && /^\d{1,15}$/.test(text)) return when(Number(text));
   if (field === "on") return o(text === "true" ? "turn_on" : "turn_off");
   if (text === "true" || text === "false") return o(text === "true" ? "yes" : "no");
-  return ["status", "winner", "verdict", "kind"].includes(field) ? wordOf(text) : text;
+  if (["status", "winner", "verdict", "kind", "mode", "audience_mode"].includes(field)) return wordOf(text);
+  return (language() !== "en" && VALUES[`${field}.${text}`]) || text;
 }
 
 const DEFAULTS: readonly (string | null)[] = [null, "", "0", "{}", "[]", "false"];
@@ -57,8 +58,23 @@ export function isDefault({ before, after }: Change): boolean {
   return before === null && DEFAULTS.includes(after);
 }
 
+/** The changes for people: each rule by its own name, and no count of edits. */
+export function readable(changes: readonly Change[]): Change[] {
+  return changes.filter(({ field }) => field !== "version").flatMap((change) => (change.field === "rules" ? rulesOf(change) : [change]));
+}
+
+function rulesOf({ before, after }: Change): Change[] {
+  const [old, now] = [before, after].map((text) => JSON.parse(text ?? "{}") as Record<string, number>);
+  return Object.keys({ ...old, ...now })
+    .map((field) => ({ field, before: textOf(old?.[field]), after: textOf(now?.[field]) }))
+    .filter((rule) => rule.before !== rule.after);
+}
+
+const textOf = (value: number | undefined) => (value === undefined ? null : String(value));
+
 /** Exactly what changes, folded: a field, and its values before and after. */
-export function changesView(changes: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
+export function changesView(recorded: readonly Change[], isOpen = false): TemplateResult | typeof nothing {
+  const changes = readable(recorded);
   const shown = changes.filter((change) => !isDefault(change));
   if (!changes.length) return nothing;
   return html`<details class="changes" ?open=${isOpen}>

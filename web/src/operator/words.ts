@@ -595,7 +595,7 @@ const en: Record<OpWord, string> = {
   got_one: "got a packet",
   none_yet: "Be the first",
   full_screen: "Full screen",
-  changed_n: "{n} changes",
+  changed_n: "Changes: {n}",
   defaults_n: "{n} more are defaults",
   yes: "yes",
   no: "no",
