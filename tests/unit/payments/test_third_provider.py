@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import jwt
 import pytest
 
 from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
@@ -31,6 +32,7 @@ LIMITS = {
     "BILLS_PER_MINUTE": "1800",
     "FIRST_LINK_WAIT_S": "0",
     "COIN_KEY": KEY,
+    "PAYMENT_CHANNELS": "coin",
 }
 
 
@@ -134,6 +136,17 @@ def test_statements_of_a_third_provider_are_compared(
 
 
 @pytest.mark.usefixtures("gateway")
+def test_users_sign_in_by_a_third_provider(process: Process, coin: ProviderName) -> None:
+    user = a_person("user")
+
+    token, _ = process.sign_in("code-user", coin, lambda _subject: user.user_id)
+
+    subject = jwt.decode(token, options={"verify_signature": False})["sub"]
+    assert subject.startswith("coin|")
+    assert process.payees_of(user).find(user.user_id, coin)
+
+
+@pytest.mark.usefixtures("gateway")
 def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
     with pytest.raises(SignatureInvalid):
         process.handle_callback(ProviderName("coin"), {"coin-signature": "forged"}, b"{}")
@@ -155,6 +168,9 @@ def test_a_third_provider_needs_no_route_of_ours() -> None:
     assert told.returncode == 0, told.stderr
     answers = json.loads(told.stdout.splitlines()[-1])
     assert answers.pop("payment")[2]["code_url"].startswith("pay://")
+    status, state, prompt, others = answers.pop("packet")
+    assert (status, state, others) == (201, "unpaid", None)
+    assert prompt["code_url"].startswith("pay://")
     assert answers == {
         "link before": [200, False],
         "link": [200, True],
@@ -164,4 +180,8 @@ def test_a_third_provider_needs_no_route_of_ours() -> None:
         "callback without the setting": [422, "channel_unavailable"],
         "paid": [200, "paid"],
         "withdrawal": [202, "coin"],
+        "packet paid": [200, "open"],
+        "tags": ["Payments", "Payments"],
+        "fields": [True, True],
+        "channels": ["host", "wechat", "coin"],
     }

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.payments.login_ports import Logins
+from redpacket.payments.login_ports import Logins, TokenIssuer
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.provider_ports import (
@@ -17,6 +17,7 @@ from redpacket.payments.provider_ports import (
     PayoutProvider,
     Provider,
 )
+from redpacket.payments.token_issuer import IssuerKeys, Rs256Tokens
 from testing.payments.fake_gateway import FakeGateway, FakeLogins, FakePaymentsIn, FakePaymentsOut
 from tests.unit.payments.coin.settings import CoinSettings
 
@@ -57,6 +58,12 @@ class Coin(Provider[CoinSettings]):
     @cached_property
     def logins(self) -> Logins | None:
         return FakeLogins()
+
+    @cached_property
+    def token_issuer(self) -> TokenIssuer | None:
+        keys = IssuerKeys.new(self.environment.now_ms())
+        url = "https://coin.example"
+        return Rs256Tokens(ProviderName("coin"), keys, url=url, audience="a", life_ms=3_600_000)
 
 
 def signature_of(body: bytes, key: str) -> str:
