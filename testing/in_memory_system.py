@@ -262,6 +262,7 @@ class InMemorySystem:
             "emptied": self.read_emptied(),
             "cached_campaigns": self.recall_campaigns(),
             "draws": self.draws,
+            "recorded_draws": self.draws,
             "prizes": self.prizes,
             "edited_prizes": self.prizes,
             "draw_cache": self.draw_cache,

@@ -34,6 +34,10 @@ class LotteryContainer(Container):
 
     @cached_property
     def draws(self) -> DynamoDraws:
+        return DynamoDraws(self.dynamo)
+
+    @cached_property
+    def recorded_draws(self) -> DynamoDraws:
         return DynamoDraws(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
     @cached_property
@@ -82,7 +86,7 @@ class LotteryContainer(Container):
     def draw_ports(self) -> DrawPorts:
         return DrawPorts(
             claim_cache=self.draw_cache,
-            draws=self.draws,
+            draws=self.recorded_draws,
             prizes=self.prizes,
             tables=self.snapshots,
             rounds=self.fairness.cached_rounds,

@@ -93,7 +93,6 @@ class OperationsContainer(Container):
 
     @cached_property
     def risk(self) -> RiskCheck | None:
-        """Host's risk control, or None if none is configured."""
         if not self.settings.risk_url:
             return None
         from redpacket.operations.clients.risk_hook import CALL_MS_MAX, RiskHook
