@@ -13,9 +13,9 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from local.gateways.wechat.wire import make_private_key, public_text
+from local.gateways.wechat.wire import make_private_key, private_text, public_text
 from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
-from redpacket.payments.providers.wechat.client import WeChatClient
+from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
 from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import CALL_MS_MAX, Received, Side, WeChatSide, a_number, wait_until
 
@@ -68,6 +68,28 @@ def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
     assert _send(true).json()["code"] == "APPID_MCHID_NOT_MATCH"
     assert set(statuses) == {401}
     assert not wechat.fake.show("book")["out"]
+
+
+def test_while_the_merchants_certificate_is_replaced_calls_of_both_are_answered(
+    wechat: WeChatSide,
+) -> None:
+    old = wechat.merchant
+    certificate = {"cert_serial": "AB" * 20, "private_key": private_text(make_private_key())}
+    new = replace(old, **certificate)
+    path = f"/v3/pay/transactions/out-trade-no/{a_number()}?mchid={old.mch_id}"
+
+    def code(merchant: WeChatMerchant) -> str:
+        client = WeChatClient(merchant, gateway_url=wechat.fake.url, call_ms_max=CALL_MS_MAX)
+        return client.get(path).code
+
+    assert code(new) == "SIGN_ERROR"
+    file = wechat.keys_folder / "merchant.json"
+    before = file.read_text()
+    file.write_text(json.dumps(json.loads(before) | certificate))
+    try:
+        assert [code(new), code(old)] == ["ORDER_NOT_EXIST"] * 2
+    finally:
+        file.write_text(before)
 
 
 ORDERS = "/v3/pay/transactions/native"

@@ -48,8 +48,10 @@ class GatewayKeys:
     """The provider's own key pair, and what it has of its merchant's."""
 
     private_key: rsa.RSAPrivateKey
-    merchants_key: rsa.RSAPublicKey
     merchant: Merchant
+    certificates: dict[str, rsa.RSAPublicKey]
+    """Keys of the merchant's certificates, by serial number; an earlier one stays valid."""
+    merchant_file: Path
 
     @classmethod
     def of(cls, folder: Path) -> Self:
@@ -64,8 +66,13 @@ class GatewayKeys:
             # The last one: a start that was interrupted makes all of them again.
             write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
         merchant = Merchant(**json.loads(merchant_file.read_text()))
-        merchants_key = _load(merchant.private_key).public_key()
-        return cls(_load(own_file.read_text()), merchants_key, merchant)
+        made = cls(_load(own_file.read_text()), merchant, {}, merchant_file)
+        made._read_certificate()
+        return made
+
+    def _read_certificate(self) -> None:
+        merchant = Merchant(**json.loads(self.merchant_file.read_text()))
+        self.certificates[merchant.cert_serial] = _load(merchant.private_key).public_key()
 
     def check(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
         """Refuse a request that the merchant did not sign within the last five minutes."""
@@ -73,14 +80,18 @@ class GatewayKeys:
         given, merchant = dict(FIELD.findall(rest)), self.merchant
         if scheme != SCHEME or not set(given) >= FIELDS:
             raise _sign_error("the Authorization header is not complete")
-        if (given["mchid"], given["serial_no"]) != (merchant.mch_id, merchant.cert_serial):
+        serial = given["serial_no"]
+        if serial not in self.certificates:
+            self._read_certificate()  # of a merchant who requested a new one
+        key = self.certificates.get(serial)
+        if given["mchid"] != merchant.mch_id or key is None:
             raise _sign_error("no such merchant or certificate")
         at_s = given["timestamp"]
         if not at_s.isdecimal() or abs(wall_s() - int(at_s)) > AGE_S_MAX:
             raise _sign_error("the timestamp is more than five minutes off")
         signed = f"{method}\n{target}\n{at_s}\n{given['nonce_str']}\n".encode() + body + b"\n"
         try:
-            self.merchants_key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
+            key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
         # Without it the provider would have to sign with a certificate, which new merchants lack.
