@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 
 from redpacket.packets.dynamodb import keys
@@ -11,6 +13,7 @@ from testing.reconciliation import sql
 from testing.reconciliation.checks import CHECKS, compare_history
 from testing.reconciliation.planted import (
     BY_THE_ROW,
+    HOUR_MS,
     NOT_IN_SQL,
     ONLY_TESTS,
     PLANTED,
@@ -121,6 +124,31 @@ def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world:
         difference.subject
         for difference in compare_history(before, world.system.ledger_state().entries)
     } == {"user:ann"}
+
+
+def _lose(world: World, *tables: str) -> None:
+    """Let tables lose what they got in a short while, as a restore to its beginning does."""
+    before = {table: deepcopy(world.system.dynamo.tables[table]) for table in tables}
+    packet = world.system.send("sue", count=1, life_ms=HOUR_MS)
+    world.system.grab(packet, "ann")
+    world.system.settle()
+    world.system.draw("fair", "user-1", "key-of-the-gap")
+    world.town.pay_in("alice", 40)
+    world.system.dynamo.tables.update(before)
+
+
+@pytest.mark.parametrize("table", ["accounts", "packets", "shares", "draws", "payments"])
+def test_a_gap_that_a_restore_leaves_in_one_table_is_found(world: World, table: str) -> None:
+    _lose(world, table)
+
+    assert world.night_in_order()
+    assert "difference_found" in world.system.logger.events
+
+
+def test_a_gap_in_all_tables_is_in_the_providers_statement_alone(world: World) -> None:
+    _lose(world, *world.system.dynamo.tables)
+
+    assert world.night(0) == {"I6"}
 
 
 def test_a_count_that_an_engine_leaves_out_is_zero() -> None:
