@@ -201,7 +201,7 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
         meter.forget()
         shown = pages.get(CAMPAIGN_ID)
         units.append(meter.units)
-        assert len(shown.table.prizes) == len(prizes)
+        assert len(shown.snapshot.prizes) == len(prizes)
         assert shown.sold_out == {prizes[0].prize_id}
         assert shown.commitment
         system.pass_time(KEPT_MS)
@@ -216,7 +216,7 @@ def _win(system: InMemorySystem, prizes: list[Prize]) -> None:
         unit = draw_keys.unit(CAMPAIGN_ID, first.prize_id, unit_no)
         won = put("draws", {**unit, "user_id": f"user-{unit_no}", "draw_id": f"{unit_no:032x}"})
         write(**won["Put"])
-    table = system.prizes.find_table(CAMPAIGN_ID)
-    assert table
-    day = draw_day(table.campaign, system.clock.now_ms())
-    system.draw_cache.load(table, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])
+    snapshot = system.prizes.find_snapshot(CAMPAIGN_ID)
+    assert snapshot
+    day = draw_day(snapshot.campaign, system.clock.now_ms())
+    system.draw_cache.load(snapshot, day, [PrizeStock(first.prize_id, durable_no=WIN_COUNT)])

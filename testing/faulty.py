@@ -288,11 +288,11 @@ class FaultyDraws:
 
     def load(
         self,
-        table: lottery.CampaignSnapshot,
+        snapshot: lottery.CampaignSnapshot,
         day: days.DrawDay,
         stock: Sequence[lottery.PrizeStock],
     ) -> None:
-        self._call(lambda: self._claim_cache.load(table, day, stock))
+        self._call(lambda: self._claim_cache.load(snapshot, day, stock))
 
     def undo(self, ask: lottery.DrawRequest, *, is_unit_free: bool) -> None:
         self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))

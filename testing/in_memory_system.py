@@ -394,10 +394,10 @@ class InMemorySystem:
         return self.process().prize_ports
 
     def draw(
-        self, campaign_id: str, user_id: str, key: str, tables: CachedSnapshots | None = None
+        self, campaign_id: str, user_id: str, key: str, snapshots: CachedSnapshots | None = None
     ) -> DrawResult:
-        """Draw once; *tables* are what a process remembers, nothing without them."""
-        process = self.process(**({"snapshots": tables} if tables else {}))
+        """Draw once; *snapshots* are what a process remembers, nothing without them."""
+        process = self.process(**({"snapshots": snapshots} if snapshots else {}))
         result: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(result.draw)
         draw = result.draw
@@ -411,7 +411,7 @@ class InMemorySystem:
         """Return the lottery cache of a new process."""
         return self.process().lotteries
 
-    def tables(self) -> CachedSnapshots:
+    def snapshots(self) -> CachedSnapshots:
         """Return the snapshot cache of a new process."""
         return self.process().snapshots
 

@@ -50,7 +50,7 @@ handler = Api()
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to everybody; the answer is the same with a token."""
     lottery = containers.lottery.lotteries.get(campaign_id_of(request))
-    rain = containers.lottery.rains.get(lottery.table.campaign)
+    rain = containers.lottery.rains.get(lottery.snapshot.campaign)
     shown = lottery_views.campaign_view(lottery, rain, containers.platform.clock.now_ms())
     return tagged(shown, request, {"cache-control": CAMPAIGN_CACHING[0]})
 

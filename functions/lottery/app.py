@@ -80,7 +80,7 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
 
     lottery = containers.lottery
     page = list_draws(
-        campaign_id, request.user.user_id, cursor, draws=lottery.draws, tables=lottery.snapshots
+        campaign_id, request.user.user_id, cursor, draws=lottery.draws, snapshots=lottery.snapshots
     )
     if cursor is None:
         containers.platform.logger.count("visited")
@@ -124,7 +124,7 @@ def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
     proof = read_draw_proof(
         campaign_id_of(request),
         day_of(request),
-        tables=containers.lottery.snapshots,
+        snapshots=containers.lottery.snapshots,
         rounds=containers.fairness.cached_rounds,
         prizes=containers.lottery.prizes,
         clock=containers.platform.clock,

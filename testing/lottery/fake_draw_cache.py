@@ -69,7 +69,7 @@ class FakeDrawCache:
 
     def forget(self) -> None:
         """Lose everything."""
-        self.tables: dict[str, CampaignSnapshot] = {}
+        self.snapshots: dict[str, CampaignSnapshot] = {}
         self.stocks: defaultdict[tuple[str, str], _Stock] = defaultdict(_Stock)
         self.days: defaultdict[tuple[str, str], _DrawDay] = defaultdict(_DrawDay)
         self.winners: set[tuple[str, str, str]] = set()
@@ -86,21 +86,21 @@ class FakeDrawCache:
 
     def draw(self, ask: DrawRequest) -> DrawOutcome:
         self._check()
-        table = self.tables.get(ask.campaign_id)
-        if refused := self._refusal(table, ask):
-            return DrawOutcome(refused, table_version=_version_told(refused, table))
-        assert table is not None
+        snapshot = self.snapshots.get(ask.campaign_id)
+        if refused := self._refusal(snapshot, ask):
+            return DrawOutcome(refused, snapshot_version=_version_told(refused, snapshot))
+        assert snapshot is not None
         day = self._day(ask)
         if ask.draw_id in day.draws:
             return replace(day.draws[ask.draw_id][0], is_repeat=True)
         player = day.players.get(ask.user_id, Player())
-        if 0 < table.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
-            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, table_version=table.version)
-        odds = self._odds(table, ask, player)
+        if 0 < snapshot.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
+            return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, snapshot_version=snapshot.version)
+        odds = self._odds(snapshot, ask, player)
         won = choose(odds, ask.point)
-        outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, table.version, odds)
+        outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, snapshot.version, odds)
         if won is not None:
-            (prize,) = (prize for prize in table.prizes if prize.prize_id == won)
+            (prize,) = (prize for prize in snapshot.prizes if prize.prize_id == won)
             outcome = replace(
                 outcome,
                 status=DrawStatus.WON,
@@ -118,11 +118,14 @@ class FakeDrawCache:
         )
         return outcome
 
-    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+    def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         self._check()
-        campaign_id = table.campaign.campaign_id
-        if campaign_id not in self.tables or self.tables[campaign_id].version <= table.version:
-            self.tables[campaign_id] = table
+        campaign_id = snapshot.campaign.campaign_id
+        if (
+            campaign_id not in self.snapshots
+            or self.snapshots[campaign_id].version <= snapshot.version
+        ):
+            self.snapshots[campaign_id] = snapshot
         for of_prize in stock:
             self.stocks[campaign_id, of_prize.prize_id].catch_up(of_prize.durable_no, of_prize.free)
             self.days[campaign_id, day.name].stocks[of_prize.prize_id].catch_up(
@@ -151,7 +154,7 @@ class FakeDrawCache:
 
     def drop(self, ask: DrawRequest) -> None:
         self._check()
-        self.tables.pop(ask.campaign_id, None)
+        self.snapshots.pop(ask.campaign_id, None)
         for key in [key for key in self.stocks if key[0] == ask.campaign_id]:
             del self.stocks[key]
         self.days.pop((ask.campaign_id, ask.day.name), None)
@@ -162,7 +165,7 @@ class FakeDrawCache:
 
     def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
         self._check()
-        if ask.campaign_id in self.tables:
+        if ask.campaign_id in self.snapshots:
             self.winners.add((ask.campaign_id, ask.user_id, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
@@ -175,39 +178,39 @@ class FakeDrawCache:
 
     def find_version(self, campaign_id: str) -> int | None:
         self._check()
-        table = self.tables.get(campaign_id)
-        return table.version if table else None
+        snapshot = self.snapshots.get(campaign_id)
+        return snapshot.version if snapshot else None
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
         self._check()
-        if campaign_id not in self.tables:
+        if campaign_id not in self.snapshots:
             return None
-        own_ids = {prize.prize_id for prize in self.tables[campaign_id].prizes}
+        own_ids = {prize.prize_id for prize in self.snapshots[campaign_id].prizes}
         return {
             prize_id: self.stocks[campaign_id, prize_id].count
             for prize_id in prize_ids
             if prize_id in own_ids
         }
 
-    def _refusal(self, table: CampaignSnapshot | None, ask: DrawRequest) -> DrawStatus | None:
+    def _refusal(self, snapshot: CampaignSnapshot | None, ask: DrawRequest) -> DrawStatus | None:
         now_ms = self._clock.now_ms()
-        if table is None:
+        if snapshot is None:
             return DrawStatus.CAMPAIGN_NOT_LOADED
-        if now_ms >= table.campaign.ends_at_ms:
+        if now_ms >= snapshot.campaign.ends_at_ms:
             return DrawStatus.CAMPAIGN_ENDED
-        if now_ms < table.campaign.starts_at_ms:
+        if now_ms < snapshot.campaign.starts_at_ms:
             return DrawStatus.CAMPAIGN_NOT_STARTED
-        if table.campaign.status is CampaignStatus.OFF:
+        if snapshot.campaign.status is CampaignStatus.OFF:
             return DrawStatus.CAMPAIGN_PAUSED
         if not ask.day.starts_at_ms <= now_ms < ask.day.ends_at_ms:
             return DrawStatus.WRONG_DAY
         return None
 
-    def _odds(self, table: CampaignSnapshot, ask: DrawRequest, player: Player) -> str:
-        campaign, rules = table.campaign, table.campaign.rules
+    def _odds(self, snapshot: CampaignSnapshot, ask: DrawRequest, player: Player) -> str:
+        campaign, rules = snapshot.campaign, snapshot.campaign.rules
         miss_weight = campaign.miss_weight
         listed: list[str] = []
-        for prize in sorted(table.prizes, key=lambda prize: prize.prize_id):
+        for prize in sorted(snapshot.prizes, key=lambda prize: prize.prize_id):
             if prize.status is CampaignStatus.OFF or not prize.weight:
                 continue
             has_won_enough = 0 < rules.wins_per_user_per_day <= player.win_count
@@ -239,6 +242,6 @@ class FakeDrawCache:
             raise Unavailable("the cache does not answer")
 
 
-def _version_told(refused: DrawStatus, table: CampaignSnapshot | None) -> int:
+def _version_told(refused: DrawStatus, snapshot: CampaignSnapshot | None) -> int:
     """Return the version that a refusal carries: the wrong day is a matter of clocks alone."""
-    return table.version if table and refused is not DrawStatus.WRONG_DAY else 0
+    return snapshot.version if snapshot and refused is not DrawStatus.WRONG_DAY else 0

@@ -21,7 +21,7 @@ from redpacket.ledger.model import (
     withdrawal_account,
 )
 from redpacket.lottery.dynamodb import keys as draw_keys
-from redpacket.lottery.dynamodb.campaign_snapshot import table_of
+from redpacket.lottery.dynamodb.campaign_snapshot import snapshot_of
 from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.lottery.model.lottery import Draw, PrizeKind
 from redpacket.packets.dynamodb import items, keys
@@ -310,7 +310,7 @@ def _lotteries(rows: list[dict[str, Any]], shares: list[Share]) -> list[LotteryF
         pk, sk = row["pk"], row["sk"]
         _, _, where = pk.partition("#")
         if pk.startswith("campaign#") and sk == campaign_keys.SHOWN:
-            prizes = table_of(row).prizes
+            prizes = snapshot_of(row).prizes
             if prizes:
                 of(where).prizes.extend(prizes)
         elif pk.startswith(draw_keys.UNITS_PREFIX):

@@ -144,7 +144,7 @@ def _end_of(world: World, packet: Packet) -> str:
 
 
 def _cash_share(world: World) -> dict[str, str]:
-    lottery = world.system.prizes.find_table("fair")
+    lottery = world.system.prizes.find_snapshot("fair")
     assert lottery
     ((packet_id, _),) = next(prize.packets for prize in lottery.prizes if prize.prize_id == "cash")
     return world.first("shares", keys.share(packet_id, 1)["pk"], "share#")

@@ -98,11 +98,11 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
         office.rows.set_mode(campaign.campaign_id, mode)
 
         stored = office.campaigns.find_campaign(campaign.campaign_id)
-        table = office.prizes.find_table(campaign.campaign_id)
+        snapshot = office.prizes.find_snapshot(campaign.campaign_id)
         assert stored
-        assert table
-        assert (stored.audience_mode, table.audience_mode) == (mode, mode)
-        versions.append(table.version)
+        assert snapshot
+        assert (stored.audience_mode, snapshot.audience_mode) == (mode, mode)
+        versions.append(snapshot.version)
         assert stored.version == campaign.version
     assert versions == [2, 3]
 

@@ -54,7 +54,7 @@ class Office:
             drawn_at_ms=NOW_MS,
             point=7,
             odds=f"{prize_id}:1|0",
-            table_version=1,
+            snapshot_version=1,
             prize=prize,
             unit_no=unit_no,
         )

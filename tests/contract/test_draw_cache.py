@@ -115,7 +115,7 @@ def test_a_lottery_that_gives_nothing_now_says_why(
     lottery.load(a_prize(), version=7)
 
     # By the version the caller sees whether an edit is missing.
-    assert lottery.draw() == DrawOutcome(status, table_version=7)
+    assert lottery.draw() == DrawOutcome(status, snapshot_version=7)
 
 
 @pytest.mark.parametrize("shift_ms", [-3 * HOUR_MS, 3 * HOUR_MS], ids=["yesterday", "tomorrow"])
@@ -254,12 +254,12 @@ class _Story:
         ]
         pick.shuffle(prizes)
         stock = [self._stock(prize) for prize in prizes if pick.random() < 0.3]
-        table, day = (
+        snapshot, day = (
             CampaignSnapshot(campaign, tuple(prizes), self._version),
             pick.choice(self._days),
         )
         for claim_cache in self._caches:
-            claim_cache.load(table, day, stock)
+            claim_cache.load(snapshot, day, stock)
 
     def _stock(self, prize: Prize) -> PrizeStock:
         durable_no, day_no = self._random.randint(0, 6), self._random.randint(0, 2)

@@ -126,10 +126,10 @@ class Fair:
     def find(self, draw: lottery.Draw) -> lottery.Draw | None:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)
 
-    def table(self) -> lottery.CampaignSnapshot:
-        table = self.prizes.find_table(self.campaign.campaign_id)
-        assert table
-        return table
+    def snapshot(self) -> lottery.CampaignSnapshot:
+        snapshot = self.prizes.find_snapshot(self.campaign.campaign_id)
+        assert snapshot
+        return snapshot
 
     def help(
         self,
@@ -180,7 +180,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
         assert not read_ledger_state(client, *tables).differences()
 
 
-# ---- prizes and their table
+# ---- prizes and their snapshot
 
 
 def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
@@ -206,7 +206,7 @@ def test_prizes_come_in_the_order_of_their_ids(fair: Fair) -> None:
     for prize_id in ("b", "a", "c-1", "c"):
         fair.put(prize_id)
 
-    assert [prize.prize_id for prize in fair.table().prizes] == ["a", "b", "c", "c-1"]
+    assert [prize.prize_id for prize in fair.snapshot().prizes] == ["a", "b", "c", "c-1"]
 
 
 def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
@@ -224,37 +224,37 @@ def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
 
     assert not fair.prizes.put_prize(nowhere, None)
 
-    assert fair.prizes.find_table(nowhere.campaign_id) is None
+    assert fair.prizes.find_snapshot(nowhere.campaign_id) is None
     assert fair.prizes.list_prizes(nowhere.campaign_id) == ()
 
 
 def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> None:
-    first = fair.table()
+    first = fair.snapshot()
     assert (first.campaign, first.prizes) == (fair.campaign.plan, ())
 
     prize = fair.put()
-    second = fair.table()
+    second = fair.snapshot()
     edited = replace(fair.campaign, miss_weight=9, rules=DrawRules(3, 2, 5, 7), version=2)
     assert fair.campaigns.edit(edited, fair.campaign)
-    third = fair.table()
+    third = fair.snapshot()
     heavier = replace(prize, weight=99, version=2)
     assert fair.prizes.put_prize(heavier, prize)
 
     assert second.prizes == (prize,)
     assert (third.campaign, third.prizes) == (edited.plan, (prize,))
-    assert fair.table().prizes == (heavier,)
-    versions = [table.version for table in (first, second, third, fair.table())]
+    assert fair.snapshot().prizes == (heavier,)
+    versions = [snapshot.version for snapshot in (first, second, third, fair.snapshot())]
     assert versions == sorted(set(versions))
 
 
 def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
     prize = fair.put()
-    before = fair.table()
+    before = fair.snapshot()
 
     assert not fair.prizes.put_prize(prize, None)
     assert not fair.prizes.put_prize(prize, replace(prize, version=5))
 
-    assert fair.table() == before
+    assert fair.snapshot() == before
 
 
 def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
@@ -262,7 +262,7 @@ def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
     for prize in prizes:
         assert fair.prizes.put_prize(prize, None)
 
-    assert fair.table().prizes == tuple(prizes)
+    assert fair.snapshot().prizes == tuple(prizes)
 
 
 def test_units_that_one_call_can_not_read_are_counted_over_several(
@@ -310,9 +310,11 @@ def test_edits_that_race_are_all_done(fair: Fair) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(put, range(8)))
 
-    table = fair.table()
-    assert [prize.prize_id for prize in table.prizes] == [f"prize-{number}" for number in range(8)]
-    assert table.version == 9
+    snapshot = fair.snapshot()
+    assert [prize.prize_id for prize in snapshot.prizes] == [
+        f"prize-{number}" for number in range(8)
+    ]
+    assert snapshot.version == 9
 
 
 # ---- pages
@@ -326,18 +328,18 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
         assert stored
         return stored
 
-    assert page() == (fair.table(), lottery.PageNote())
+    assert page() == (fair.snapshot(), lottery.PageNote())
     for sold_out in ({"cup"}, {f"prize-{number:03d}" for number in range(100)}, set[str]()):
         note = lottery.PageNote(frozenset(sold_out))
         fair.prizes.note_page(campaign_id, note)
-        assert page() == (fair.table(), note)
-    before = fair.table()
+        assert page() == (fair.snapshot(), note)
+    before = fair.snapshot()
     assert fair.prizes.put_prize(replace(prize, weight=9, version=2), prize)
     edited = replace(fair.campaign, title="new", version=2)
     assert fair.campaigns.edit(edited, fair.campaign)
 
-    assert page() == (fair.table(), note)
-    assert fair.table().version == before.version + 2
+    assert page() == (fair.snapshot(), note)
+    assert fair.snapshot().version == before.version + 2
 
 
 def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
@@ -346,7 +348,7 @@ def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
     fair.prizes.note_page(nowhere, lottery.PageNote(frozenset(["cup"])))
 
     assert fair.prizes.find_page(nowhere) is None
-    assert fair.prizes.find_table(nowhere) is None
+    assert fair.prizes.find_snapshot(nowhere) is None
 
 
 # ---- draws
@@ -657,8 +659,8 @@ def test_only_an_open_packet_of_a_prize_is_rescheduled(fair: Fair) -> None:
 def test_the_end_that_the_newest_table_says_stays(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
 
-    for table_version, hour in ((5, 5), (4, 4), (5, 6), (7, 7), (6, 6)):
-        fair.packets.reschedule(packet_id, NOW_MS + hour * 3_600_000, table_version)
+    for snapshot_version, hour in ((5, 5), (4, 4), (5, 6), (7, 7), (6, 6)):
+        fair.packets.reschedule(packet_id, NOW_MS + hour * 3_600_000, snapshot_version)
 
     packet = fair.packet(packet_id)
     assert packet.expires_at_ms == NOW_MS + 7 * 3_600_000
@@ -690,8 +692,8 @@ def test_new_units_come_with_an_open_packet_that_ends_with_the_campaign(fair: Fa
 
     packet = fair.packet(more.packet_id)
     assert packet.expires_at_ms == fair.campaign.ends_at_ms
-    # By the table that this put has made.
-    fair.packets.reschedule(more.packet_id, NOW_MS + 1, fair.table().version - 1)
+    # By the snapshot that this put has made.
+    fair.packets.reschedule(more.packet_id, NOW_MS + 1, fair.snapshot().version - 1)
     assert fair.packets.find_packet(more.packet_id) == packet
 
 
@@ -700,12 +702,12 @@ def test_no_units_come_with_a_packet_that_has_ended(fair: Fair) -> None:
     more = fair.funded("cash", 3, 88)
     fair.packets.begin_close(more, REFUNDED_MS)
     after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
-    before = fair.table()
+    before = fair.snapshot()
 
     assert fair.prizes.put_prize(after, prize) is None
     assert fair.prizes.put_prize(after, prize, Request("operator", "key", "body")) is None
 
-    assert fair.table() == before
+    assert fair.snapshot() == before
     assert fair.prizes.find_put(Request("operator", "key", "body")) is None
 
 
@@ -739,7 +741,7 @@ def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
     # Whatever became of the prize since.
     assert fair.prizes.find_put(request) == after
     assert fair.prizes.put_prize(replace(later, total=12, version=4), later, request) == after
-    assert fair.table().prizes == (later,)
+    assert fair.snapshot().prizes == (later,)
 
 
 def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
@@ -763,7 +765,7 @@ def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> No
     with pytest.raises(IdempotencyKeyReused):
         fair.prizes.put_prize(replace(after, total=9, version=3), after, other)
 
-    assert fair.table().prizes == (after,)
+    assert fair.snapshot().prizes == (after,)
     mine = replace(other, user_id="another-operator")
     assert fair.prizes.put_prize(replace(after, total=9, version=3), after, mine)
 
@@ -781,7 +783,7 @@ def test_a_days_seed_is_always_the_same_and_no_other_days(fair: Fair) -> None:
 
 
 def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
-    campaign_id, shown = fair.campaign.campaign_id, fair.table().commitment
+    campaign_id, shown = fair.campaign.campaign_id, fair.snapshot().commitment
     first, next_day = (fair.prizes.day_seed(campaign_id, day) for day in (DAY, NEXT_DAY))
 
     edited = replace(fair.campaign, ends_at_ms=fair.campaign.ends_at_ms + 1, version=2)
@@ -791,7 +793,7 @@ def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
     assert hashlib.sha256(next_day).digest() == first
     assert days.chain_commitment(campaign_id, first, DAY) == shown
     assert days.chain_commitment(campaign_id, next_day, NEXT_DAY) == shown
-    assert fair.table().commitment == shown
+    assert fair.snapshot().commitment == shown
 
 
 # ---- what a key names

@@ -34,7 +34,7 @@ def _day() -> days.DrawDay:
     return days.DrawDay("20270129", _now_ms() - HOUR_MS, _now_ms() + HOUR_MS)
 
 
-def _table(*prizes: lottery.Prize, **changes: object) -> lottery.CampaignSnapshot:
+def _snapshot(*prizes: lottery.Prize, **changes: object) -> lottery.CampaignSnapshot:
     now_ms = _now_ms()
     window = {"starts_at_ms": now_ms - HOUR_MS // 2, "ends_at_ms": now_ms + 2 * HOUR_MS}
     return lottery.CampaignSnapshot(
@@ -59,7 +59,7 @@ def _keys(cache: OperatorCache) -> list[str]:
 
 def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    claim_cache.load(_table(_prize(per_day=10)), day, [])
+    claim_cache.load(_snapshot(_prize(per_day=10)), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         asks = [_ask(day, f"user-{number}", f"draw-{number}") for number in range(100)]
@@ -74,7 +74,7 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None
 def test_one_user_in_a_hundred_threads_makes_as_many_draws_as_allowed(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
-    claim_cache.load(_table(_prize(total=100), rules=rules), day, [])
+    claim_cache.load(_snapshot(_prize(total=100), rules=rules), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         asks = [_ask(day, "ann", f"draw-{number}") for number in range(100)]
@@ -86,7 +86,7 @@ def test_one_user_in_a_hundred_threads_makes_as_many_draws_as_allowed(cache: Ope
 
 def test_one_attempt_in_a_hundred_threads_is_decided_once(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    claim_cache.load(_table(_prize()), day, [])
+    claim_cache.load(_snapshot(_prize()), day, [])
 
     with ThreadPoolExecutor(max_workers=100) as pool:
         outcomes = list(pool.map(lambda _: claim_cache.draw(_ask(day, "ann", "draw")), range(100)))
@@ -133,7 +133,7 @@ def test_prizes_fall_by_their_weights(
     # A prize that is out must not change what the others get.
     prizes.append(_prize("out", 1_000, 0))
     day = _day()
-    RedisDraws(cache).load(_table(*prizes, miss_weight=miss_weight), day, [])
+    RedisDraws(cache).load(_snapshot(*prizes, miss_weight=miss_weight), day, [])
 
     counted: Counter[str | None] = Counter()
     for answer in _drawn(cache, day):
@@ -157,7 +157,7 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     claim_cache, day, pick = RedisDraws(cache), _day(), random.Random(seed)
     largest = pick.choice([3, 1_000, 10**9, 10**14])
     prizes = [_prize(f"p{no:02d}", pick.randint(1, largest), 10**6) for no in range(12)]
-    claim_cache.load(_table(*prizes, miss_weight=pick.randint(0, largest)), day, [])
+    claim_cache.load(_snapshot(*prizes, miss_weight=pick.randint(0, largest)), day, [])
     odds = claim_cache.draw(_ask(day, "ann", "first")).odds
     weights = [int(entry.rpartition(":")[2]) for entry in odds.partition("|")[0].split(",")]
     total = sum(weights) + int(odds.partition("|")[2])
@@ -174,17 +174,17 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
 
 def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    table = _table(_prize(once_per_user=True))
+    snapshot = _snapshot(_prize(once_per_user=True))
 
-    claim_cache.load(table, day, [])
+    claim_cache.load(snapshot, day, [])
     claim_cache.draw(_ask(day, "ann", "draw"))
     claim_cache.begin_load("spring", 2_000)
 
     ends = {key: cache.pexpiretime(key) for key in _keys(cache)}
     assert 0 < ends.pop(keys.draw_loading("spring")) <= _now_ms() + 2_000
     assert ends == {
-        keys.draw_cache("spring"): table.campaign.ends_at_ms + DAY_MS,
-        keys.draw_winners("spring"): table.campaign.ends_at_ms + DAY_MS,
+        keys.draw_cache("spring"): snapshot.campaign.ends_at_ms + DAY_MS,
+        keys.draw_winners("spring"): snapshot.campaign.ends_at_ms + DAY_MS,
         keys.draw_day("spring", "20270129"): day.ends_at_ms + DAY_MS,
     }
     assert len({key_slot(key.encode()) for key in _keys(cache)}) == 1
@@ -194,9 +194,9 @@ def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -
 def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
-    table = _table(_prize(per_day=3))
+    snapshot = _snapshot(_prize(per_day=3))
     moves: dict[str, Callable[[], None]] = {
-        "load": lambda: claim_cache.load(table, day, [lottery.PrizeStock("cup", 1, (), 1)]),
+        "load": lambda: claim_cache.load(snapshot, day, [lottery.PrizeStock("cup", 1, (), 1)]),
         "set_player": lambda: claim_cache.set_player(ask, lottery.Player(1)),
         "mark_winner": lambda: claim_cache.mark_winner(ask, "cup"),
         "undo": lambda: claim_cache.undo(ask, is_unit_free=True),
@@ -210,13 +210,13 @@ def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -
 
 def test_an_edit_that_ends_later_keeps_all_for_longer(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    table = _table(_prize(once_per_user=True))
-    claim_cache.load(table, day, [])
+    snapshot = _snapshot(_prize(once_per_user=True))
+    claim_cache.load(snapshot, day, [])
     claim_cache.draw(_ask(day, "ann", "draw"))
 
-    ends_at_ms = table.campaign.ends_at_ms + DAY_MS
+    ends_at_ms = snapshot.campaign.ends_at_ms + DAY_MS
     claim_cache.load(
-        replace(table, campaign=replace(table.campaign, ends_at_ms=ends_at_ms)), day, []
+        replace(snapshot, campaign=replace(snapshot.campaign, ends_at_ms=ends_at_ms)), day, []
     )
 
     for key in (keys.draw_cache("spring"), keys.draw_winners("spring")):
@@ -226,7 +226,7 @@ def test_an_edit_that_ends_later_keeps_all_for_longer(cache: OperatorCache) -> N
 def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
 
-    claim_cache.load(_table(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
+    claim_cache.load(_snapshot(_prize(), starts_at_ms=1, ends_at_ms=2), day, [])
 
     assert claim_cache.draw(_ask(day, "ann", "draw")).status is lottery.DrawStatus.CAMPAIGN_ENDED
     assert 0 < cache.pttl(keys.draw_cache("spring")) <= 600_000
@@ -234,7 +234,7 @@ def test_a_lottery_that_ended_long_ago_is_loaded_for_a_while(cache: OperatorCach
 
 def test_a_lost_day_starts_again(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    claim_cache.load(_table(_prize(total=3)), day, [])
+    claim_cache.load(_snapshot(_prize(total=3)), day, [])
     claim_cache.draw(_ask(day, "ann", "one"))
 
     cache.delete(keys.draw_day("spring", day.name))
@@ -247,25 +247,25 @@ def test_a_lost_day_starts_again(cache: OperatorCache) -> None:
 
 def test_a_lottery_that_lost_its_hash_uses_the_new_table(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    claim_cache.load(_table(_prize("cup")), day, [])
+    claim_cache.load(_snapshot(_prize("cup")), day, [])
     assert claim_cache.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
 
     cache.delete(keys.draw_cache("spring"))
     time.sleep(0.002)
-    claim_cache.load(_table(_prize("pen")), day, [])
+    claim_cache.load(_snapshot(_prize("pen")), day, [])
 
     assert claim_cache.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
 
 
 def test_a_unit_that_a_lost_hash_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    table = _table(_prize(total=2))
-    claim_cache.load(table, day, [])
+    snapshot = _snapshot(_prize(total=2))
+    claim_cache.load(snapshot, day, [])
     ask = _ask(day, "ann", "one")
     claim_cache.draw(ask)
 
     cache.delete(keys.draw_cache("spring"))
-    claim_cache.load(table, day, [])
+    claim_cache.load(snapshot, day, [])
     claim_cache.undo(ask, is_unit_free=True)
 
     units = [claim_cache.draw(_ask(day, "bob", name)).unit_no for name in ("two", "three", "four")]
@@ -274,7 +274,7 @@ def test_a_unit_that_a_lost_hash_has_yet_to_issue_is_not_offered_too(cache: Oper
 
 def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
-    claim_cache.load(_table(_prize(total=1)), day, [])
+    claim_cache.load(_snapshot(_prize(total=1)), day, [])
     asks = [_ask(day, "ann", name) for name in ("one", "two")]
     claim_cache.draw(asks[0])
 
@@ -293,8 +293,10 @@ def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorC
 def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
-    table = _table(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)
-    claim_cache.load(table, day, [lottery.PrizeStock(prize.prize_id, 999_999) for prize in prizes])
+    snapshot = _snapshot(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)
+    claim_cache.load(
+        snapshot, day, [lottery.PrizeStock(prize.prize_id, 999_999) for prize in prizes]
+    )
 
     outcome = claim_cache.draw(_ask(day, "ann", "draw", 0))
 

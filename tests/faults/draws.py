@@ -174,7 +174,7 @@ class DrawSchedule(Schedule):
         return self.trying(play, times=self.random.randint(4, 8))
 
     def _draw(self, process: Process, attempt: DrawAttempt) -> None:
-        draw = process.draw(ID, *attempt, process.known_tables).draw
+        draw = process.draw(ID, *attempt, process.known_snapshots).draw
         self.told_to[attempt] = draw
         self.story.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
@@ -182,15 +182,15 @@ class DrawSchedule(Schedule):
         """Answer after the cache alone; the durable write follows, if it does."""
         if attempt in self.told_to:
             return  # who was told something is content
-        system, tables = process, process.known_tables
-        table = tables.get(ID)
-        day = lottery.draw_day(table.campaign, system.clock.now_ms())
+        system, snapshots = process, process.known_snapshots
+        snapshot = snapshots.get(ID)
+        day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
         draw_id = lottery.draw_id_of(ID, user_id, day.name, draw_no)
-        round_no = self._round_no(day, table.campaign)
+        round_no = self._round_no(day, snapshot.campaign)
         randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
-        point = odds.draw_point(tables.seed(ID, day.name), ID, user_id, draw_no, randomness)
+        point = odds.draw_point(snapshots.seed(ID, day.name), ID, user_id, draw_no, randomness)
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(
@@ -199,8 +199,8 @@ class DrawSchedule(Schedule):
             return
         if attempt in self.told_to:
             return
-        table = tables.get(ID, outcome.table_version)
-        prizes = {prize.prize_id: prize for prize in table.prizes}
+        snapshot = snapshots.get(ID, outcome.snapshot_version)
+        prizes = {prize.prize_id: prize for prize in snapshot.prizes}
         draw = lottery.Draw(
             ID,
             attempt[0],
@@ -210,14 +210,14 @@ class DrawSchedule(Schedule):
             system.clock.now_ms(),
             point,
             outcome.odds,
-            outcome.table_version,
+            outcome.snapshot_version,
             prizes[outcome.prize_id] if outcome.prize_id else None,
             outcome.unit_no,
             outcome.day_no,
         )
         self.told_to[attempt] = draw
         system.told_draws.append(draw)
-        system.draws.record_draw(draw, table.campaign.rules, key)
+        system.draws.record_draw(draw, snapshot.campaign.rules, key)
 
     def _friend(self, friends: Sequence[str]) -> Callable[[], None]:
         helper, inviter = friends
@@ -420,23 +420,23 @@ class DrawSchedule(Schedule):
 
     def _unproved(self, draws: Iterable[lottery.Draw]) -> list[Difference]:
         """Every draw follows from its day's seed."""
-        draws, tables = list(draws), self.system.tables()
+        draws, snapshots = list(draws), self.system.snapshots()
         self.seen["draws proved"] += len(draws)
         return [
             Difference("I5", draw.draw_id, "prize by its seed", str(true), str(stated))
             for draw in draws
-            if (true := odds.choose(draw.odds, self._point(draw, tables)))
+            if (true := odds.choose(draw.odds, self._point(draw, snapshots)))
             != (stated := draw.prize.prize_id if draw.prize else None)
         ]
 
-    def _point(self, draw: lottery.Draw, tables: CachedSnapshots) -> int:
+    def _point(self, draw: lottery.Draw, snapshots: CachedSnapshots) -> int:
         campaign = self._campaign()
         day = days.day_named(campaign.timezone, draw.day)
         self.seen["draws by a round"] += draw.beacon_round is not None
         round_no = self._round_no(day, campaign)
         randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
         return odds.draw_point(
-            tables.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness
+            snapshots.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness
         )
 
     @staticmethod

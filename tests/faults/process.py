@@ -117,7 +117,7 @@ class Process(InMemorySystem):
         self.read_emptied = lambda: emptied
         campaigns = CachedCampaigns(self.campaigns, clock=clock, logger=self.logger)
         self.recall_campaigns = lambda: campaigns
-        self.known_tables = self.tables()
+        self.known_snapshots = self.snapshots()
         self.switch_store = wires.switches
         self.actions = DynamoActions(dynamo)
         self.switches = CachedSwitches(

@@ -397,8 +397,8 @@ class Schedule:
         campaign = packet and self.system.campaigns.find_campaign(packet.rules.campaign_id or "")
         if not packet or not campaign:
             return False
-        table = self.system.prizes.find_table(campaign.campaign_id)
-        prizes = table.prizes if table else ()
+        snapshot = self.system.prizes.find_snapshot(campaign.campaign_id)
+        prizes = snapshot.prizes if snapshot else ()
         named = {packet_id for prize in prizes for packet_id, _ in prize.packets}
         if not self.edits_under_way and packet.packet_id in named:
             return False

@@ -117,11 +117,11 @@ class Story(RuleBasedStateMachine):
 
     @rule(user=USERS, key=KEYS)
     def a_lambda_dies_between_cache_and_ledger(self, user: str, key: str) -> None:
-        tables = self.system.tables()
-        day = lottery.draw_day(tables.get("gala").campaign, self.system.clock.now_ms())
+        snapshots = self.system.snapshots()
+        day = lottery.draw_day(snapshots.get("gala").campaign, self.system.clock.now_ms())
         draw_no = self.system.draws.find_attempt("gala", user, key, day.name).draw_no
         draw_id = lottery.draw_id_of("gala", user, day.name, draw_no)
-        point = odds.draw_point(tables.seed("gala", day.name), "gala", user, draw_no)
+        point = odds.draw_point(snapshots.seed("gala", day.name), "gala", user, draw_no)
         self.system.lots.draw(lottery.DrawRequest("gala", user, draw_id, day, point))
 
     @rule(helper=USERS, inviter=USERS)

@@ -88,7 +88,7 @@ class LotteryContainer(Container):
             claim_cache=self.draw_cache,
             draws=self.recorded_draws,
             prizes=self.prizes,
-            tables=self.snapshots,
+            snapshots=self.snapshots,
             rounds=self.fairness.cached_rounds,
             payouts=self.packets.payouts,
             clock=self.clock,
@@ -103,7 +103,7 @@ class LotteryContainer(Container):
         return HelpPorts(
             claim_cache=self.draw_cache,
             draws=self.draws,
-            tables=self.snapshots,
+            snapshots=self.snapshots,
             phrases=self.packets.phrases,
             limits=self.operations.limits,
             clock=self.clock,

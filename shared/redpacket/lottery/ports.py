@@ -34,8 +34,8 @@ class DrawCache(Protocol):
     def draw(self, ask: DrawRequest) -> DrawOutcome:
         """Decide one attempt; repeats on the same day return the same outcome."""
 
-    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
-        """Load from the ledger; an older table or lower counts change nothing."""
+    def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        """Load from the ledger; an older snapshot or lower counts change nothing."""
 
     def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
         """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
@@ -53,16 +53,16 @@ class DrawCache(Protocol):
         """Return True to the one caller that should load a lost campaign; others wait."""
 
     def find_version(self, campaign_id: str) -> int | None:
-        """Return the loaded table's version, or None."""
+        """Return the loaded snapshot's version, or None."""
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        """Return the handed-out units of loaded prizes, or None if no table is loaded."""
+        """Return the handed-out units of loaded prizes, or None if no snapshot is loaded."""
 
 
 class SnapshotReader(Protocol):
     """Reader of campaigns with their prizes, stock and seeds."""
 
-    def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
+    def find_snapshot(self, campaign_id: str) -> CampaignSnapshot | None:
         """Return the campaign with its prizes and version."""
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
@@ -79,10 +79,10 @@ class PageRepository(Protocol):
     """Repository of campaigns for users' pages, with what is sold out."""
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
-        """Return the table with its note, eventually consistent."""
+        """Return the snapshot with its note, eventually consistent."""
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
-        """Store *note* without a new table version."""
+        """Store *note* without a new snapshot version."""
 
 
 class PrizeRepository(SnapshotReader, Protocol):
@@ -99,7 +99,7 @@ class PrizeRepository(SnapshotReader, Protocol):
         action: Action | None = None,
         forfeited: Winner | None = None,
     ) -> Prize | None:
-        """Create or replace a prize, raise the table's version, and log *action*.
+        """Create or replace a prize, raise the snapshot's version, and log *action*.
 
         New packets stay open until the campaign's end. *forfeited*'s decision is written with it.
         Return None, without effect, if the prize's version is not *before*'s, a new packet is not

@@ -254,9 +254,9 @@ class RescheduleRepository(PacketReader, Protocol):
     """Repository of prize packets, which end with their campaign."""
 
     def reschedule(
-        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+        self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
     ) -> None:
-        """Set an open prize packet's end, unless a newer table did or *only_later* forbids it."""
+        """Set an open prize packet's end, unless a newer one did or *only_later* forbids it."""
 
 
 @dataclass(frozen=True, slots=True)

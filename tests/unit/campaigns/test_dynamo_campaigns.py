@@ -67,11 +67,11 @@ def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
 
     assert campaigns.edit(again, edited)
 
-    table = prizes.find_table("fair")
-    assert table
-    assert table.campaign == again.plan
-    assert table.prizes == (cup, a_prize("fair", "pen"))
-    assert table.version == 5
+    snapshot = prizes.find_snapshot("fair")
+    assert snapshot
+    assert snapshot.campaign == again.plan
+    assert snapshot.prizes == (cup, a_prize("fair", "pen"))
+    assert snapshot.version == 5
     assert campaigns.find_campaign("fair") == again
 
 

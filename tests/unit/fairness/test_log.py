@@ -176,12 +176,12 @@ def test_a_campaign_is_logged_and_an_edit_is_not(system: LogSystem) -> None:
     plan = replace(_plan(system), campaign_id="gala")
     system.process().apply_campaign(plan, 100, None, an_operator())
     system.process().apply_campaign(replace(plan, title="new"), 100, None, an_operator())
-    table = system.prizes.find_table("gala")
-    assert table
+    snapshot = system.prizes.find_snapshot("gala")
+    assert snapshot
 
     assert system.extend().appended_count == 1
     (entry,) = system.entries()
-    assert (entry.kind, entry.commitment) == ("campaign", table.commitment)
+    assert (entry.kind, entry.commitment) == ("campaign", snapshot.commitment)
     assert entry.id_hash == id_hash_of("gala")
 
 

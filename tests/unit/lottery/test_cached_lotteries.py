@@ -34,7 +34,7 @@ def test_a_page_shows_prizes_and_the_commitment_to_all_days(system: InMemorySyst
 
     shown = system.lotteries().get("gala")
 
-    assert [prize.prize_id for prize in shown.table.prizes] == ["cup"]
+    assert [prize.prize_id for prize in shown.snapshot.prizes] == ["cup"]
     seed = system.prizes.day_seed("gala", TODAY)
     assert (shown.day, shown.commitment) == (TODAY, chain_commitment("gala", seed, TODAY))
     assert system.lotteries().get("gala") == shown
@@ -45,7 +45,7 @@ def test_a_campaign_without_prizes_promises_nothing(system: InMemorySystem) -> N
 
     shown = system.lotteries().get("gala")
 
-    assert (shown.table.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
+    assert (shown.snapshot.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
 
 
 def test_a_page_of_no_campaign_is_not_found(system: InMemorySystem) -> None:
@@ -95,8 +95,11 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) ->
     system.pass_time(KEPT_MS)
     after = pages.get("gala")
 
-    assert [prize.prize_id for prize in after.table.prizes] == ["cup", "pen"]
-    assert (after.table.campaign.title, after.table.version) == ("新", before.table.version + 2)
+    assert [prize.prize_id for prize in after.snapshot.prizes] == ["cup", "pen"]
+    assert (after.snapshot.campaign.title, after.snapshot.version) == (
+        "新",
+        before.snapshot.version + 2,
+    )
     assert (after.day, after.commitment) == (before.day, before.commitment)
 
 

@@ -38,11 +38,11 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
 
 
 def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawRequest:
-    table = system.tables().get("gala")
-    day = lottery.draw_day(table.campaign, system.clock.now_ms())
+    snapshot = system.snapshots().get("gala")
+    day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
     draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
     draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
-    seed = system.tables().seed("gala", day.name)
+    seed = system.snapshots().seed("gala", day.name)
     return lottery.DrawRequest(
         "gala", user_id, draw_id, day, odds.draw_point(seed, "gala", user_id, draw_no)
     )
@@ -126,7 +126,7 @@ def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySys
 
     draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(40)]
 
-    seed = system.tables().seed("gala", draws[0].day)
+    seed = system.snapshots().seed("gala", draws[0].day)
     for draw in draws:
         assert draw.point == odds.draw_point(seed, "gala", draw.user_id, 1)
         assert odds.choose(draw.odds, draw.point) == (draw.prize and draw.prize.prize_id)
@@ -265,8 +265,8 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     edit(system, campaign, ends_at_ms=NOW_MS + DAY_MS)
 
     # The cache learns the new end and the refunded units from the ledger only.
-    table = system.tables().get("gala")
-    system.draw_cache.load(table, lottery.draw_day(table.campaign, system.clock.now_ms()), [])
+    snapshot = system.snapshots().get("gala")
+    system.draw_cache.load(snapshot, lottery.draw_day(snapshot.campaign, system.clock.now_ms()), [])
 
     assert [system.draw("gala", user, "key").draw.prize for user in ("ann", "bob")] == [None, None]
     assert system.balance_fen("operator") == 1000
@@ -412,14 +412,14 @@ def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemoryS
 
 def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
     loaded(system, starts_at_ms=NOW_MS + 6_000)
-    tables = system.tables()
-    tables.get("gala")
+    snapshots = system.snapshots()
+    snapshots.get("gala")
     calls: list[str] = []
     system.draws = Counting(system.draws, calls)  # type: ignore[assignment]
     system.prizes = Counting(system.prizes, calls)  # type: ignore[assignment]
 
     with pytest.raises(CampaignNotStarted):
-        system.draw("gala", "ann", "key", tables)
+        system.draw("gala", "ann", "key", snapshots)
 
     assert calls == []
 
@@ -427,14 +427,14 @@ def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemory
 def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySystem) -> None:
     campaign = system.lottery(starts_at_ms=NOW_MS + DAY_MS)
     system.load_campaign("gala")
-    tables = system.tables()
+    snapshots = system.snapshots()
     with pytest.raises(CampaignNotStarted):
-        system.draw("gala", "ann", "key", tables)
+        system.draw("gala", "ann", "key", snapshots)
 
     edit(system, campaign, starts_at_ms=NOW_MS)
     system.load_campaign("gala")
 
-    assert system.draw("gala", "ann", "key", tables).draw.prize
+    assert system.draw("gala", "ann", "key", snapshots).draw.prize
 
 
 def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
@@ -457,8 +457,8 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
 
 def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
     """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
-    table = system.tables().get("gala")
-    day = lottery.draw_day(table.campaign, system.clock.now_ms())
+    snapshot = system.snapshots().get("gala")
+    day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1_000
     system.draw_cache.draw(an_ask(system, user_id, "key"))
     system.pass_time(61_000)
@@ -522,13 +522,13 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
     campaign = system.lottery()
     system.load_campaign("gala")
     day = lottery.draw_day(campaign, system.clock.now_ms())
-    tables = system.tables()
+    snapshots = system.snapshots()
     ahead = InMemorySystem()
     ahead.clock.at_ms = day.ends_at_ms
     ahead.draws, ahead.draw_cache = system.draws, system.lots
 
     with pytest.raises(errors.Unavailable):
-        ahead.draw("gala", "ann", "key", tables)
+        ahead.draw("gala", "ann", "key", snapshots)
 
 
 # ---------------------------------------------------------------- edits while it runs
@@ -536,16 +536,16 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
 
 def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
     system.lottery()
-    tables = system.tables()
-    system.draw("gala", "ann", "key", tables)
+    snapshots = system.snapshots()
+    system.draw("gala", "ann", "key", snapshots)
     system.prizes.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
     system.load_campaign("gala")
 
-    draw = system.draw("gala", "bob", "key", tables).draw
+    draw = system.draw("gala", "bob", "key", snapshots).draw
 
     assert draw.prize
     assert draw.prize.title == "钢笔"
-    assert draw.table_version == system.tables().get("gala").version
+    assert draw.snapshot_version == system.snapshots().get("gala").version
 
 
 def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemorySystem) -> None:
@@ -558,7 +558,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
     draw = system.draw("gala", "bob", "key").draw
 
     assert (draw.prize, draw.odds) == (None, "|0")
-    assert draw.table_version == system.tables().get("gala").version
+    assert draw.snapshot_version == system.snapshots().get("gala").version
     assert player(system, "bob") == lottery.Player(1, 0, 1)
 
 
@@ -617,13 +617,13 @@ def test_a_cache_without_an_edit_does_not_refuse_everybody_for_ever(
 
 def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=9), rules=DrawRules(9))
-    tables = system.tables()
-    system.draw("gala", "ann", "one", tables)
+    snapshots = system.snapshots()
+    system.draw("gala", "ann", "one", snapshots)
     edit(system, campaign, rules=DrawRules(1))
     system.load_campaign("gala")
 
     with pytest.raises(AttemptsExhausted):
-        system.draw("gala", "ann", "two", tables)
+        system.draw("gala", "ann", "two", snapshots)
 
     assert player(system, "ann").attempt_count == 1
 
@@ -653,9 +653,9 @@ LIES: list[dict[str, Any]] = [
     {"unit_no": 6},
     {"day_no": 0},
     {"day_no": 4},
-    {"table_version": 9},
+    {"snapshot_version": 9},
 ]
-"""Outcomes that no table of the test allows: a cup is won, of 5 in all and 3 a day."""
+"""Outcomes that no snapshot of the test allows: a cup is won, of 5 in all and 3 a day."""
 
 
 @pytest.mark.parametrize("is_stubborn", [False, True])
@@ -691,11 +691,11 @@ def test_a_campaign_gives_only_in_its_window(
     starts_at_ms, ends_at_ms = now_ms + window[0] - 60_000, now_ms + window[1]
     campaign = system.lottery(starts_at_ms=starts_at_ms, ends_at_ms=now_ms + 60_000)
     system.load_campaign("gala")
-    cached = dict(system.lots.tables)
+    cached = dict(system.lots.snapshots)
     edit(system, campaign, ends_at_ms=ends_at_ms)
-    version = system.tables().get("gala").version
+    version = system.snapshots().get("gala").version
     # Somebody gives the cache's lottery the new version with the old window.
-    system.lots.tables["gala"] = replace(cached["gala"], version=version)
+    system.lots.snapshots["gala"] = replace(cached["gala"], version=version)
 
     if ends_at_ms > now_ms:
         assert system.draw("gala", "ann", "key").draw.prize

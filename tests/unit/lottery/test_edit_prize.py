@@ -44,7 +44,7 @@ class Shop(Office):
             drawn_at_ms=self.system.clock.now_ms(),
             point=7,
             odds=f"{prize.prize_id}:1|0",
-            table_version=1,
+            snapshot_version=1,
             prize=prize,
             unit_no=unit_no,
         )

@@ -75,11 +75,11 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.ON))
     with pytest.raises(CampaignNotStarted):
         system.help("gala", "bob", "ann")
-    assert system.lotteries().get("gala").table.campaign.title == campaign.title
+    assert system.lotteries().get("gala").snapshot.campaign.title == campaign.title
 
     system.edit_campaign(replace(campaign.plan, status=CampaignStatus.OFF))
     system.pass_time(5_000)
-    assert system.lotteries().get("gala").table.campaign.status is CampaignStatus.OFF
+    assert system.lotteries().get("gala").snapshot.campaign.status is CampaignStatus.OFF
     with pytest.raises(CampaignPaused):
         system.help("gala", "bob", "ann")
 

@@ -44,7 +44,7 @@ def test_operators_see_stock_and_money_as_they_are(
     watched = watch(system)
 
     assert watched.campaign == edited
-    assert watched.lottery.table == system.prizes.find_table("gala")
+    assert watched.lottery.snapshot == system.prizes.find_snapshot("gala")
     assert watched.stock["cup"].durable_no == 2
     assert (watched.stock["cup"].day_durable_no, watched.lottery.sold_out) == (2, frozenset())
     shown = pages.get("gala")
@@ -73,28 +73,28 @@ def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> 
     with pytest.raises(CampaignNotFound):
         watch(system)
     with pytest.raises(CampaignNotFound):
-        read_draws.list_draws("gala", "ann", None, draws=system.draws, tables=system.tables())
+        read_draws.list_draws("gala", "ann", None, draws=system.draws, snapshots=system.snapshots())
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
     system: InMemorySystem,
 ) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
-    tables = system.tables()
-    shown = tables.get("gala")
+    snapshots = system.snapshots()
+    shown = snapshots.get("gala")
     system.prizes.put_prize(a_prize("gala", "pen"), None)
 
-    assert tables.get("gala") == shown
-    assert len(tables.get("gala", version_min=shown.version + 1).prizes) == 2
+    assert snapshots.get("gala") == shown
+    assert len(snapshots.get("gala", version_min=shown.version + 1).prizes) == 2
     system.pass_time(KEPT_MS)
 
-    tables._prizes = Away()
-    assert len(tables.get("gala").prizes) == 2
+    snapshots._prizes = Away()
+    assert len(snapshots.get("gala").prizes) == 2
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):
-        tables.get("gala", version_min=shown.version + 2)
+        snapshots.get("gala", version_min=shown.version + 2)
     with pytest.raises(Unavailable):
-        tables.get("other")
+        snapshots.get("other")
 
 
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
@@ -107,7 +107,7 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
 
     def page(cursor: str | None) -> Any:
         return read_draws.list_draws(
-            "gala", "ann", cursor, draws=system.draws, tables=system.tables()
+            "gala", "ann", cursor, draws=system.draws, snapshots=system.snapshots()
         )
 
     first = page(None)

@@ -12,7 +12,7 @@ from redpacket.lottery.dynamodb.campaign_snapshot import (
     note_row,
     packed_prizes,
     shown_row,
-    table_of,
+    snapshot_of,
 )
 from redpacket.lottery.model.lottery import CampaignSnapshot, PageNote, Prize
 from redpacket.platform.dynamodb.client import to_wire
@@ -49,7 +49,9 @@ def test_a_table_is_unpacked_as_it_was_packed(count: int) -> None:
     if prizes:
         prizes[0] = replace(prizes[0], status=CampaignStatus.OFF, image_url=None)
 
-    assert table_of(row_of(prizes[::-1])) == CampaignSnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
+    assert snapshot_of(row_of(prizes[::-1])) == CampaignSnapshot(
+        PLAN, tuple(prizes), 7, SOME_DIGEST
+    )
 
 
 def test_a_small_campaign_stays_readable_in_the_console() -> None:
@@ -78,7 +80,7 @@ def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
     packed = packed_prizes(prizes)
 
     assert len(packed) < PACKED_BYTES_MAX
-    assert table_of(row_of(prizes)) == CampaignSnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
+    assert snapshot_of(row_of(prizes)) == CampaignSnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
 
 
 def test_more_than_a_row_holds_is_refused() -> None:

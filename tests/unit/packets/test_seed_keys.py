@@ -142,15 +142,15 @@ def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemor
     DynamoEditedCampaigns(dynamo, seeds=PUBLISHED_SEEDS).create(a_campaign(campaign_id="gala"))
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
     prizes = DynamoPrizes(dynamo, seeds=PUBLISHED_SEEDS)
-    table = prizes.find_table("gala")
-    assert table
+    snapshot = prizes.find_snapshot("gala")
+    assert snapshot
 
     kept = bytes.fromhex(row["sealed"]["S"])
 
     assert "seed" not in row
     assert len(kept) == SEED_BYTES
-    assert chain_commitment("gala", prizes.day_seed("gala", DAY), DAY) == table.commitment
-    assert chain_commitment("gala", day_seed(kept, DAY), DAY) != table.commitment
+    assert chain_commitment("gala", prizes.day_seed("gala", DAY), DAY) == snapshot.commitment
+    assert chain_commitment("gala", day_seed(kept, DAY), DAY) != snapshot.commitment
     for seeds in (None, OTHER_KEYS):
         with pytest.raises(InvariantViolated):
             DynamoPrizes(dynamo, seeds=seeds).day_seed("gala", DAY)

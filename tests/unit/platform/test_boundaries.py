@@ -654,14 +654,14 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
     system: InMemorySystem,
 ) -> None:
     campaign = a_campaign(ends_at_ms=system.clock.now_ms() + 1)
-    table: Any = SimpleNamespace(campaign=campaign, audience_mode=AudienceMode.ALLOW)
+    snapshot: Any = SimpleNamespace(campaign=campaign, audience_mode=AudienceMode.ALLOW)
     state = PlayerState(Player())
     ports: Any = SimpleNamespace(clock=system.clock)
 
     with pytest.raises(NotInAudience):
-        _check_audience(table, User("ann"), state, ports)
+        _check_audience(snapshot, User("ann"), state, ports)
     system.pass_time(1)
-    _check_audience(table, User("ann"), state, ports)
+    _check_audience(snapshot, User("ann"), state, ports)
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> campaigns.Campaign:
     """Return a campaign for anyone, without money, passphrase, plans and unused weights."""
-    campaign = lottery.table.campaign
+    campaign = lottery.snapshot.campaign
     plan = _plan(campaign)
     if not campaign.passphrase or not campaign.rules.attempts_per_user_per_day:
         plan["rules"]["helps_per_user_per_day"] = 0
-    chances = probabilities(lottery.table, lottery.sold_out)
+    chances = probabilities(lottery.snapshot, lottery.sold_out)
     return {
         **plan,
         **_drawn_by(lottery),
@@ -48,7 +48,7 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
                 "weight": prize.weight if prize.status is CampaignStatus.ON else None,
                 "probability": chances[prize.prize_id],
             }
-            for prize in lottery.table.prizes
+            for prize in lottery.snapshot.prizes
         ],
         "packets": [
             {"packet_id": packet.packet_id, "count": packet.terms.count} for packet in rain
@@ -59,7 +59,7 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
 
 
 def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
-    campaign = lottery.table.campaign
+    campaign = lottery.snapshot.campaign
     beacon = campaign.beacon
     if beacon is None:
         round_no = at_ms = None
@@ -95,7 +95,7 @@ def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
         **_drawn_by(lottery),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
-            for prize in lottery.table.prizes
+            for prize in lottery.snapshot.prizes
         ],
         "day": lottery.day,
         "commitment": lottery.commitment,
@@ -104,7 +104,7 @@ def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
         "budget_fen": campaign.budget_fen,
         "budget_left_fen": campaign.budget_left_fen,
         "version": campaign.version,
-        "table_version": lottery.table.version,
+        "table_version": lottery.snapshot.version,
         "required_claims": {name: list(values) for name, values in campaign.required_claims},
         "audience_mode": campaign.audience_mode,
     }
@@ -224,7 +224,7 @@ def _draw_view(draw: Draw, codes: Mapping[str, str]) -> campaigns.Draw:
         "point": draw.point,
         "beacon_round": draw.beacon_round,
         "odds": draw.odds,
-        "table_version": draw.table_version,
+        "table_version": draw.snapshot_version,
     }
 
 

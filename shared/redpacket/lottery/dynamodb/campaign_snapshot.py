@@ -58,7 +58,7 @@ def packed_prizes(prizes: Sequence[Prize]) -> str | bytes:
     return text
 
 
-def table_of(row: dict[str, Any]) -> CampaignSnapshot:
+def snapshot_of(row: dict[str, Any]) -> CampaignSnapshot:
     """Parse a packed row."""
     plan = plan_of(json.loads(unpacked(row["plan"])))
     columns = json.loads(unpacked(row["prizes"]))

@@ -32,7 +32,7 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         "drawn_at_ms": draw.drawn_at_ms,
         "point": draw.point,
         "odds": draw.odds,
-        "table_version": draw.table_version,
+        "table_version": draw.snapshot_version,
     }
     if draw.prize:
         row["prize"] = prize_text(draw.prize)
@@ -54,7 +54,7 @@ def draw_of(row: dict[str, Any]) -> Draw:
         drawn_at_ms=row["drawn_at_ms"],
         point=row["point"],
         odds=row["odds"],
-        table_version=row["table_version"],
+        snapshot_version=row["table_version"],
         prize=prize_of(row["prize"]) if "prize" in row else None,
         unit_no=row.get("unit_no", 0),
         day_no=row.get("day_no", 0),

@@ -9,7 +9,12 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.fairness.model.days import day_seed
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
-from redpacket.lottery.dynamodb.campaign_snapshot import note_of, note_row, packed_prizes, table_of
+from redpacket.lottery.dynamodb.campaign_snapshot import (
+    note_of,
+    note_row,
+    packed_prizes,
+    snapshot_of,
+)
 from redpacket.lottery.dynamodb.items import (
     prize_of,
     prize_text,
@@ -66,16 +71,16 @@ class DynamoPrizes:
         self._seeds = seeds
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
-        table = self.find_table(campaign_id)
-        return table.prizes if table else ()
+        snapshot = self.find_snapshot(campaign_id)
+        return snapshot.prizes if snapshot else ()
 
-    def find_table(self, campaign_id: str) -> CampaignSnapshot | None:
+    def find_snapshot(self, campaign_id: str) -> CampaignSnapshot | None:
         row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
-        return table_of(row) if row else None
+        return snapshot_of(row) if row else None
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
         row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
-        return (table_of(row), note_of(row)) if row else None
+        return (snapshot_of(row), note_of(row)) if row else None
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
         row = note_row(note)
@@ -94,16 +99,18 @@ class DynamoPrizes:
         forfeited: Winner | None = None,
     ) -> Prize | None:
         for _ in range(_PUT_TRIES):
-            table = self.find_table(prize.campaign_id)
-            if table is None:
+            snapshot = self.find_snapshot(prize.campaign_id)
+            if snapshot is None:
                 return None
-            prizes = {prize.prize_id: prize for prize in table.prizes}
+            prizes = {prize.prize_id: prize for prize in snapshot.prizes}
             if _version(prizes.get(prize.prize_id)) != _version(before):
                 return None
             after = {**prizes, prize.prize_id: prize}
             writes: list[Guarded[_NotPut]] = [
-                Guarded(_replace_prizes(self._campaigns, table, after), lambda _: _NotPut.EDITED),
-                *self._last_until_the_end(prize, before, table),
+                Guarded(
+                    _replace_prizes(self._campaigns, snapshot, after), lambda _: _NotPut.EDITED
+                ),
+                *self._last_until_the_end(prize, before, snapshot),
             ]
             if forfeited and forfeited.decision:
                 unit = decide(self._draws, forfeited, forfeited.decision)
@@ -151,13 +158,13 @@ class DynamoPrizes:
         return made if isinstance(made, _NotPut) else prize_of(made)
 
     def _last_until_the_end(
-        self, prize: Prize, before: Prize | None, table: CampaignSnapshot
+        self, prize: Prize, before: Prize | None, snapshot: CampaignSnapshot
     ) -> list[Guarded[_NotPut]]:
         previous = before.packets if before else ()
-        version = table.version + 1
+        version = snapshot.version + 1
         return [
             Guarded(
-                last_until(self._packets, packet_id, table.campaign.ends_at_ms, version),
+                last_until(self._packets, packet_id, snapshot.campaign.ends_at_ms, version),
                 lambda _: _NotPut.PACKET_ENDED,
             )
             for packet_id, count in prize.packets
@@ -166,16 +173,16 @@ class DynamoPrizes:
 
 
 def _replace_prizes(
-    campaigns_table: str, table: CampaignSnapshot, after: dict[str, Prize]
+    campaigns_table: str, snapshot: CampaignSnapshot, after: dict[str, Prize]
 ) -> Operation:
     return update(
         campaigns_table,
-        campaign_keys.shown(table.campaign.campaign_id),
+        campaign_keys.shown(snapshot.campaign.campaign_id),
         "SET prizes = :prizes ADD version :one",
         condition=IS_AS_READ,
         prizes=packed_prizes(tuple(after.values())),
         one=1,
-        read_version=table.version,
+        read_version=snapshot.version,
     )
 
 

@@ -176,15 +176,14 @@ class DrawOutcome:
     """Answer of the cache; a repeat also has the status WON or MISSED.
 
     WON sets *prize_id*, *unit_no*, and *day_no* (0 without a daily stock). Both set *odds*,
-    canonical: "prize_id:weight,...|miss_weight". *table_version* is the deciding snapshot's, 0 if
-    none decided.
+    canonical: "prize_id:weight,...|miss_weight". *snapshot_version* is 0 if no snapshot decided.
     """
 
     status: DrawStatus
     prize_id: str | None = None
     unit_no: int = 0
     day_no: int = 0
-    table_version: int = 0
+    snapshot_version: int = 0
     odds: str = ""
     is_repeat: bool = False
 
@@ -205,7 +204,7 @@ class Draw:
     drawn_at_ms: int
     point: int
     odds: str
-    table_version: int
+    snapshot_version: int
     prize: Prize | None = None
     unit_no: int = 0
     day_no: int = 0

@@ -54,52 +54,54 @@ def choose(odds: str, point: int) -> str | None:
     return None
 
 
-def probabilities(table: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
+def probabilities(snapshot: CampaignSnapshot, sold_out: Collection[str]) -> dict[str, float]:
     """Return the probability of each prize in a draw without *sold_out*, 0 if it can't be won.
 
     Users' limits, and stock of a day or an hour, may change it for a single draw.
     """
     weights = {
-        prize.prize_id: prize.weight for prize in table.prizes if prize.status is CampaignStatus.ON
+        prize.prize_id: prize.weight
+        for prize in snapshot.prizes
+        if prize.status is CampaignStatus.ON
     }
     left = {name: weight for name, weight in weights.items() if name not in sold_out}
-    is_miss = table.campaign.when_sold_out is WhenSoldOut.MISS
-    total = sum((weights if is_miss else left).values()) + table.campaign.miss_weight
+    is_miss = snapshot.campaign.when_sold_out is WhenSoldOut.MISS
+    total = sum((weights if is_miss else left).values()) + snapshot.campaign.miss_weight
     return {
         prize.prize_id: round(left.get(prize.prize_id, 0) / total, 6) if total else 0.0
-        for prize in table.prizes
+        for prize in snapshot.prizes
     }
 
 
-def could_be(outcome: DrawOutcome, table: CampaignSnapshot, point: int) -> bool:
-    """Return whether *table* allows this outcome; the cache is not trusted.
+def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bool:
+    """Return whether *snapshot* allows this outcome; the cache is not trusted.
 
     Only the cache can tell which prizes are sold out, so any prize may be missing from the odds.
     """
     prize = next(
-        (candidate for candidate in table.prizes if candidate.prize_id == outcome.prize_id), None
+        (candidate for candidate in snapshot.prizes if candidate.prize_id == outcome.prize_id), None
     )
     total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
     return (
-        outcome.table_version == table.version
-        and outcome.odds in _possible_odds(outcome.odds, table)
+        outcome.snapshot_version == snapshot.version
+        and outcome.odds in _possible_odds(outcome.odds, snapshot)
         and choose(outcome.odds, point) == outcome.prize_id
         and min(1, total) <= outcome.unit_no <= total
         and min(1, per_day) <= outcome.day_no <= per_day
     )
 
 
-def is_guaranteed(odds: str, table: CampaignSnapshot) -> bool:
+def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
     """Return whether these odds allow no miss, after the user's consecutive misses."""
-    return odds != _possible_odds(odds, table)[0]
+    return odds != _possible_odds(odds, snapshot)[0]
 
 
-def _possible_odds(odds: str, table: CampaignSnapshot) -> tuple[str, ...]:
-    """Return the odds of *table* with the prizes in *odds*: as usual, and after many misses."""
-    campaign = table.campaign
+def _possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
+    """Return the odds of *snapshot* with the prizes in *odds*: as usual, and after many misses."""
+    campaign = snapshot.campaign
     weights = {
         prize.prize_id: prize.weight
-        for prize in table.prizes
+        for prize in snapshot.prizes
         if prize.status is CampaignStatus.ON and prize.weight
     }
     listed = odds.partition("|")[0].split(",")

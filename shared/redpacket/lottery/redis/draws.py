@@ -48,7 +48,9 @@ class RedisDraws(Cache):
         )
         status, *outcome = answer.split(" ")
         if len(outcome) < _OUTCOME_WORDS:
-            return DrawOutcome(DrawStatus(status), table_version=int(outcome[0]) if outcome else 0)
+            return DrawOutcome(
+                DrawStatus(status), snapshot_version=int(outcome[0]) if outcome else 0
+            )
         prize_id, unit_no, day_no, version, odds = outcome
         has_won = prize_id != _NO_PRIZE
         return DrawOutcome(
@@ -61,9 +63,9 @@ class RedisDraws(Cache):
             is_repeat=status == DrawStatus.DRAWN_BEFORE,
         )
 
-    def load(self, table: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
-        campaign = table.campaign
-        prizes = sorted(table.prizes, key=lambda prize: prize.prize_id)
+    def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
+        campaign = snapshot.campaign
+        prizes = sorted(snapshot.prizes, key=lambda prize: prize.prize_id)
         listed = [prize for prize in prizes if prize.status is CampaignStatus.ON and prize.weight]
         script_keys = [
             keys.draw_cache(campaign.campaign_id),
@@ -74,7 +76,7 @@ class RedisDraws(Cache):
             campaign.ends_at_ms + _KEEP_AFTER_END_MS,
             day.ends_at_ms + _KEEP_AFTER_END_MS,
             _rules(campaign, has_once=any(prize.once_per_user for prize in listed)),
-            table.version,
+            snapshot.version,
             ",".join(f"{prize.prize_id}{_ONCE * prize.once_per_user}" for prize in listed),
         ]
         stocks = {of_prize.prize_id: of_prize for of_prize in stock}

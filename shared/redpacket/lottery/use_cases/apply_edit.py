@@ -30,7 +30,7 @@ def apply_campaign(
     """Edit a campaign; return its operator view and whether it is new."""
     campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
     watched = _watch(plan.campaign_id, ports.load)
-    if watched.lottery.table.prizes:
+    if watched.lottery.snapshot.prizes:
         load_edited(plan.campaign_id, ports=ports.load)
     return replace(watched, campaign=campaign), is_new
 

@@ -30,14 +30,14 @@ _SIZE_MAX = 100
 class Lottery:
     """Users' view of a campaign: *sold_out* are prize ids, *day* is today in its time zone."""
 
-    table: CampaignSnapshot
+    snapshot: CampaignSnapshot
     sold_out: frozenset[str]
     day: str
 
     @property
     def commitment(self) -> str | None:
         """Commitment to the seeds of all days, or None without prizes."""
-        return self.table.commitment if self.table.prizes else None
+        return self.snapshot.commitment if self.snapshot.prizes else None
 
 
 class CachedLotteries:
@@ -65,30 +65,30 @@ class CachedLotteries:
             lambda error: self._logger.failure("campaign_not_read", error, campaign_id=campaign_id),
             self._is_of_today,
         )
-        check_is_published(lottery.table.campaign, self._clock.now_ms())
+        check_is_published(lottery.snapshot.campaign, self._clock.now_ms())
         return lottery
 
     def _is_of_today(self, page: Lottery) -> bool:
-        return draw_day(page.table.campaign, self._clock.now_ms()).name == page.day
+        return draw_day(page.snapshot.campaign, self._clock.now_ms()).name == page.day
 
     def _read(self, campaign_id: str) -> Lottery:
         page = self._prizes.find_page(campaign_id)
         if page is None:
             raise CampaignNotFound
-        table, note = page
-        day = draw_day(table.campaign, self._clock.now_ms()).name
-        if not table.prizes:
-            return Lottery(table, frozenset(), day)
-        seen = PageNote(self._sold_out(table, note))
+        snapshot, note = page
+        day = draw_day(snapshot.campaign, self._clock.now_ms()).name
+        if not snapshot.prizes:
+            return Lottery(snapshot, frozenset(), day)
+        seen = PageNote(self._sold_out(snapshot, note))
         if seen != note:
             self._keep(campaign_id, seen)
-        return Lottery(table, seen.sold_out, day)
+        return Lottery(snapshot, seen.sold_out, day)
 
-    def _sold_out(self, table: CampaignSnapshot, note: PageNote) -> frozenset[str]:
-        campaign_id = table.campaign.campaign_id
+    def _sold_out(self, snapshot: CampaignSnapshot, note: PageNote) -> frozenset[str]:
+        campaign_id = snapshot.campaign.campaign_id
         try:
             issued = self._claim_cache.count_issued(
-                campaign_id, [prize.prize_id for prize in table.prizes]
+                campaign_id, [prize.prize_id for prize in snapshot.prizes]
             )
         except Unavailable as error:
             self._logger.failure("stock_not_read", error, campaign_id=campaign_id)
@@ -97,7 +97,7 @@ class CachedLotteries:
             return note.sold_out
         return frozenset(
             prize.prize_id
-            for prize in table.prizes
+            for prize in snapshot.prizes
             # The cache may lack a prize that was just created.
             if issued.get(prize.prize_id, 0) >= prize.total
         )

@@ -1,4 +1,4 @@
-"""Process cache of lotteries for draws: the prize table and the seed of a day."""
+"""Process cache of lotteries for draws: their snapshots and the seeds of days."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CachedSnapshots:
         self._prizes = prizes
         self._clock = clock
         self._logger = logger
-        self._tables: ProcessCache[str, CampaignSnapshot] = ProcessCache(
+        self._snapshots: ProcessCache[str, CampaignSnapshot] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
         )
         self._seeds: ProcessCache[tuple[str, str], bytes] = ProcessCache(
@@ -34,25 +34,25 @@ class CachedSnapshots:
 
         Raises CampaignNotFound, also for a draft; Unavailable.
         """
-        table = self._recall(campaign_id, version_min)
-        check_is_published(table.campaign, self._clock.now_ms())
-        return table
+        snapshot = self._recall(campaign_id, version_min)
+        check_is_published(snapshot.campaign, self._clock.now_ms())
+        return snapshot
 
     def _recall(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
-        cached = self._tables.find(campaign_id)
+        cached = self._snapshots.find(campaign_id)
         if cached and cached.version >= version_min:
             return cached
         try:
-            table = self._prizes.find_table(campaign_id)
+            snapshot = self._prizes.find_snapshot(campaign_id)
         except Unavailable as error:
-            table = self._tables.find_old(campaign_id)
-            if table is None or table.version < version_min:
+            snapshot = self._snapshots.find_old(campaign_id)
+            if snapshot is None or snapshot.version < version_min:
                 raise
             self._logger.failure("campaign_not_read", error, campaign_id=campaign_id)
-        if table is None:
+        if snapshot is None:
             raise CampaignNotFound
-        self._tables.keep(campaign_id, table)
-        return table
+        self._snapshots.keep(campaign_id, snapshot)
+        return snapshot
 
     def seed(self, campaign_id: str, day: str) -> bytes:
         """Return the day's secret seed, which is durable and never changes."""

@@ -93,10 +93,10 @@ class DrawAttempt:
     def _deciding_snapshot(self, outcome: DrawOutcome) -> CampaignSnapshot | None:
         """Return the snapshot behind the cache's decision, or None if the ledger's differs."""
         snapshot = self.snapshot
-        if outcome.table_version > snapshot.version:
+        if outcome.snapshot_version > snapshot.version:
             campaign_id = self.request.campaign_id
-            snapshot = self.ports.tables.get(campaign_id, version_min=outcome.table_version)
-        if outcome.table_version >= snapshot.version:
+            snapshot = self.ports.snapshots.get(campaign_id, version_min=outcome.snapshot_version)
+        if outcome.snapshot_version >= snapshot.version:
             return snapshot
         # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
         # decided nothing, and the cache may still have the user's durable draw.
@@ -154,7 +154,7 @@ class DrawAttempt:
             drawn_at_ms=self.ports.clock.now_ms(),
             point=self.request.point,
             odds=outcome.odds,
-            table_version=outcome.table_version,
+            snapshot_version=outcome.snapshot_version,
             prize=prizes.get(outcome.prize_id) if outcome.prize_id else None,
             unit_no=outcome.unit_no,
             day_no=outcome.day_no,

@@ -21,7 +21,7 @@ class DrawPorts:
     claim_cache: DrawCache
     draws: DrawRepository
     prizes: SnapshotReader
-    tables: CachedSnapshots
+    snapshots: CachedSnapshots
     rounds: CachedRounds
     payouts: PayoutQueue
     clock: Clock

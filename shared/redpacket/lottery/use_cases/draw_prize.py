@@ -70,7 +70,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
             _recall_round(campaign.beacon, day, ports)
             continue
         _check_audience(snapshot, drawer, state, ports)
-        seed = ports.tables.seed(campaign_id, day.name)
+        seed = ports.snapshots.seed(campaign_id, day.name)
         randomness = round_.randomness if round_ else NO_BEACON
         point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no, randomness)
         draw_id = draw_id_of(campaign_id, drawer.user_id, day.name, state.draw_no)
@@ -91,11 +91,11 @@ def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
 
     Near the start the cache's clock decides.
     """
-    snapshot = ports.tables.get(campaign_id)
+    snapshot = ports.snapshots.get(campaign_id)
     if _is_long_before(snapshot, ports):
         version = ports.claim_cache.find_version(campaign_id)
         if version is not None:
-            snapshot = ports.tables.get(campaign_id, version_min=version)
+            snapshot = ports.snapshots.get(campaign_id, version_min=version)
             if _is_long_before(snapshot, ports):
                 raise CampaignNotStarted
     return snapshot

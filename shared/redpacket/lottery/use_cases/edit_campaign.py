@@ -69,8 +69,8 @@ def edit_campaign(
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
-        # Read before the campaign: if another edit comes in between, its newer table version wins.
-        table = prizes.find_table(plan.campaign_id)
+        # Read before the campaign: if another edit comes in between, its newer version wins.
+        snapshot = prizes.find_snapshot(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             _check_version(version, None)
@@ -91,11 +91,11 @@ def edit_campaign(
             _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
             spent = _spend(operator, after, before, action, ports.approval_policy)
-            if before.beacon or (table and table.prizes):
+            if before.beacon or (snapshot and snapshot.prizes):
                 _check_timezone(after, before)
-            if table and table.prizes:
-                _check_codes_last(table, after)
-                _keep_cash(table, after, before, prizes, packets)
+            if snapshot and snapshot.prizes:
+                _check_codes_last(snapshot, after)
+                _keep_cash(snapshot, after, before, prizes, packets)
             is_done = campaigns.edit(after, before, action, spent)
         _end_with_campaign(plan.campaign_id, prizes, packets)
         if is_done:
@@ -107,38 +107,38 @@ def _end_with_campaign(
     campaign_id: str, prizes: SnapshotReader, packets: RescheduleRepository
 ) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
-    if table := prizes.find_table(campaign_id):
-        for packet_id in _packet_ids(table):
-            packets.reschedule(packet_id, table.campaign.ends_at_ms, table.version)
+    if snapshot := prizes.find_snapshot(campaign_id):
+        for packet_id in _packet_ids(snapshot):
+            packets.reschedule(packet_id, snapshot.campaign.ends_at_ms, snapshot.version)
 
 
 def _keep_cash(
-    table: CampaignSnapshot,
+    snapshot: CampaignSnapshot,
     after: Campaign,
     before: Campaign,
     prizes: SnapshotReader,
     packets: RescheduleRepository,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""
-    packet_ids = list(_packet_ids(table))
+    packet_ids = list(_packet_ids(snapshot))
     if after.ends_at_ms <= before.ends_at_ms or not packet_ids:
         return
     _check_cash_is_there(packet_ids, packets)
     for packet_id in packet_ids:
-        packets.reschedule(packet_id, after.ends_at_ms, table.version + 1, only_later=True)
+        packets.reschedule(packet_id, after.ends_at_ms, snapshot.version + 1, only_later=True)
     try:
         _check_cash_is_there(packet_ids, packets)
     except InvalidRequest:
         # No extension can succeed now.
         for packet_id in packet_ids:
-            packets.reschedule(packet_id, before.ends_at_ms, table.version + 1)
-        _end_with_campaign(table.campaign.campaign_id, prizes, packets)
+            packets.reschedule(packet_id, before.ends_at_ms, snapshot.version + 1)
+        _end_with_campaign(snapshot.campaign.campaign_id, prizes, packets)
         raise
 
 
-def _check_codes_last(table: CampaignSnapshot, after: Campaign) -> None:
+def _check_codes_last(snapshot: CampaignSnapshot, after: Campaign) -> None:
     last_ms = min(
-        (prize.codes_until_ms for prize in table.prizes if prize.codes_until_ms), default=None
+        (prize.codes_until_ms for prize in snapshot.prizes if prize.codes_until_ms), default=None
     )
     if last_ms is not None and after.ends_at_ms + CODES_KEPT_MS > last_ms:
         gone = f"can't be later than {last_ms - CODES_KEPT_MS}: the codes of prizes expire"
@@ -178,8 +178,8 @@ def _check_timezone(after: Campaign, before: Campaign) -> None:
         raise InvalidRequest.of("timezone", kept)
 
 
-def _packet_ids(table: CampaignSnapshot) -> Iterator[str]:
-    return (packet_id for prize in table.prizes for packet_id, _ in prize.packets)
+def _packet_ids(snapshot: CampaignSnapshot) -> Iterator[str]:
+    return (packet_id for prize in snapshot.prizes for packet_id, _ in prize.packets)
 
 
 def _is_made(

@@ -215,11 +215,11 @@ def _write(
     ports: PrizePorts,
 ) -> tuple[Prize, Prize | None]:
     for _ in range(_TRIES):
-        table = ports.prizes.find_table(campaign_id)
-        if table is None:
+        snapshot = ports.prizes.find_snapshot(campaign_id)
+        if snapshot is None:
             raise CampaignNotFound
-        prizes = {prize.prize_id: prize for prize in table.prizes}
-        edit = edited(table.campaign, prizes)
+        prizes = {prize.prize_id: prize for prize in snapshot.prizes}
+        edit = edited(snapshot.campaign, prizes)
         after, before = edit.after, edit.before
         if after is before:
             return after, before

@@ -32,7 +32,7 @@ class HelpPorts:
 
     claim_cache: DrawCache
     draws: DrawRepository
-    tables: CachedSnapshots
+    snapshots: CachedSnapshots
     phrases: Phrases
     limits: Limits
     clock: Clock
@@ -55,7 +55,7 @@ def help_inviter(
     Raises CampaignNotFound, CampaignNotStarted, CampaignEnded, CampaignPaused, SelfHelp,
     PassphraseMismatch, RateLimited, HelpQuotaExhausted.
     """
-    campaign = ports.tables.get(campaign_id).campaign
+    campaign = ports.snapshots.get(campaign_id).campaign
     now_ms = ports.clock.now_ms()
     check_is_giving(campaign, now_ms)
     if inviter_id == helper_id:

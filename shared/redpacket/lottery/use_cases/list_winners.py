@@ -27,12 +27,12 @@ def list_winners(
 
     A page may be short without being the last. Raises CampaignNotFound.
     """
-    table = prizes.find_table(campaign_id)
-    if table is None:
+    snapshot = prizes.find_snapshot(campaign_id)
+    if snapshot is None:
         raise CampaignNotFound
     goods = sorted(
         prize.prize_id
-        for prize in table.prizes
+        for prize in snapshot.prizes
         if prize.kind is not PrizeKind.PACKET and prize_id in {None, prize.prize_id}
     )
     listed: list[Winner] = []

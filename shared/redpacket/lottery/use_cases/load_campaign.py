@@ -26,9 +26,9 @@ def load_campaign(
     campaign_id: str, *, prizes: SnapshotReader, claim_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
-    table = prizes.find_table(campaign_id)
-    if table is None:
+    snapshot = prizes.find_snapshot(campaign_id)
+    if snapshot is None:
         raise CampaignNotFound
-    day = draw_day(table.campaign, clock.now_ms())
-    claim_cache.load(table, day, prizes.list_stock(table.prizes, day.name))
-    return table
+    day = draw_day(snapshot.campaign, clock.now_ms())
+    claim_cache.load(snapshot, day, prizes.list_stock(snapshot.prizes, day.name))
+    return snapshot

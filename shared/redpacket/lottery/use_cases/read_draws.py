@@ -67,17 +67,19 @@ def watch_lottery(
 ) -> WatchedLottery:
     """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
-    table = prizes.find_table(campaign_id)
-    if table is None:
+    snapshot = prizes.find_snapshot(campaign_id)
+    if snapshot is None:
         raise CampaignNotFound
-    day = draw_day(table.campaign, clock.now_ms()).name
+    day = draw_day(snapshot.campaign, clock.now_ms()).name
     stock = {
-        prize_stock.prize_id: prize_stock for prize_stock in prizes.list_stock(table.prizes, day)
+        prize_stock.prize_id: prize_stock for prize_stock in prizes.list_stock(snapshot.prizes, day)
     }
     sold_out = frozenset(
-        prize.prize_id for prize in table.prizes if not has_units_left(prize, stock[prize.prize_id])
+        prize.prize_id
+        for prize in snapshot.prizes
+        if not has_units_left(prize, stock[prize.prize_id])
     )
-    return WatchedLottery(campaign, Lottery(table, sold_out, day), stock)
+    return WatchedLottery(campaign, Lottery(snapshot, sold_out, day), stock)
 
 
 def list_draws(
@@ -86,10 +88,10 @@ def list_draws(
     cursor: str | None,
     *,
     draws: DrawRepository,
-    tables: CachedSnapshots,
+    snapshots: CachedSnapshots,
 ) -> DrawPage:
     """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
-    tables.get(campaign_id)
+    snapshots.get(campaign_id)
     all_draws = draws.list_draws(campaign_id, user_id)
     ids = [draw.draw_id for draw in all_draws]
     start = ids.index(cursor) + 1 if cursor in ids else 0
@@ -102,26 +104,26 @@ def read_draw_proof(
     campaign_id: str,
     day: str,
     *,
-    tables: CachedSnapshots,
+    snapshots: CachedSnapshots,
     rounds: CachedRounds,
     prizes: SnapshotReader,
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""
-    table = tables.get(campaign_id)
-    lottery_day = find_day(table.campaign, day)
+    snapshot = snapshots.get(campaign_id)
+    lottery_day = find_day(snapshot.campaign, day)
     # Without prizes the time zone may still change and make the day today again.
-    if lottery_day is None or not table.prizes:
+    if lottery_day is None or not snapshot.prizes:
         raise CampaignNotFound
     if clock.now_ms() < lottery_day.ends_at_ms + REVEAL_AFTER_MS:
         raise ProofNotReady
-    seed = tables.seed(campaign_id, day)
-    version, beacon = prizes.find_secret_version(campaign_id), table.campaign.beacon
+    seed = snapshots.seed(campaign_id, day)
+    version, beacon = prizes.find_secret_version(campaign_id), snapshot.campaign.beacon
     return DrawProof(
         campaign_id,
         day,
         seed,
-        table.commitment,
+        snapshot.commitment,
         version,
         beacon,
         _round_of(beacon, lottery_day, rounds),

@@ -134,9 +134,9 @@ class DynamoPackets(DynamoShares):
         self._dynamo.write(operation)
 
     def reschedule(
-        self, packet_id: str, expires_at_ms: int, table_version: int, *, only_later: bool = False
+        self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
     ) -> None:
-        operation = last_until(self._packets, packet_id, expires_at_ms, table_version)
+        operation = last_until(self._packets, packet_id, expires_at_ms, snapshot_version)
         if only_later:
             operation["Update"]["ConditionExpression"] += f" AND {ENDS_EARLIER}"
         self._dynamo.write(operation)
@@ -168,8 +168,8 @@ class DynamoPackets(DynamoShares):
         return [_sent_item(row) for row in page], next_cursor
 
 
-def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) -> Operation:
-    """Return the update of an open prize packet's end; the newest *table_version* wins."""
+def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: int) -> Operation:
+    """Return the update of an open prize packet's end; the newest *snapshot_version* wins."""
     operation = update(
         table,
         keys.packet(packet_id),
@@ -178,7 +178,7 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, table_version: int) 
         condition=IS_OPEN_AND_NO_NEWER,
         at_ms=ends_at_ms,
         open=PacketStatus.OPEN,
-        version=table_version,
+        version=snapshot_version,
     )
     operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
     return operation

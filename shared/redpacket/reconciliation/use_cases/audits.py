@@ -49,7 +49,7 @@ class Audits:
     logger: EventLogger
 
     def __post_init__(self) -> None:
-        self._lottery = cache(self.prizes.find_table)
+        self._lottery = cache(self.prizes.find_snapshot)
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
@@ -106,7 +106,7 @@ class Audits:
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""
-        lottery = self.prizes.find_table(campaign_id)
+        lottery = self.prizes.find_snapshot(campaign_id)
         if lottery is None:
             return
         # A sweep with a fast clock may have begun refunds.
