@@ -66,11 +66,17 @@ class ClaimAttempt(ABC, Generic[Admitted]):
 
     @abstractmethod
     def check_rules(self, stored: str) -> Rules:
-        """Return the packet's rules, or raise if they refuse this user; *stored* are the terms."""
+        """Return the packet's rules; *stored* are the terms. Raises if they refuse this user.
+
+        The refusal may hit an owner whose claim the cache lost.
+        """
 
     @abstractmethod
     def enter(self, rules: Rules, stored: str) -> Admitted | GrabOutcome | Rejected:
-        """Take a share, refuse, or admit a user who satisfies the rules."""
+        """Take a share for a user who satisfies the rules, or admit the user.
+
+        A refusal is returned, not raised: an owner whose claim the cache lost gets the claim.
+        """
 
     def run(self) -> Claim | Admitted:
         """Return the user's share, or their admission.
