@@ -29,7 +29,7 @@ from bench.rounds import (
 )
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.claim import GrabStatus
-from redpacket.packets.redis.claims import STATE, RedisClaims
+from redpacket.packets.redis.shards import STATE, RedisShards
 from redpacket.platform.redis.scripts import read_script
 from testing.platform.servers import OperatorCache, Server, some_servers
 
@@ -70,7 +70,7 @@ def _ours(client: OperatorCache) -> Iterator[Contender]:
 
 def _whole(server: Server) -> dict[str, Callable[[str], object]]:
     client = production_client(server.port)
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     open_id, emptied_id = (packet_id_of(loaded(client, count)) for count in (1_000_000, SHARES))
     for number in range(SHARES):
         assert claim_cache.grab(emptied_id, f"taker-{number}").share_no

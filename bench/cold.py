@@ -38,7 +38,7 @@ from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.operations.ports import SwitchesSeen
 from redpacket.operations.redis.switches import RedisSwitches
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.tls import AMAZON_ROOTS
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
@@ -222,7 +222,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         ]
         # Any token will do: the ledger and ElastiCache decide about callers.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
-        claim_cache, now_ms = RedisClaims(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
+        claim_cache, now_ms = RedisShards(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
         packets = {"EMPTIED": a_packet(10_000, 1, **life), "OPEN": a_packet(10_000, 1000, **life)}
         for packet in packets.values():

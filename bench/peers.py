@@ -25,7 +25,7 @@ from bench.postgres import CLAIM, TABLES, a_postgres
 from bench.rounds import Figures, interleaved, loaded, packet_id_of, production_client
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.connect import Script
 from testing.platform.servers import some_servers
 
@@ -149,7 +149,7 @@ def _script() -> Claim:
 
 
 def _adapter() -> Claim:
-    claim_cache = RedisClaims(production_client(_PLACE.port, timeout_s=30), PUBLISHED_SEEDS)
+    claim_cache = RedisShards(production_client(_PLACE.port, timeout_s=30), PUBLISHED_SEEDS)
     packet_id = packet_id_of(_PLACE.cache_key)
 
     def claim(user_id: str) -> None:

@@ -12,7 +12,7 @@ import redis
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
@@ -122,7 +122,7 @@ def loaded(client: Client, share_count: int) -> str:
     now_ms = int(time.time() * 1000)
     packet = a_packet(100 * share_count, share_count, created_at_ms=now_ms)
     packet = replace(packet, expires_at_ms=now_ms + DAY_MS)
-    RedisClaims(client, PUBLISHED_SEEDS).load(packet, [])
+    RedisShards(client, PUBLISHED_SEEDS).load(packet, [])
     return keys.claim_cache(packet.packet_id)
 
 

@@ -1,7 +1,7 @@
 """In-memory stand-ins; tests/contract holds each of them to the real thing."""
 
 from testing.lottery.fake_draw_cache import FakeDrawCache
-from testing.packets.fake_claim_cache import FakeAudiences, FakeClaimCache, FakeQuotas
+from testing.packets.fake_claim_cache import FakeAudiences, FakeQuotas, FakeShards
 from testing.platform.fake_dynamo import FakeDynamo
 from testing.platform.fake_services import (
     Away,
@@ -20,7 +20,6 @@ from testing.platform.fake_tables import FakeTable, Item, Position, locate
 __all__ = [
     "Away",
     "FakeAudiences",
-    "FakeClaimCache",
     "FakeClock",
     "FakeDeadLetters",
     "FakeDrawCache",
@@ -31,6 +30,7 @@ __all__ = [
     "FakePictures",
     "FakeQueue",
     "FakeQuotas",
+    "FakeShards",
     "FakeSwitchCopy",
     "FakeSwitchStore",
     "FakeTable",

@@ -19,7 +19,7 @@ from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import Quotas
 from redpacket.platform.errors import CacheAway, Unavailable
 from testing.fakes import FakeDynamo
-from testing.packets.fake_claim_cache import FakeClaimCache
+from testing.packets.fake_claim_cache import FakeShards
 
 Result = TypeVar("Result")
 
@@ -172,9 +172,9 @@ class FaultyDynamo:
 
 
 class FaultyClaimCache:
-    """FakeClaimCache behind a wire."""
+    """FakeShards behind a wire."""
 
-    def __init__(self, claim_cache: FakeClaimCache, wire: Wire) -> None:
+    def __init__(self, claim_cache: FakeShards, wire: Wire) -> None:
         self._claim_cache = claim_cache
         self._wire = wire
 

@@ -78,7 +78,6 @@ from redpacket.users.ports import ProfileRepository
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import (
     FakeAudiences,
-    FakeClaimCache,
     FakeClock,
     FakeDeadLetters,
     FakeDrawCache,
@@ -89,6 +88,7 @@ from testing.fakes import (
     FakePictures,
     FakeQueue,
     FakeQuotas,
+    FakeShards,
     FakeSwitchStore,
     Item,
 )
@@ -133,7 +133,7 @@ class InMemorySystem:
         self.logger = FakeLogger()
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
-        self.memory = FakeClaimCache(self.clock)
+        self.memory = FakeShards(self.clock)
         # The tables of the use cases; a test may put something in between.
         self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
         self.turns: LoadTurns = self.memory

@@ -10,7 +10,7 @@ from typing import Any
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import RedPacketError, Unavailable
 from redpacket.platform.redis.connect import connect
@@ -94,7 +94,7 @@ class _CachePerThread(threading.local):
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)
-        self._claim_cache = ShardedClaims(RedisClaims(client, PUBLISHED_SEEDS), clock=WallClock())
+        self._claim_cache = ShardedClaims(RedisShards(client, PUBLISHED_SEEDS), clock=WallClock())
 
     def __getattr__(self, move: str) -> Any:
         return getattr(self._claim_cache, move)

@@ -29,7 +29,7 @@ def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 
 
-class FakeClaimCache:
+class FakeShards:
     """Implements ShardCache as the scripts do, with a clock of its own."""
 
     def __init__(self, clock: FakeClock) -> None:

@@ -12,14 +12,14 @@ from redpacket.packets.model.packet import (
 )
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import STATE, RedisClaims
+from redpacket.packets.redis.shards import STATE, RedisShards
 
 
 def held_numbers(
     claim_cache: ClaimCache, packet_id: str, user_ids: Iterable[str]
 ) -> dict[str, int]:
     """Return users' share numbers from their home shards, or else from any."""
-    cache = getattr(claim_cache, "_claim_cache", claim_cache)
+    cache = getattr(claim_cache, "_shards", claim_cache)
     if not is_sharded(packet_id):
         return {user: no for user, no in _users(cache, packet_id).items() if user in user_ids}
     held: dict[str, int] = {}
@@ -33,7 +33,7 @@ def held_numbers(
 
 
 def _users(cache: Any, cache_id: str) -> dict[str, int]:
-    if isinstance(cache, RedisClaims):
+    if isinstance(cache, RedisShards):
         fields = cache.ask("HGETALL", keys.claim_cache(cache_id))
         pairs = zip(fields[::2], fields[1::2], strict=True)
         return {user: int(number) for user, number in pairs if user != STATE}

@@ -14,7 +14,7 @@ from redpacket.packets.model.claim import Admission, Claim
 from redpacket.packets.model.packet import Opening, Packet, Rules, shard_id
 from redpacket.packets.ports import ClaimCache
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import STATE, RedisClaims
+from redpacket.packets.redis.shards import STATE, RedisShards
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Rejected, Unavailable
 from testing.builders import a_prize
@@ -40,7 +40,7 @@ class Insider:
 
     def fresh(self) -> ClaimCache:
         """Return the claim cache of a process that has just started."""
-        return ShardedClaims(RedisClaims(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
+        return ShardedClaims(RedisShards(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
 
     def replace(self, cache_id: str, old: str, new: str) -> None:
         key = keys.claim_cache(cache_id)

@@ -18,8 +18,8 @@ from redpacket.operations.redis.switches import RedisSwitches
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.errors import CacheAway
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.cluster import connect_cluster
@@ -107,7 +107,7 @@ def _packet(rules: Rules | None = None) -> Packet:
 
 
 def _use_everything(client: Client) -> None:
-    claim_cache, packet = RedisClaims(client, PUBLISHED_SEEDS), _packet()
+    claim_cache, packet = RedisShards(client, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [])
     numbers = [claim_cache.grab(packet.packet_id, user).share_no for user in ("ann", "bob", "ann")]
     assert numbers == [1, 2, 1]
@@ -149,7 +149,7 @@ def test_a_connection_that_is_cut_is_made_again(front: Front, connected: Connect
 
 def test_a_wrong_password_gets_nothing(front: Front, connected: Connected) -> None:
     with pytest.raises(CacheAway) as refused:
-        RedisClaims(connected(front.port, "another password"), PUBLISHED_SEEDS).grab(
+        RedisShards(connected(front.port, "another password"), PUBLISHED_SEEDS).grab(
             "p" * 22, "ann"
         )
 
@@ -162,7 +162,7 @@ def test_a_server_with_an_untrusted_certificate_gets_no_password(
     before = front.count
 
     with pytest.raises(CacheAway, match="does not answer") as refused:
-        RedisClaims(connected(front.port, bundle=""), PUBLISHED_SEEDS).grab("p" * 22, "ann")
+        RedisShards(connected(front.port, bundle=""), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
     assert "certificate verify failed" in str(refused.value.__cause__)
     assert front.count == before
@@ -176,7 +176,7 @@ def test_a_server_of_another_name_gets_no_password(
         front.target = start().port
 
         with pytest.raises(CacheAway) as refused:
-            RedisClaims(connected(front.port), PUBLISHED_SEEDS).grab("p" * 22, "ann")
+            RedisShards(connected(front.port), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
         assert "mismatch" in str(refused.value.__cause__)
         assert front.count == 0
@@ -199,7 +199,7 @@ def test_a_slot_that_moves_is_followed_over_tls(
     cluster: tuple[Cluster, list[Front]], cluster_client: Client
 ) -> None:
     nodes, _ = cluster
-    claim_cache, packet = RedisClaims(cluster_client, PUBLISHED_SEEDS), _packet()
+    claim_cache, packet = RedisShards(cluster_client, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())

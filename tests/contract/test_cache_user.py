@@ -22,8 +22,8 @@ from redpacket.operations.redis.limits import RedisLimits
 from redpacket.operations.redis.switches import RedisSwitches
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Opening, Packet, Rules
-from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.client import ServerClient
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
@@ -92,7 +92,7 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
 
 
 def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
-    claim_cache = RedisClaims(functions, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
     # A script may ask which server this is.
@@ -112,7 +112,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
 
 
 def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) -> None:
-    claim_cache = RedisClaims(functions, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
     claim_cache.load(packet, [])
 
@@ -176,7 +176,7 @@ def test_a_reader_limits_reads_and_compares_what_is_cached(
     cache: OperatorCache, readers: ServerClient
 ) -> None:
     packet = _packet(cache)
-    RedisClaims(cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
+    RedisShards(cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
 
     assert RedisLimits(readers).take(Limit("read", per_minute=600, burst=3), "ann") == 0
     assert RedisDraws(readers).count_issued("gala", ["cup"]) is None
@@ -213,4 +213,4 @@ def test_what_it_may_not_run_is_our_fault(cache: OperatorCache, functions: Serve
     cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
 
     with pytest.raises(redis.exceptions.NoPermissionError):
-        RedisClaims(functions, PUBLISHED_SEEDS).grab("p" * 22, "ann")
+        RedisShards(functions, PUBLISHED_SEEDS).grab("p" * 22, "ann")

@@ -13,11 +13,11 @@ from redpacket.packets.model.claim import GrabStatus, Share
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_of_user
 from redpacket.packets.ports import ShardCache
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.redis.connect import Script, connect
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
-from testing.fakes import FakeClaimCache, FakeClock
+from testing.fakes import FakeClock, FakeShards
 from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
@@ -27,9 +27,9 @@ LARGE = 1_500
 @pytest.fixture(params=["fake", "redis"])
 def claim_cache(request: pytest.FixtureRequest) -> ShardCache:
     if request.param == "fake":
-        return FakeClaimCache(FakeClock(_now_ms()))
+        return FakeShards(FakeClock(_now_ms()))
     cache: OperatorCache = request.getfixturevalue("cache")
-    return RedisClaims(cache, PUBLISHED_SEEDS)
+    return RedisShards(cache, PUBLISHED_SEEDS)
 
 
 def _now_ms() -> int:
@@ -43,8 +43,8 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
     """Ask as a process does that has just started."""
     fresh = (
-        RedisClaims(claim_cache._client, PUBLISHED_SEEDS)
-        if isinstance(claim_cache, RedisClaims)
+        RedisShards(claim_cache._client, PUBLISHED_SEEDS)
+        if isinstance(claim_cache, RedisShards)
         else claim_cache
     )
     return fresh.has_all_claimers(packet.packet_id, "ann")
@@ -171,7 +171,7 @@ def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
 def test_what_is_certain_is_remembered_for_a_second(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_cache, packet, doubted = RedisClaims(cache, PUBLISHED_SEEDS), _packet(), _packet()
+    claim_cache, packet, doubted = RedisShards(cache, PUBLISHED_SEEDS), _packet(), _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.load(doubted, [])
     assert claim_cache.has_all_claimers(packet.packet_id, "ann")
@@ -199,7 +199,7 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
 ) -> None:
     claim_cache, packet = (
-        RedisClaims(cache, PUBLISHED_SEEDS),
+        RedisShards(cache, PUBLISHED_SEEDS),
         replace(_packet(LARGE), status=PacketStatus.CLOSING),
     )
     run = claim_cache.run
@@ -224,7 +224,7 @@ def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     cache.execute_command("ACL", "SETUSER", "hidden", "nopass", *rules)  # type: ignore[no-untyped-call]
     port = cache.connection_pool.connection_kwargs["port"]
     client = connect(HOST, port, has_tls=False, username="hidden", password="any", timeout_s=2)
-    claim_cache, packet, told = RedisClaims(client, PUBLISHED_SEEDS), _packet(), _packet()
+    claim_cache, packet, told = RedisShards(client, PUBLISHED_SEEDS), _packet(), _packet()
     large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
 
     claim_cache.load(packet, [], is_new=True)
@@ -246,8 +246,8 @@ def pair() -> Iterator[tuple[Server, Server]]:
         yield first, second
 
 
-def _claim_cache_on(server: Server) -> RedisClaims:
-    return RedisClaims(
+def _claim_cache_on(server: Server) -> RedisShards:
+    return RedisShards(
         connect(HOST, server.port, has_tls=False, username="", password="", timeout_s=2),
         PUBLISHED_SEEDS,
     )
@@ -288,7 +288,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
 
 
 def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
-    claim_cache, packet = RedisClaims(cache, PUBLISHED_SEEDS), _packet()
+    claim_cache, packet = RedisShards(cache, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [], is_new=True)
 
     state = str(cache.hget(keys.claim_cache(packet.packet_id), "#"))

@@ -26,11 +26,11 @@ from redpacket.packets.model.packet import (
 )
 from redpacket.packets.ports import ClaimCache, LoadTurns, Quotas, ShardCache
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id
-from testing.fakes import FakeClaimCache, FakeClock, FakeQuotas
+from testing.fakes import FakeClock, FakeQuotas, FakeShards
 from testing.packets.held_numbers import held_numbers
 from testing.platform.servers import OperatorCache
 
@@ -38,10 +38,10 @@ from testing.platform.servers import OperatorCache
 @pytest.fixture(params=["fake", "redis", "parted"])
 def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
     if request.param == "fake":
-        yield FakeClaimCache(FakeClock(_now_ms()))
+        yield FakeShards(FakeClock(_now_ms()))
     else:
         cache: OperatorCache = request.getfixturevalue("cache")
-        claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+        claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
         yield (
             claim_cache
             if request.param == "redis"
@@ -52,8 +52,8 @@ def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
 @pytest.fixture(params=["fake", "redis"])
 def turns(request: pytest.FixtureRequest) -> LoadTurns:
     if request.param == "fake":
-        return FakeClaimCache(FakeClock(_now_ms()))
-    return RedisClaims(request.getfixturevalue("cache"), PUBLISHED_SEEDS)
+        return FakeShards(FakeClock(_now_ms()))
+    return RedisShards(request.getfixturevalue("cache"), PUBLISHED_SEEDS)
 
 
 def _now_ms() -> int:
@@ -61,7 +61,7 @@ def _now_ms() -> int:
 
 
 def _pass_time(claim_cache: ClaimCache | LoadTurns, ms: int) -> None:
-    if isinstance(claim_cache, FakeClaimCache):
+    if isinstance(claim_cache, FakeShards):
         claim_cache.clock.sleep_ms(ms)
     else:
         time.sleep(ms / 1000)
@@ -173,7 +173,7 @@ class _Story:
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self.random = random.Random(seed)
         self.clock = FakeClock(_now_ms())
-        self.fake = FakeClaimCache(self.clock)
+        self.fake = FakeShards(self.clock)
         self.cache = cache
         self.quotas: list[Quotas] = [FakeQuotas(), RedisQuotas(cache)]
         self.forget()
@@ -183,7 +183,7 @@ class _Story:
 
     def forget(self) -> None:
         """Forget what processes remember: no answer may depend on it here."""
-        inner: list[ShardCache] = [self.fake, RedisClaims(self.cache, PUBLISHED_SEEDS)]
+        inner: list[ShardCache] = [self.fake, RedisShards(self.cache, PUBLISHED_SEEDS)]
         self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
     def _packet(self) -> Packet:

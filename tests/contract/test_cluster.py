@@ -14,8 +14,8 @@ from redpacket.campaigns.redis.audiences import RedisAudiences
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
 from redpacket.packets.redis.quotas import RedisQuotas
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.cluster import ClusterClient, connect_cluster
 from testing.builders import a_packet
@@ -40,14 +40,14 @@ def client(cluster: Cluster) -> Iterator[ClusterClient]:
     client.close()
 
 
-def _loaded(claim_cache: RedisClaims) -> Packet:
+def _loaded(claim_cache: RedisShards) -> Packet:
     packet = a_packet(created_at_ms=int(time.time() * 1000) - 1000)
     claim_cache.load(packet, [])
     return packet
 
 
 def test_an_ask_to_a_slotless_node_is_followed(cluster: Cluster, client: ClusterClient) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())
@@ -73,7 +73,7 @@ def test_a_quota_and_the_list_of_users_are_asked_in_one_slot(client: ClusterClie
 
 
 def test_a_node_that_misses_scripts_is_given_them(cluster: Cluster, client: ClusterClient) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())
     others = [server for server in cluster.servers if server is not cluster.owner(slot)]
@@ -90,13 +90,13 @@ def test_a_node_that_misses_scripts_is_given_them(cluster: Cluster, client: Clus
 
 def test_a_cluster_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
     with pytest.raises(CacheAway):
-        RedisClaims(_client(1), PUBLISHED_SEEDS).grab("p" * 22, "ann")
+        RedisShards(_client(1), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
 
 def test_an_unserved_slot_is_not_taken_for_a_cluster_that_is_away(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())
 
@@ -107,7 +107,7 @@ def test_an_unserved_slot_is_not_taken_for_a_cluster_that_is_away(
     claim_cache.close(packet.packet_id)
 
 
-def _a_packet_of_each(cluster: Cluster, claim_cache: RedisClaims) -> dict[int, Packet]:
+def _a_packet_of_each(cluster: Cluster, claim_cache: RedisShards) -> dict[int, Packet]:
     """Return a loaded packet for each port that has slots."""
     packets: dict[int, Packet] = {}
     while len(packets) < 2:
@@ -118,7 +118,7 @@ def _a_packet_of_each(cluster: Cluster, claim_cache: RedisClaims) -> dict[int, P
 
 
 def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: ClusterClient) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packets = _a_packet_of_each(cluster, claim_cache)
 
     for user_id, packet in zip(("ann", "bob"), packets.values(), strict=True):
@@ -130,7 +130,7 @@ def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: Cluster
 def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
     cluster: Cluster, client: ClusterClient
 ) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packets = _a_packet_of_each(cluster, claim_cache)
     hanging = cluster.servers[1]
     hanging.freeze()
@@ -152,7 +152,7 @@ def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -
         cluster = Cluster(start)
         primary, _, replica = cluster.servers
         client = _client(cluster.servers[1].port)
-        claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+        claim_cache = RedisShards(client, PUBLISHED_SEEDS)
         packet = _a_packet_of_each(cluster, claim_cache)[primary.port]
         claim_cache.grab(packet.packet_id, "ann")
         _ask(replica, "CLUSTER", "REPLICATE", _ask(primary, "CLUSTER", "MYID"))
@@ -162,7 +162,7 @@ def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
         assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
         # One that knows only of the primary.
-        late = RedisClaims(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
+        late = RedisShards(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
         late.grab(packet.packet_id, "cat")
         primary.kill()
 
@@ -188,7 +188,7 @@ class _Moving:
 def test_a_cluster_that_sends_everybody_on_is_given_up(
     client: ClusterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_cache = RedisClaims(client, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     claim_cache.grab("p" * 22, "ann")
     moving, addresses = _Moving(), []
 

@@ -21,7 +21,7 @@ from redpacket.operations.model.switches import Switch
 from redpacket.operations.ports import SwitchesSeen
 from redpacket.operations.redis import keys
 from redpacket.operations.redis.switches import RedisSwitches
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
 from testing.platform.servers import OperatorCache
@@ -108,7 +108,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
 def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
     cache: OperatorCache, off: frozenset[Switch], code: str
 ) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
     claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "early")

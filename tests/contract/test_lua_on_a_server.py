@@ -12,7 +12,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.split import Split
 from redpacket.platform.errors import CacheAway, Unavailable
 from redpacket.platform.redis.connect import connect
@@ -27,7 +27,7 @@ def _packet(count: int) -> Packet:
 
 
 def test_a_hundred_threads_share_ten_shares(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
     claim_cache.load(packet, [])
 
@@ -47,7 +47,7 @@ def test_a_hundred_threads_share_ten_shares(cache: OperatorCache) -> None:
 
 
 def test_one_user_in_a_hundred_threads_gets_one_share(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
     claim_cache.load(packet, [])
 
@@ -59,7 +59,7 @@ def test_one_user_in_a_hundred_threads_gets_one_share(cache: OperatorCache) -> N
 
 
 def test_the_script_itself_gives_a_user_the_same_number(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
     claim_cache.load(packet, [])
     grab = cache.register_script(read_script("packet_grab"))
@@ -70,7 +70,7 @@ def test_the_script_itself_gives_a_user_the_same_number(cache: OperatorCache) ->
 
 
 def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(3)
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
@@ -88,7 +88,7 @@ def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
 
 
 def test_every_key_has_an_end_a_day_after_the_packets(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(3)
 
     claim_cache.load(packet, [a_claim(packet, 1, "ann")])
@@ -102,7 +102,7 @@ def test_every_key_has_an_end_a_day_after_the_packets(cache: OperatorCache) -> N
 
 
 def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     equal = some_terms(500_000, 5_000, split=Split.EQUAL)
     packet = replace(_packet(5_000), terms=equal)
     claims = [a_claim(packet, number, f"user-{number}") for number in range(1, 2_502)]
@@ -114,7 +114,7 @@ def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
 
 
 def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(5_000)
     # The first chunk of a load leaves users, and no state yet.
     cache.hset(keys.claim_cache(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
@@ -125,7 +125,7 @@ def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache
 
 
 def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(3)
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
@@ -145,7 +145,7 @@ def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> N
 
 
 def test_a_full_server_still_closes_and_corrects(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(3)
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "bob")
@@ -161,7 +161,7 @@ def test_a_full_server_still_closes_and_corrects(cache: OperatorCache) -> None:
 
 
 def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     week_ms = 7 * 24 * 3600 * 1000
     packet = a_packet(created_at_ms=int(time.time() * 1000) - week_ms)
     packet = replace(packet, status=PacketStatus.CLOSED)
@@ -174,7 +174,7 @@ def test_a_packet_that_ended_long_ago_is_loaded_for_its_owners(cache: OperatorCa
 
 
 def test_a_packet_in_an_earlier_layout_is_loaded_again(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(2)
     window = f"{packet.starts_at_ms:013d}{packet.expires_at_ms:013d}0000002"
     earlier: Any = {"#": f"O{window}-0000001|", "=": str(packet.terms), "ann": "1"}
@@ -190,7 +190,7 @@ def test_a_packet_in_an_earlier_layout_is_loaded_again(cache: OperatorCache) -> 
 
 
 def test_a_small_packet_stays_packed(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(100)
     claim_cache.load(packet, [])
     for number in range(100):
@@ -200,7 +200,7 @@ def test_a_small_packet_stays_packed(cache: OperatorCache) -> None:
 
 
 def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(129)
 
     claim_cache.load(packet, [a_claim(packet, 1, "ann")])
@@ -210,7 +210,7 @@ def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -
 
 
 def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
 
     claim_cache.load(packet, [])
@@ -221,7 +221,7 @@ def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
 
 
 def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
@@ -237,4 +237,4 @@ def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> Non
     nobody = connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1)
 
     with pytest.raises(CacheAway):
-        RedisClaims(nobody, PUBLISHED_SEEDS).grab("p" * 22, "ann")
+        RedisShards(nobody, PUBLISHED_SEEDS).grab("p" * 22, "ann")

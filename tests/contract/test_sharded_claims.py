@@ -21,10 +21,10 @@ from redpacket.packets.model.packet import (
 )
 from redpacket.packets.ports import ShardCache
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from testing.builders import a_claim, a_packet, a_packet_id, a_refund
-from testing.fakes import FakeClaimCache, FakeClock
+from testing.fakes import FakeClock, FakeShards
 from testing.packets.held_numbers import held_numbers
 from testing.platform.servers import OperatorCache
 
@@ -74,7 +74,7 @@ class Boards:
 def caches() -> Boards:
     """Caches in memory: test_claim_cache.py compares packets in parts with a real server."""
     clock = FakeClock(_now_ms())
-    memory = FakeClaimCache(clock)
+    memory = FakeShards(clock)
     return Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
 
 
@@ -436,23 +436,23 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
 
 
 def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
-    claim_cache = ShardedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
+    claim_cache = ShardedClaims(RedisShards(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
     packet = _packet()
     claim_cache.load(packet, [])
     home = keys.claim_cache(shard_id(packet.packet_id, 0))
     before: Any = cache.pexpiretime(home)
 
-    RedisClaims(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
+    RedisShards(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
 
     assert cache.pexpiretime(home) == before
     cache.delete(home)
-    RedisClaims(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
+    RedisShards(cache, PUBLISHED_SEEDS).note(shard_id(packet.packet_id, 0), {"ann": -2})
     assert 0 < int(str(cache.pttl(home))) <= 600_000
 
 
 def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
     packet = _packet(packet_id=a_packet_id(20), count=40)
-    ShardedClaims(RedisClaims(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
+    ShardedClaims(RedisShards(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
 
     names: Any = cache.keys("*")
 

@@ -11,9 +11,9 @@ import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules, shard_id
-from redpacket.packets.redis import claims as redis_claims
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis import shards as redis_shards
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.split import Terms
 from testing.builders import a_packet, a_packet_id
 from testing.platform.servers import OperatorCache
@@ -22,15 +22,15 @@ from testing.platform.servers import OperatorCache
 @pytest.fixture(autouse=True)
 def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what was seen count for as long as a test may take."""
-    assert redis_claims._SEEN_OPEN_S <= 0.1
-    monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 60.0)
+    assert redis_shards._SEEN_OPEN_S <= 0.1
+    monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 60.0)
 
 
 def _packet(count: int = 10, **changes: Any) -> Packet:
     return a_packet(100 * count, count, created_at_ms=int(time.time() * 1000) - 1000, **changes)
 
 
-def _loaded(claim_cache: RedisClaims, count: int = 10, **changes: Any) -> Packet:
+def _loaded(claim_cache: RedisShards, count: int = 10, **changes: Any) -> Packet:
     packet = _packet(count, **changes)
     claim_cache.load(packet, [])
     claim_cache.take("unknown", "ann", "")  # the server knows the script from then on
@@ -51,7 +51,7 @@ def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
 
 
 def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
 
     with _counted(cache) as calls:
@@ -65,11 +65,11 @@ def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
 def test_what_was_seen_is_forgotten_after_a_while(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
-    monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 0.01)
+    monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 0.01)
     time.sleep(0.01)
     with _counted(cache) as calls:
         claim_cache.grab(packet.packet_id, "bob")
@@ -78,14 +78,14 @@ def test_what_was_seen_is_forgotten_after_a_while(
 
 
 def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, count=2)
     first = claim_cache.grab(packet.packet_id, "ann")
 
     with _counted(cache) as calls:
         again = claim_cache.grab(packet.packet_id, "ann")
         # Elsewhere somebody takes the last one.
-        RedisClaims(cache, PUBLISHED_SEEDS).grab(packet.packet_id, "bob")
+        RedisShards(cache, PUBLISHED_SEEDS).grab(packet.packet_id, "bob")
         emptied = claim_cache.grab(packet.packet_id, "ann")
 
     assert calls == {"hmget": 1, "evalsha": 3}
@@ -95,7 +95,7 @@ def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
 
 
 def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCache) -> None:
-    claim_cache, other = RedisClaims(cache, PUBLISHED_SEEDS), RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache, other = RedisShards(cache, PUBLISHED_SEEDS), RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, count=3)
     claim_cache.grab(packet.packet_id, "ann")
     for user_id in ("bob", "cat"):
@@ -113,7 +113,7 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
 
 
 def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(packet_id=a_packet_id(2))
     claim_cache.load(packet, [], 0, is_whole=True)
     home = shard_id(packet.packet_id, 0)
@@ -129,7 +129,7 @@ def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorC
 
 
 def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
@@ -141,18 +141,18 @@ def test_a_packet_that_was_just_lost_is_not_loaded(cache: OperatorCache) -> None
 
 
 def test_a_packet_that_was_just_closed_is_expired(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     claim_cache.grab(packet.packet_id, "ann")
 
-    RedisClaims(cache, PUBLISHED_SEEDS).close(packet.packet_id)
+    RedisShards(cache, PUBLISHED_SEEDS).close(packet.packet_id)
 
     assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
 
 
 def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, rules=Rules(opening=Opening.TWO_STEP))
     terms = str(packet.terms)
     claim_cache.take(packet.packet_id, "ann", terms)
@@ -165,7 +165,7 @@ def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCac
 
 
 def test_no_more_packets_are_remembered_than_may_be(cache: OperatorCache) -> None:
-    claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     for _ in range(1_001):
         claim_cache.grab(_loaded(claim_cache, count=2).packet_id, "ann")
 

@@ -25,8 +25,8 @@ from redpacket.ledger.model import Transfer, TransferKind, user_account
 from redpacket.operations.redis import keys
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.redis import claims as redis_claims
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis import shards as redis_shards
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.settle_claims import CLAIMS_PER_TRANSACTION
 from redpacket.platform.aws.client import AwsClient
 from redpacket.platform.dynamodb.client import Dynamo
@@ -91,7 +91,7 @@ class Handlers:
         self._deposits.deposit(funds, Request("operator", packet.packet_id, "body"))
         request = Request(sender.user_id, packet.packet_id, "body")
         self._funding.fund(packet, a_funding(packet), request)
-        RedisClaims(self._cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
+        RedisShards(self._cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
         return packet
 
     def grab(self, packet: Packet, user_id: str) -> str:
@@ -161,7 +161,7 @@ def _forget_clients() -> None:
 def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_claims, "_SEEN_OPEN_S", 60.0)
+    monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 60.0)
     packet = handlers.send(count=3)
     spent_by_winner = []
 
@@ -205,7 +205,7 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
     handlers.grab(packet, "ann")
     handlers.settle(1)
     assert handlers.grab(packet, "ann") == "already_claimed"
-    time.sleep(redis_claims._SEEN_OPEN_S)
+    time.sleep(redis_shards._SEEN_OPEN_S)
 
     with handlers.counted() as spent:
         assert handlers.grab(packet, "ann") == "already_claimed"

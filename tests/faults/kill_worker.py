@@ -20,7 +20,7 @@ from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.redis.connect import connect
@@ -117,7 +117,7 @@ class Worker:
         dynamodb = Fused(self._dynamodb, fuse)
         system.stand_on(dynamodb)
         system.pages = DynamoPages(Dynamo(lambda: dynamodb, TABLE_NAMES))
-        system.claim_cache = RedisClaims(Fused(self._cache, fuse), PUBLISHED_SEEDS)
+        system.claim_cache = RedisShards(Fused(self._cache, fuse), PUBLISHED_SEEDS)
         sqs = Fused(self._sqs, fuse)
         system.payouts = SqsPayouts(lambda: sqs, self._queue_url, system.clock.now_ms)
 

@@ -11,7 +11,7 @@ from redis import OutOfMemoryError
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from testing.platform.servers import Address, Server, some_servers, wait_for
 from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
@@ -229,7 +229,7 @@ def _rush(
 ) -> None:
     client, usual = address.client(), address.usual_client()
     try:
-        system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
+        system = RealTimeSystem(RedisShards(client, PUBLISHED_SEEDS))
         packets = system.send_some(*sizes)
         crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
         run_crowd(figures, crowd, harm)

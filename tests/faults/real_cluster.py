@@ -10,7 +10,7 @@ from redis.crc import key_slot
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.cluster import connect_cluster
 from testing.platform.cluster import Cluster
 from testing.platform.servers import CACHE_TIMEOUT_S, some_servers, wait_for
@@ -49,7 +49,7 @@ def _run(figures: Figures, nodes: Cluster, moves: int, *, is_naive: bool) -> Non
         socket_timeout=CACHE_TIMEOUT_S,
     )
     try:
-        system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
+        system = RealTimeSystem(RedisShards(client, PUBLISHED_SEEDS))
         packets = system.send_some(20, 200)
         crowd = Crowd(system, packets, NaiveClaimCache(usual) if is_naive else None)
         slots = [key_slot(keys.claim_cache(packet.packet_id).encode()) for packet in packets]

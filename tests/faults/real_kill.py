@@ -16,7 +16,7 @@ from local.places import ROOT
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.clients.sqs_payouts import SqsPayouts
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.connect import connect
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.platform.cloud import HOLD_MS, Cloud, a_cloud
@@ -112,7 +112,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     system._ids = itertools.count(1_000 * (1 + is_naive))
     system.clock = WallClock()
     system.stand_on(dynamodb)
-    system.claim_cache = RedisClaims(cache, PUBLISHED_SEEDS)
+    system.claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     sqs: Any = cloud.aws("sqs")
     system.payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
     # Some are emptied, and closed by their last claim; the others by a sweep.

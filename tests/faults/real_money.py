@@ -14,7 +14,7 @@ from redpacket.ledger.dynamodb.posting import post_operations
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, user_account
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.redis.claims import RedisClaims
+from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.expire_packets import expire_packets
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.errors import Busy, Unavailable
@@ -53,7 +53,7 @@ def _a_race() -> Iterator[tuple[Crowd, RealTimeSystem]]:
     with some_servers() as start:
         client = Address(start()).client()
         try:
-            system = RealTimeSystem(RedisClaims(client, PUBLISHED_SEEDS))
+            system = RealTimeSystem(RedisShards(client, PUBLISHED_SEEDS))
             system.clock.is_patient = True
             packets = system.send_some(PACKETS, 100, life_ms=LIFE_MS)
             yield Crowd(system, packets, pause_s=0.001), system

@@ -24,7 +24,7 @@ from redpacket.packets.split import share_amount_fen
 from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
-from testing.fakes import FakeClaimCache, FakeDynamo, Item
+from testing.fakes import FakeDynamo, FakeShards, Item
 from testing.in_memory_system import LIFE_MS, InMemorySystem
 from testing.platform.wall_clock import WallClock
 from testing.reconciliation.checks import Told
@@ -97,7 +97,7 @@ class RealTimeSystem(InMemorySystem):
         self.clock: WallClock = WallClock()
         self.dynamo: SharedDynamo = SharedDynamo()
         self.stand_on(self.dynamo)
-        self.memory = FakeClaimCache(self.clock)
+        self.memory = FakeShards(self.clock)
         self.claim_cache = claim_cache or self.memory
 
     def send_some(self, number: int, count: int, **changes: Any) -> list[Packet]:

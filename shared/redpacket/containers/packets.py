@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redpacket.packets import ports
     from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.ledger_ports import Funding, Ledger
-    from redpacket.packets.redis.claims import RedisClaims
+    from redpacket.packets.redis.shards import RedisShards
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
     from redpacket.packets.use_cases.send_packet import SendPorts
@@ -92,10 +92,10 @@ class PacketsContainer(Container):
         return DynamoWorkLists(self.dynamo, work_shards(group, groups))
 
     @cached_property
-    def shard_cache(self) -> RedisClaims:
-        from redpacket.packets.redis.claims import RedisClaims
+    def shard_cache(self) -> RedisShards:
+        from redpacket.packets.redis.shards import RedisShards
 
-        return RedisClaims(self.platform.cache_client, self.platform.seed_keys)
+        return RedisShards(self.platform.cache_client, self.platform.seed_keys)
 
     @cached_property
     def claim_cache(self) -> ports.ClaimCache:

@@ -5,10 +5,10 @@ import pytest
 from redpacket.packets.model.claim import EMPTIED_KEPT_MS
 from redpacket.packets.use_cases.cached_emptied import HOLDERS_MAX, CachedEmptied
 from testing.builders import a_packet
-from testing.fakes import FakeClaimCache, FakeClock
+from testing.fakes import FakeClock, FakeShards
 
 
-class CountedClaimCache(FakeClaimCache):
+class CountedClaimCache(FakeShards):
     reads = 0
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
@@ -19,7 +19,7 @@ class CountedClaimCache(FakeClaimCache):
 class Process:
     """One process that takes grabs, as packets/use_cases/grab_packet.py asks its memory."""
 
-    def __init__(self, claim_cache: FakeClaimCache) -> None:
+    def __init__(self, claim_cache: FakeShards) -> None:
         self.claim_cache = claim_cache
         self.emptied = CachedEmptied(claim_cache, clock=claim_cache.clock)
 
@@ -37,7 +37,7 @@ def claim_cache() -> CountedClaimCache:
     return CountedClaimCache(FakeClock())
 
 
-def _emptied(claim_cache: FakeClaimCache, count: int = 2) -> str:
+def _emptied(claim_cache: FakeShards, count: int = 2) -> str:
     packet = a_packet(100 * count, count, expires_at_ms=claim_cache.clock.now_ms() + 10**9)
     claim_cache.load(packet, [])
     for number in range(count):

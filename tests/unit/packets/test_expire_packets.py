@@ -21,7 +21,7 @@ from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.threads import in_threads
 from testing.builders import a_claim, a_packet
-from testing.fakes import Away, FakeClaimCache, FakeClock
+from testing.fakes import Away, FakeClock, FakeShards
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one
 
 
@@ -259,7 +259,7 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
 def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is_late(
     system: InMemorySystem,
 ) -> None:
-    late = FakeClaimCache(FakeClock())  # stands still at the moment of the send
+    late = FakeShards(FakeClock())  # stands still at the moment of the send
     system.claim_cache = system.memory = late
     packet = system.send()
     system.pass_time(61_000)

@@ -53,8 +53,8 @@ class _Found(Generic[Outcome]):
 class ShardedClaims:
     """Implementation of ClaimCache; an unsharded packet passes straight through."""
 
-    def __init__(self, claim_cache: ShardCache, *, clock: Clock) -> None:
-        self._claim_cache = claim_cache
+    def __init__(self, shards: ShardCache, *, clock: Clock) -> None:
+        self._shards = shards
         self._clock = clock
         # Shards to skip; CachedEmptied knows owners of small packets, which are never sharded.
         # A returned number is offered again after this time (lua/packet_amend.lua).
@@ -64,18 +64,18 @@ class ShardedClaims:
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         if not is_sharded(packet_id):
-            return self._claim_cache.grab(packet_id, user_id)
+            return self._shards.grab(packet_id, user_id)
         answer = self._first_left(
-            packet_id, user_id, lambda cache_id: self._claim_cache.grab(cache_id, user_id)
+            packet_id, user_id, lambda cache_id: self._shards.grab(cache_id, user_id)
         )
         outcome = self._told(packet_id, user_id, answer.shard, answer.outcome)
         return replace(outcome, is_certain=answer.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
         if not is_sharded(packet_id):
-            return self._claim_cache.take(packet_id, user_id, terms)
+            return self._shards.take(packet_id, user_id, terms)
         answer = self._first_left(
-            packet_id, user_id, lambda cache_id: self._claim_cache.take(cache_id, user_id, terms)
+            packet_id, user_id, lambda cache_id: self._shards.take(cache_id, user_id, terms)
         )
         return self._told(packet_id, user_id, answer.shard, answer.outcome)
 
@@ -84,14 +84,14 @@ class ShardedClaims:
     ) -> AdmitOutcome:
         """Admit to the first shard with shares left; each shard has its part of *admitted_max*."""
         if not is_sharded(packet_id):
-            return self._claim_cache.admit(
+            return self._shards.admit(
                 packet_id, user_id, life_ms=life_ms, admitted_max=admitted_max
             )
         places = -(-admitted_max // shard_count(packet_id))
         answer = self._first_left(
             packet_id,
             user_id,
-            lambda cache_id: self._claim_cache.admit(
+            lambda cache_id: self._shards.admit(
                 cache_id, user_id, life_ms=life_ms, admitted_max=places
             ),
         )
@@ -111,7 +111,7 @@ class ShardedClaims:
         """Load shards from the ledger, and note their users' numbers in the home shards."""
         packet_id = packet.packet_id
         if not is_sharded(packet_id):
-            self._claim_cache.load(packet, shares, is_new=is_new)
+            self._shards.load(packet, shares, is_new=is_new)
             return
         own: dict[int, list[Share]] = defaultdict(list)
         notes: dict[int, dict[str, int]] = defaultdict(dict)
@@ -126,65 +126,63 @@ class ShardedClaims:
         # no user owns one.
         is_whole = shard is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
-            self._claim_cache.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
+            self._shards.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))
         for home, numbers in notes.items():
-            self._claim_cache.note(shard_id(packet_id, home), numbers)
+            self._shards.note(shard_id(packet_id, home), numbers)
 
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
         """Check the home shard: claims from other shards are noted there before they count."""
         cache_id = packet_id
         if is_sharded(packet_id):
             cache_id = shard_id(packet_id, shard_of_user(packet_id, user_id))
-        return self._claim_cache.has_all_claimers(cache_id, user_id)
+        return self._shards.has_all_claimers(cache_id, user_id)
 
     def is_loaded(self, packet_id: str, shard: int) -> bool:
         cache_id = shard_id(packet_id, shard) if is_sharded(packet_id) else packet_id
-        return self._claim_cache.is_loaded(cache_id, 0)
+        return self._shards.is_loaded(cache_id, 0)
 
     def revoke(self, packet_id: str, user_id: str, share_no: int) -> None:
         """Remove a number and its note from a user who does not own it."""
         if not is_sharded(packet_id):
-            self._claim_cache.revoke(packet_id, user_id, share_no)
+            self._shards.revoke(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
         for shard in dict.fromkeys((of_share, home)):
             number = _number(packet_id, shard, share_no)
-            self._claim_cache.revoke(shard_id(packet_id, shard), user_id, number)
+            self._shards.revoke(shard_id(packet_id, shard), user_id, number)
 
     def reassign(self, packet_id: str, user_id: str, share_no: int, *, owned_no: int) -> None:
         """Replace a number by the one that the user owns, whichever shards they are in."""
         if not is_sharded(packet_id):
-            self._claim_cache.reassign(packet_id, user_id, share_no, owned_no=owned_no)
+            self._shards.reassign(packet_id, user_id, share_no, owned_no=owned_no)
             return
         home = shard_of_user(packet_id, user_id)
         owned = _number(packet_id, home, owned_no)
         if shard_of_share(packet_id, share_no) == home:
             number = local_no(packet_id, share_no)
-            self._claim_cache.reassign(shard_id(packet_id, home), user_id, number, owned_no=owned)
+            self._shards.reassign(shard_id(packet_id, home), user_id, number, owned_no=owned)
         else:
             self.release(packet_id, user_id, share_no)
-            self._claim_cache.note(shard_id(packet_id, home), {user_id: owned})
+            self._shards.note(shard_id(packet_id, home), {user_id: owned})
 
     def release(self, packet_id: str, user_id: str, share_no: int) -> None:
         if not is_sharded(packet_id):
-            self._claim_cache.release(packet_id, user_id, share_no)
+            self._shards.release(packet_id, user_id, share_no)
             return
         of_share, home = shard_of_share(packet_id, share_no), shard_of_user(packet_id, user_id)
         # Release the number before its note, because a remaining note leads here again.
-        self._claim_cache.release(
-            shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no)
-        )
+        self._shards.release(shard_id(packet_id, of_share), user_id, local_no(packet_id, share_no))
         if of_share != home:
-            self._claim_cache.revoke(shard_id(packet_id, home), user_id, -share_no)
+            self._shards.revoke(shard_id(packet_id, home), user_id, -share_no)
 
     def close(self, packet_id: str) -> None:
         for cache_id in _cache_ids(packet_id):
-            self._claim_cache.close(cache_id)
+            self._shards.close(cache_id)
 
     def emptied_by(self, packet_id: str) -> frozenset[str] | None:
         """Return the claimers of an emptied unsharded packet; sharded packets are too large."""
-        return None if is_sharded(packet_id) else self._claim_cache.emptied_by(packet_id)
+        return None if is_sharded(packet_id) else self._shards.emptied_by(packet_id)
 
     def _first_left(
         self, packet_id: str, user_id: str, ask: Callable[[str], Outcome]
@@ -220,7 +218,7 @@ class ShardedClaims:
         share_no = _share_no(packet_id, shard, outcome.share_no)
         home = shard_of_user(packet_id, user_id)
         if shard != home:
-            self._claim_cache.note(shard_id(packet_id, home), {user_id: -share_no})
+            self._shards.note(shard_id(packet_id, home), {user_id: -share_no})
         return replace(outcome, share_no=share_no, shard=shard)
 
 

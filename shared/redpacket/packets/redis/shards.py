@@ -1,4 +1,7 @@
-"""Claim cache on Redis or Valkey: one hash for each packet, one script for each operation."""
+"""Shards on Redis or Valkey: one hash for each, one script for each operation.
+
+An unsharded packet is one shard. `use_cases/sharded_claims.py` is the cache of whole packets.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ class _Head(NamedTuple):
     at_s: float = 0.0
 
 
-class RedisClaims(Cache):
+class RedisShards(Cache):
     """Implementation of ShardCache and LoadTurns on Redis or Valkey."""
 
     def __init__(self, client: Client, seeds: SeedKeys) -> None:
