@@ -54,7 +54,7 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
         dynamo.transact(note_commitment(dynamo.tables.commitments, entry))
     client.units, client.is_slow = Units(), True
     ports = extend_log.LogPorts(
-        book=DynamoLog(dynamo),
+        log=DynamoLog(dynamo),
         commitments=DynamoCommitments(dynamo),
         signer=FakeSigner(),
         clock=virtual,
@@ -70,7 +70,7 @@ def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
     for _ in range(runs):
         virtual.spawn(extend)
     virtual.run()
-    end, placed = ports.book.find_end()
+    end, placed = ports.log.find_end()
     assert (end.size, placed) == (count, count), "a commitment was not logged"
     return max(ends_s), client.units
 

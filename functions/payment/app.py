@@ -149,7 +149,7 @@ def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
 )
 def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     """List the caller's withdrawals, newest first."""
-    page, cursor = containers.payments.withdrawal_book.list_of_user(
+    page, cursor = containers.payments.withdrawal_repository.list_of_user(
         request.user.user_id, withdrawals_cursor_of(request), _WITHDRAWALS_PER_PAGE
     )
     return HttpAnswer(

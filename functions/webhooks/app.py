@@ -34,7 +34,11 @@ handler = Api()
 def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
     """List who is told of which events, each with its last deliveries."""
     return HttpAnswer(
-        {"items": [webhook_view(webhook) for webhook in containers.events.webhook_book.list_all()]}
+        {
+            "items": [
+                webhook_view(webhook) for webhook in containers.events.webhook_repository.list_all()
+            ]
+        }
     )
 
 

@@ -78,7 +78,7 @@ class PaymentSystem:
         self.clock = self.system.clock
         self.gateway = gateway or FakeGateway(self.clock)
         client = dynamo or Dynamo(lambda: self.system.dynamo, TABLE_NAMES)
-        self.book = DynamoPayments(client)
+        self.repository = DynamoPayments(client)
         self.returns = DynamoReturns(client)
         self.withdrawals = DynamoWithdrawals(client)
         self.store = DynamoGatewayPace(client)
@@ -104,7 +104,7 @@ class PaymentSystem:
     def payments(self) -> PaymentPorts:
         return PaymentPorts(
             gateways=self.gates_in,
-            book=self.book,
+            repository=self.repository,
             returns=self.returns,
             compared=self.store,
             ledger=self.system.ledger,
@@ -128,7 +128,7 @@ class PaymentSystem:
         return WithdrawalPorts(
             gateways=self.gates_out,
             paces={channel: self.pace_of(channel) for channel in self.gates_out},
-            book=self.withdrawals,
+            repository=self.withdrawals,
             transfers=self.withdrawals,
             consents=self.consents,
             clock=self.clock,
@@ -141,7 +141,7 @@ class PaymentSystem:
     def authorizations(self) -> AuthorizationPorts:
         return AuthorizationPorts(
             gateways={WECHAT: self.consent_gate},
-            book=self.consents,
+            repository=self.consents,
             payees=self.accounts,
             clock=self.clock,
             logger=self.system.logger,
@@ -272,7 +272,7 @@ class PaymentSystem:
         return compare_statement(channel, day, payments=self.payments, withdrawals=self.transfers)
 
     def paid(self, payment: Payment) -> Payment:
-        stored = self.book.find(payment.number)
+        stored = self.repository.find(payment.number)
         assert stored
         return stored
 

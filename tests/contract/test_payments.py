@@ -63,14 +63,16 @@ def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, us
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
 
-    credited = [town.book.credit(payment, paid, town.clock.now_ms() + late) for late in (0, 1)]
+    credited = [
+        town.repository.credit(payment, paid, town.clock.now_ms() + late) for late in (0, 1)
+    ]
 
-    stored = town.book.find(payment.number)
+    stored = town.repository.find(payment.number)
     assert stored
     assert credited == [True, False]
     assert (stored.status, stored.transaction_id) == ("paid", paid.transaction_id)
     assert town.balance_fen(user) == 100
-    lines = town.book.list_lines(WECHAT, gateway.statement_day(town.clock.now_ms()))
+    lines = town.repository.list_lines(WECHAT, gateway.statement_day(town.clock.now_ms()))
     assert [line.amount_fen for line in lines if line.number == payment.number] == [100]
 
 
@@ -79,10 +81,10 @@ def test_a_closed_payment_is_credited(town: PaymentSystem, user: str) -> None:
     paid = _pay(town, payment.number)
     now_ms = town.clock.now_ms()
 
-    assert town.book.close(payment, now_ms, now_ms + 5)
-    assert not town.book.close(payment, now_ms, None)
-    assert not town.book.credit(replace(payment, number="unknown"), paid, now_ms)
-    assert town.book.credit(payment, paid, now_ms)
+    assert town.repository.close(payment, now_ms, now_ms + 5)
+    assert not town.repository.close(payment, now_ms, None)
+    assert not town.repository.credit(replace(payment, number="unknown"), paid, now_ms)
+    assert town.repository.credit(payment, paid, now_ms)
 
 
 def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem, user: str) -> None:
@@ -94,7 +96,7 @@ def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem,
     )
 
     noted = [town.returns.put_return(late, paid) for _ in range(2)]
-    is_credited = town.book.credit(payment, paid, now_ms)
+    is_credited = town.repository.credit(payment, paid, now_ms)
 
     assert noted == [late, late]
     with pytest.raises(errors.InvariantViolated):
@@ -110,7 +112,7 @@ def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: st
     now_ms = town.clock.now_ms()
 
     credited = [
-        town.book.credit(payment, transaction, now_ms + late)
+        town.repository.credit(payment, transaction, now_ms + late)
         for late, transaction in enumerate(paid)
     ]
 
@@ -126,7 +128,7 @@ def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: 
     reason, status = ReturnReason.MISMATCHED, ReturnStatus.LISTED
     town.returns.put_return(PaymentReturn(number, name, 100, reason, WECHAT, now_ms, status), paid)
 
-    assert not town.book.credit(payment, paid, now_ms)
+    assert not town.repository.credit(payment, paid, now_ms)
     assert (number, name) not in town.returns.list_returns_due(WECHAT, now_ms, 10**4)
 
 
@@ -161,7 +163,7 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
 
     ended = [end(late_ms) for late_ms in (0, day_ms)]
 
-    stored = town.book.find(payment.number)
+    stored = town.repository.find(payment.number)
     (done,) = town.returns.list_returns(payment.number)
     assert stored
     assert ended == [True, False]
@@ -248,7 +250,9 @@ def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
     opened = replace(packet, status=PacketStatus.OPEN, paid_at_ms=now_ms)
     assert town.system.ledger.cancel_unpaid(packet, now_ms)
 
-    is_credited = town.book.credit(payment, paid, now_ms, funding=(opened, funding_of(opened)))
+    is_credited = town.repository.credit(
+        payment, paid, now_ms, funding=(opened, funding_of(opened))
+    )
 
     assert not is_credited
     assert town.balance_fen(user) == 0
@@ -344,26 +348,26 @@ def test_payments_wait_until_they_are_looked_at(town: PaymentSystem, user: str) 
     now_ms = town.clock.now_ms()
 
     def is_waiting(until_ms: int) -> bool:
-        return payment.number in town.book.list_waiting(WECHAT, until_ms, 10**4)
+        return payment.number in town.repository.list_waiting(WECHAT, until_ms, 10**4)
 
     assert is_waiting(now_ms)
-    town.book.look_again(payment.number, now_ms + 5)
+    town.repository.look_again(payment.number, now_ms + 5)
     assert not is_waiting(now_ms)
     assert is_waiting(now_ms + 5)
-    town.book.look_again(payment.number, None)
+    town.repository.look_again(payment.number, None)
     assert not is_waiting(now_ms + 10**9)
-    town.book.look_again(payment.number, now_ms)
+    town.repository.look_again(payment.number, now_ms)
     assert not is_waiting(now_ms + 10**9)
 
 
 def test_a_notice_is_remembered(town: PaymentSystem) -> None:
     name = secrets.token_hex(8)
 
-    before = town.book.has_notice(WECHAT, name)
+    before = town.repository.has_notice(WECHAT, name)
     for _ in range(2):
-        town.book.note_notice(WECHAT, name, 10**12)
+        town.repository.note_notice(WECHAT, name, 10**12)
 
-    assert (before, town.book.has_notice(WECHAT, name)) == (False, True)
+    assert (before, town.repository.has_notice(WECHAT, name)) == (False, True)
 
 
 # Withdrawals
@@ -472,7 +476,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     assert posted == [True, False]
     assert not town.withdrawals.refund(seen, is_cancelled=False, reason="", now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
-    lines = town.book.list_lines(WECHAT, gateway.statement_day(now_ms))
+    lines = town.repository.list_lines(WECHAT, gateway.statement_day(now_ms))
     kinds = [line.kind for line in lines if line.number == held.transfer_no]
     assert kinds == [gateway.StatementKind.TRANSFER]
 

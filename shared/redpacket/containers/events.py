@@ -33,7 +33,7 @@ class EventsContainer(Container):
     read_change = staticmethod(change_of)
 
     @cached_property
-    def webhook_book(self) -> WebhookRepository:
+    def webhook_repository(self) -> WebhookRepository:
         return DynamoWebhooks(self.dynamo)
 
     @cached_property
@@ -72,12 +72,12 @@ class EventsContainer(Container):
     @cached_property
     def announce_ports(self) -> AnnouncePorts:
         packets, queue = self.packets.packet_rows, self.delivery_queue
-        return AnnouncePorts(self.webhook_book, packets, queue, self.clock)
+        return AnnouncePorts(self.webhook_repository, packets, queue, self.clock)
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:
         return DeliveryPorts(
-            book=self.webhook_book,
+            repository=self.webhook_repository,
             pending=self.waiting_list,
             queue=self.delivery_queue,
             sender=self.event_sender,
@@ -91,7 +91,7 @@ class EventsContainer(Container):
     @cached_property
     def webhook_ports(self) -> EditPorts:
         return EditPorts(
-            book=self.webhook_book,
+            repository=self.webhook_repository,
             pending=self.waiting_list,
             sender=self.event_sender,
             clock=self.clock,

@@ -11,7 +11,7 @@ from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 
 if TYPE_CHECKING:
     from redpacket.fairness.beacon_ports import Beacon, Rounds
-    from redpacket.fairness.log_ports import HeadSigner, LogBook
+    from redpacket.fairness.log_ports import HeadSigner, PublicLog
     from redpacket.fairness.model.beacon import BeaconChain, BeaconRound
     from redpacket.fairness.use_cases.extend_log import LogPorts
     from redpacket.lottery.use_cases.edit_campaign import NewBeacon
@@ -74,7 +74,7 @@ class FairnessContainer(Container):
         )
 
     @cached_property
-    def log_book(self) -> LogBook:
+    def public_log(self) -> PublicLog:
         """Log, to which only the log function's role may append."""
         from redpacket.fairness.dynamodb.log import DynamoLog
 
@@ -98,7 +98,7 @@ class FairnessContainer(Container):
         from redpacket.fairness.use_cases.extend_log import LogPorts
 
         return LogPorts(
-            book=self.log_book,
+            log=self.public_log,
             commitments=DynamoCommitments(self.dynamo),
             signer=self.head_signer,
             clock=self.clock,

@@ -44,11 +44,11 @@ class PaymentsContainer(Container):
     read_notice = staticmethod(read_notice)
 
     @cached_property
-    def payment_book(self) -> ports.PaymentRepository:
+    def payment_repository(self) -> ports.PaymentRepository:
         return DynamoPayments(self.dynamo)
 
     @cached_property
-    def withdrawal_book(self) -> DynamoWithdrawals:
+    def withdrawal_repository(self) -> DynamoWithdrawals:
         return DynamoWithdrawals(self.dynamo)
 
     @cached_property
@@ -75,7 +75,7 @@ class PaymentsContainer(Container):
     def payment_ports(self) -> PaymentPorts:
         return PaymentPorts(
             gateways=self.providers.gateways_in,
-            book=self.payment_book,
+            repository=self.payment_repository,
             returns=DynamoReturns(self.dynamo),
             compared=self.gateway_pace,
             ledger=self.packets.ledger,
@@ -90,7 +90,7 @@ class PaymentsContainer(Container):
     @cached_property
     def callback_ports(self) -> CallbackPorts:
         callbacks, queue = self.providers.callbacks, self.providers.notice_queue
-        return CallbackPorts(callbacks, queue, self.payment_book, self.clock)
+        return CallbackPorts(callbacks, queue, self.payment_repository, self.clock)
 
     @cached_property
     def withdrawal_ports(self) -> WithdrawalPorts:
@@ -101,8 +101,8 @@ class PaymentsContainer(Container):
                 channel: Pace(channel, per_minute, self.gateway_pace, self.clock, night)
                 for channel in self.providers.gateways_out
             },
-            book=self.withdrawal_book,
-            transfers=self.withdrawal_book,
+            repository=self.withdrawal_repository,
+            transfers=self.withdrawal_repository,
             consents=self.consents,
             clock=self.clock,
             logger=self.logger,
@@ -126,7 +126,7 @@ class PaymentsContainer(Container):
     def authorization_ports(self) -> AuthorizationPorts:
         return AuthorizationPorts(
             gateways=self.providers.consent_gateways,
-            book=self.consents,
+            repository=self.consents,
             payees=self.bound_payees,
             clock=self.clock,
             logger=self.logger,

@@ -35,7 +35,7 @@ class ReconciliationContainer(Container):
             ledger=self.packets.ledger,
             draws=self.lottery.draws,
             prizes=self.lottery.prizes,
-            log_book=self.fairness.log_book,
+            public_log=self.fairness.public_log,
             dead_letters=self.dead_letters,
             clock=self.clock,
             logger=self.logger,

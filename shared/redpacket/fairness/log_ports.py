@@ -33,7 +33,7 @@ class Commitments(Protocol):
         """Return the stored, well-formed commitments."""
 
 
-class LogBook(Protocol):
+class PublicLog(Protocol):
     """Rows of the log; entries, nodes and signed heads never change."""
 
     def find_end(self) -> tuple[LogHead, int]:

@@ -446,8 +446,8 @@ def test_of_two_edits_at_once_one_is_refused() -> None:
     seen = process.find_webhook("shop")
     process.rotate_secret("shop")
 
-    assert not process.webhook_book.put(dataclasses.replace(seen, version=2), seen)
-    assert not process.webhook_book.put(seen, None)
+    assert not process.webhook_repository.put(dataclasses.replace(seen, version=2), seen)
+    assert not process.webhook_repository.put(seen, None)
 
 
 def test_what_is_wrong_with_an_edit_is_said() -> None:

@@ -56,23 +56,23 @@ class LogSystem(InMemorySystem):
         )
 
     @property
-    def book(self) -> DynamoLog:
+    def log(self) -> DynamoLog:
         return DynamoLog(Dynamo(lambda: self.dynamo, TABLE_NAMES))
 
     def head(self) -> LogHead:
-        signed = self.book.find_signed()
+        signed = self.log.find_signed()
         assert signed
         return signed.head
 
     def entries(self) -> list[Commitment]:
         """Return the entries, whose indexes have no gap, and check that they make the head."""
-        listed = self.book.list_entries(0, 1000)
+        listed = self.log.list_entries(0, 1000)
         assert [index for index, _ in listed] == list(range(len(listed)))
         commitments = [entry for _, entry in listed]
         peaks = Peaks()
         nodes = [node for entry in commitments for node in peaks.append(entry.leaf)]
-        assert self.book.find_nodes([node for node, _ in nodes]) == dict(nodes)
-        end, _ = self.book.find_end()
+        assert self.log.find_nodes([node for node, _ in nodes]) == dict(nodes)
+        end, _ = self.log.find_end()
         assert (end.size, end.root) == (peaks.size, peaks.root.hex())
         return commitments
 
@@ -89,7 +89,7 @@ class LogSystem(InMemorySystem):
 
     def rewrite(self, index: int, entry: Commitment) -> None:
         """Change an entry, and with it all rows of the log but the signature: they agree then."""
-        entries = [commitment for _, commitment in self.book.list_entries(0, 1000)]
+        entries = [commitment for _, commitment in self.log.list_entries(0, 1000)]
         entries[index] = entry
         table, peaks = self.dynamo.tables["log"], Peaks()
         for place, commitment in enumerate(entries):
@@ -331,7 +331,7 @@ def test_a_log_whose_rows_were_changed_is_not_extended(system: LogSystem, lost: 
     with pytest.raises(errors.InvariantViolated):
         system.extend()
 
-    assert system.book.find_end()[0].size == 4
+    assert system.log.find_end()[0].size == 4
     assert lost == "head" or system.logger.events == ["log_differs"]
 
 
@@ -383,8 +383,8 @@ def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> 
     assert verified(tmp_path, other) == 0
     assert verified(tmp_path, kept, other) == 1
     # And in the tables: it takes no place of a head that was shown in between.
-    assert system.book.publish(fork, None) is False
-    assert system.book.publish(fork, fork) is False
+    assert system.log.publish(fork, None) is False
+    assert system.log.publish(fork, fork) is False
     assert system.head().root == kept["head"]
 
 
@@ -607,7 +607,7 @@ def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSyst
         client.count, client.cut_at = 0, at
         with suppress(Killed):
             system.extend(client=client)
-        if system.book.find_end()[0].size == 4:
+        if system.log.find_end()[0].size == 4:
             break
     assert system.head().size == 3
 

@@ -289,7 +289,7 @@ def _unload(system: InMemorySystem, packet: Packet) -> None:
 def test_a_read_stops_where_the_time_is_up(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refund_packet, "_FATES_PER_LOOK", 2)
+    monkeypatch.setattr(refund_packet, "_SHARES_PER_LOOK", 2)
     packet = system.send("sender", count=20)
     system.crowd(packet, 10)
     system.settle()

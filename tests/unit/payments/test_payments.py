@@ -209,7 +209,7 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
     town.sweep()
 
     assert town.balance_fen() == 100
-    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+    assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
 
 
 def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: PaymentSystem) -> None:
@@ -335,7 +335,7 @@ def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> 
 
     def too_late(*arguments: Any) -> Any:
         now_ms = town.clock.now_ms()
-        assert town.book.credit(payment, paid, now_ms)
+        assert town.repository.credit(payment, paid, now_ms)
         return put_return(*arguments)
 
     with patch.object(town.returns, "put_return", too_late):
@@ -446,7 +446,7 @@ def _call_back(town: PaymentSystem, queue: FakeNoticeQueue, number: str, **heade
         WECHAT,
         headers,
         number.encode(),
-        ports=CallbackPorts({WECHAT: _Callbacks()}, queue, town.book, town.clock),
+        ports=CallbackPorts({WECHAT: _Callbacks()}, queue, town.repository, town.clock),
     )
 
 
@@ -486,7 +486,7 @@ def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) 
         _call_back(town, queue, payment.number)
 
     assert queue.notices == []
-    assert not town.book.has_notice(WECHAT, f"notice-{payment.number}")
+    assert not town.repository.has_notice(WECHAT, f"notice-{payment.number}")
 
 
 def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
@@ -545,7 +545,7 @@ def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
     payment = town.start()
     town.gateway.pay(payment.number)
     with monkeypatch.context() as patch:
-        patch.setattr(type(town.book), "credit", lambda *_, **__: False)
+        patch.setattr(type(town.repository), "credit", lambda *_, **__: False)
         with pytest.raises(errors.Unavailable):
             town.confirm(payment)
 
@@ -553,7 +553,7 @@ def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
 
 
 def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:
-    town.book.note_notice(WECHAT, "notice", 5_000_999)
+    town.repository.note_notice(WECHAT, "notice", 5_000_999)
 
     rows = town.system.dynamo.tables["payments"].values()
     assert [row["expires_at_s"] for row in rows if "expires_at_s" in row] == [{"N": "5000"}]
@@ -562,8 +562,8 @@ def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:
 def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSystem) -> None:
     payment = town.start()
     town.system.pass_time(60_000)
-    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
+    assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
 
     town.confirm(payment)
 
-    assert town.book.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+    assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == []

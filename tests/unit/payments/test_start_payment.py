@@ -79,8 +79,8 @@ def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
     payment = town.paid(town.start("user"))
     now_ms = town.clock.now_ms() + 1
 
-    assert town.book.begin_order(payment, now_ms)
-    assert not town.book.begin_order(payment, now_ms)
+    assert town.repository.begin_order(payment, now_ms)
+    assert not town.repository.begin_order(payment, now_ms)
     assert town.paid(payment).ordered_at_ms == now_ms
     # One that saw the payment before does not order it.
     town.gateway.is_away = False
@@ -100,7 +100,7 @@ def test_a_payment_that_was_never_ordered_ends_without_its_gateway(
     town.sweep_after(PAYMENT_LIFE_MS)
 
     assert town.paid(payment).status is PaymentStatus.CLOSED
-    assert town.book.list_waiting(ProviderName.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
+    assert town.repository.list_waiting(ProviderName.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
 
 
 def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway(
@@ -108,9 +108,9 @@ def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway
 ) -> None:
     seen = _start_and_die(town, monkeypatch)
     assert town.confirm(seen).status is PaymentStatus.PENDING
-    assert town.book.begin_order(seen, town.clock.now_ms())
+    assert town.repository.begin_order(seen, town.clock.now_ms())
 
-    assert not town.book.close(seen, town.clock.now_ms(), None)
+    assert not town.repository.close(seen, town.clock.now_ms(), None)
     assert town.paid(seen).status is PaymentStatus.PENDING
 
 
@@ -239,8 +239,8 @@ def test_a_payment_that_was_never_ordered_is_closed_once(
 ) -> None:
     seen = _start_and_die(town, monkeypatch)
 
-    assert town.book.close(seen, town.clock.now_ms(), None)
-    assert not town.book.close(seen, town.clock.now_ms(), None)
+    assert town.repository.close(seen, town.clock.now_ms(), None)
+    assert not town.repository.close(seen, town.clock.now_ms(), None)
 
 
 def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
@@ -253,4 +253,4 @@ def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSy
 
     assert payments[0].number == payments[1].number
     assert second.payment_id
-    assert town.book.find(second.payment_id) is None
+    assert town.repository.find(second.payment_id) is None

@@ -98,7 +98,7 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
     for _ in range(3):
         town.sweep_after(60 * MINUTE_MS)
 
-    payments = [town.book.find(number) for number in numbers]
+    payments = [town.repository.find(number) for number in numbers]
     assert {each and each.status for each in payments} == {PaymentStatus.CLOSED}
 
 

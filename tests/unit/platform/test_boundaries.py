@@ -173,7 +173,7 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
     town.sweep()
 
     assert gateway.statement_day(town.clock.now_ms()) == "2027-02-07"
-    lines = [town.book.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
+    lines = [town.repository.list_lines(WECHAT, day) for day in ("2027-02-06", "2027-02-07")]
     assert [[line.kind for line in of_day] for of_day in lines] == [
         [gateway.StatementKind.TRANSFER],
         [],
@@ -294,7 +294,7 @@ def test_a_payment_opens_no_packet_that_waits_for_another_one(town: PaymentSyste
     assert transaction
     funding = _funding(first, NOW_MS, town.payments)
 
-    is_done = town.book.credit(second, transaction, NOW_MS, funding=funding)
+    is_done = town.repository.credit(second, transaction, NOW_MS, funding=funding)
 
     assert not is_done
     assert town.confirm(second).status is PaymentStatus.PAID

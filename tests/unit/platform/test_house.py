@@ -24,12 +24,13 @@ FORMER_NAMES = set(
     re.findall(
         r"\w+",
         """
-Asked Attempt Callbacks Channel DrawAsk Edge Fate FourEyes Notice Outside OutsideAccount Packets
-PaymentBook PaymentsIn PaymentsOut People Person Runs ShareFate Taker Try Verdict Wiring
-WithdrawalBook adopt announce_balances asked asking begin_draw begun bring correct_cache door
-edge find_seen flows found give_back go_on is_cut judge_answer judged keep_place
-look_at_transfer modes note_people one outgoing packed_text parts people put_aside recall
-refuse_draw remember said scanned shown_items skeletons take_callback tell waiting wiring
+Asked Attempt Callbacks Channel DrawAsk Edge Fate FourEyes LogBook Notice Outside OutsideAccount
+Packets PaymentBook PaymentsIn PaymentsOut People Person Runs ShareFate Taker Try Verdict Wiring
+WithdrawalBook adopt announce_balances asked asking begin_draw begun book bring correct_cache door
+edge fate fates find_seen find_table flows found give_back go_on is_cut judge_answer judged
+keep_place log_book look_at_transfer modes note_people one outgoing packed_text parts payment_book
+people put_aside recall refuse_draw remember said scanned shown_items skeletons started_table
+table_of take_callback tell waiting webhook_book wiring withdrawal_book
 """,
     )
 )
@@ -96,6 +97,17 @@ def test_former_names_do_not_return() -> None:
         f"{path.relative_to(PACKAGE)}: {name}"
         for path, tree in TREES.items()
         for name in FORMER_NAMES.intersection([*_names(tree), path.stem])
+    }
+
+    assert found_in == set()
+
+
+def test_outside_the_adapters_of_dynamodb_no_name_of_a_lottery_is_a_table() -> None:
+    found_in = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path, tree in TREES.items()
+        if "lottery" in path.parts and path.parent.name != "dynamodb"
+        for name in {"table", "tables", "_table", "_tables"}.intersection(_names(tree))
     }
 
     assert found_in == set()

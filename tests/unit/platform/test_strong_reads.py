@@ -75,7 +75,7 @@ def test_reads_of_payments_and_approvals_are_strong(
     dynamo = Dynamo(lambda: noting, TABLE_NAMES)
     town = PaymentSystem(system, dynamo=dynamo)
 
-    town.book.list_lines(ProviderName.WECHAT, "2027-01-01")
+    town.repository.list_lines(ProviderName.WECHAT, "2027-01-01")
     town.returns.list_returns("number")
     town.returns.list_refunds("number")
     DynamoApprovals(dynamo).find_moved_fen("owner", [1])

@@ -28,7 +28,7 @@ from redpacket.platform.runtime import Clock
 class AnnouncePorts:
     """Dependencies of announcements."""
 
-    book: WebhookRepository
+    repository: WebhookRepository
     packets: PacketReader
     queue: DeliveryQueue
     clock: Clock
@@ -36,7 +36,7 @@ class AnnouncePorts:
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
-    webhooks = [webhook for webhook in ports.book.list_all() if webhook.is_on]
+    webhooks = [webhook for webhook in ports.repository.list_all() if webhook.is_on]
     if not webhooks:
         return 0
     now_ms, events = ports.clock.now_ms(), list(_events(changes, ports.packets))

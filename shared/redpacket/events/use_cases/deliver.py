@@ -33,7 +33,7 @@ _TRIES_MAX = 100_000
 class DeliveryPorts:
     """Dependencies of deliveries."""
 
-    book: WebhookRepository
+    repository: WebhookRepository
     pending: WaitingList
     queue: DeliveryQueue
     sender: Sender
@@ -57,7 +57,7 @@ class RetryReport:
 def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Delivery]:
     """Deliver a batch, move failures to the waiting list, and return what must be redelivered."""
     webhooks = {
-        name: ports.book.find(name) for name in {delivery.webhook for delivery in deliveries}
+        name: ports.repository.find(name) for name in {delivery.webhook for delivery in deliveries}
     }
     host_ids = _host_ids(deliveries, ports)
 
@@ -75,7 +75,7 @@ def deliver(deliveries: Sequence[Delivery], *, ports: DeliveryPorts) -> list[Del
 
 def retry_deliveries(*, ports: DeliveryPorts, stop_at_ms: int) -> RetryReport:
     """Retry due deliveries, each receiver separately; dead-letter the ones older than a day."""
-    webhooks = ports.book.list_all()
+    webhooks = ports.repository.list_all()
     reports = ports.in_parallel(lambda webhook: _retry_of(webhook, ports, stop_at_ms), webhooks)
     return RetryReport(
         sum(report.delivered_count for report in reports),
@@ -108,7 +108,7 @@ def _attempt(
         if delivery.is_stored:
             ports.pending.remove(delivery, now_ms)
         if webhook.is_worth_noting(made):
-            ports.book.note_success(webhook, made, slow_until_ms(made))
+            ports.repository.note_success(webhook, made, slow_until_ms(made))
         return made
     put_off = after_failure(replace(delivery, last_status=made.status), now_ms, ports.jitter())
     ports.pending.put(put_off)
@@ -116,7 +116,7 @@ def _attempt(
         ports.logger.event("delivery_given_up", webhook=webhook.name, event_id=made.event_id)
     count = webhook.failure_count + 1
     paused_until_ms = now_ms + pause_ms(count) if pause_ms(count) else 0
-    is_counted = ports.book.note_failure(webhook, made, paused_until_ms)
+    is_counted = ports.repository.note_failure(webhook, made, paused_until_ms)
     if is_counted and count == FAILURES_MAX:
         ports.logger.event("webhook_paused", webhook=webhook.name)
     return made
@@ -126,7 +126,7 @@ def _retry_of(webhook: Webhook, ports: DeliveryPorts, stop_at_ms: int) -> RetryR
     """Deliver to one receiver until nothing is due, every call fails, or the time is up."""
     report, seen = RetryReport(), set[str]()
     while ports.clock.now_ms() < stop_at_ms and len(seen) < _TRIES_MAX:
-        stored = ports.book.find(webhook.name)
+        stored = ports.repository.find(webhook.name)
         now_ms = ports.clock.now_ms()
         if stored is None or not stored.may_be_asked(now_ms):
             return _dead_letter_expired(webhook.name, report, ports)

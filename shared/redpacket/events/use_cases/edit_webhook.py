@@ -22,7 +22,7 @@ REPLAYED_MAX = 500
 class EditPorts:
     """Dependencies of edits."""
 
-    book: WebhookRepository
+    repository: WebhookRepository
     pending: WaitingList
     sender: Sender
     clock: Clock
@@ -39,7 +39,7 @@ def watch_webhook(
 
 def find_webhook(name: str, *, ports: EditPorts) -> Webhook:
     """Return a webhook. Raises WebhookNotFound."""
-    webhook = ports.book.find(name)
+    webhook = ports.repository.find(name)
     if webhook is None:
         raise WebhookNotFound
     return webhook
@@ -53,7 +53,7 @@ def put_webhook(
     Raises InvalidRequest, VersionConflict.
     """
     ports.sender.check(url)
-    seen = ports.book.find(name)
+    seen = ports.repository.find(name)
     if seen is not None:
         edited = replace(
             seen,
@@ -67,7 +67,7 @@ def put_webhook(
         )
         _write(edited, seen, ports)
         return edited, None
-    if len(ports.book.list_all()) >= WEBHOOKS_MAX:
+    if len(ports.repository.list_all()) >= WEBHOOKS_MAX:
         at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Remove one first"
         raise InvalidRequest.of("name", at_most)
     secret, sealed = ports.sender.new_secret(name)
@@ -112,5 +112,5 @@ def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
 
 
 def _write(webhook: Webhook, seen: Webhook | None, ports: EditPorts) -> None:
-    if not ports.book.put(webhook, seen):
+    if not ports.repository.put(webhook, seen):
         raise VersionConflict

@@ -24,7 +24,7 @@ from redpacket.platform.http.parameters import integer, required
 
 if TYPE_CHECKING:
     from redpacket.fairness.api import answers as log
-    from redpacket.fairness.log_ports import LogBook
+    from redpacket.fairness.log_ports import PublicLog
     from redpacket.fairness.model.log import Commitment
     from redpacket.platform.http.request import HttpRequest
 
@@ -68,7 +68,7 @@ def from_of(text: str) -> int:
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     """Show entries from *cursor* on, with the signed head."""
-    signed, entries = read_entries(cursor_of(request), LIMIT_MAX, book=_book())
+    signed, entries = read_entries(cursor_of(request), LIMIT_MAX, log=_log())
     end = entries[-1][0] + 1 if entries else signed.head.size
     body: log.LogPage = {
         "items": [_entry_view(index, entry) for index, entry in entries],
@@ -85,7 +85,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
     """Prove that an entry is in the log."""
     given_size = size_of(request)
-    proof = prove_inclusion(id_hash_of(request), given_size, book=_book())
+    proof = prove_inclusion(id_hash_of(request), given_size, log=_log())
     if proof is None:
         raise PacketNotFound("no entry of this hash is in the log of this size")
     index, entry, size, path = proof
@@ -97,7 +97,7 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
     """Prove that the log has only grown between two sizes."""
     old, to = from_of(request), to_of(request)
-    new, path = prove_consistency(old, to, book=_book())
+    new, path = prove_consistency(old, to, log=_log())
     hashes = [each.hex() for each in path]
     body: log.LogConsistency = {"from_size": old, "size": new, "path": hashes}
     return tagged(body, request, {"cache-control": PROOF_CACHING[to is not None]})
@@ -105,7 +105,7 @@ def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
 
 def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
     """Show the signed head as a note."""
-    body = read_head(book=_book()).checkpoint
+    body = read_head(log=_log()).checkpoint
     return tagged(
         cast("log.Checkpoint", body),
         request,
@@ -116,7 +116,7 @@ def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
 def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
     """Show a tile of hashes, or a bundle of entries."""
     path = tile_path_of(request)
-    tile = read_tile(path, book=_book())
+    tile = read_tile(path, log=_log())
     if tile is None:
         raise PacketNotFound("the signed log has no such tile")
     headers = {"content-type": TILE, "cache-control": PROOF_CACHING[1]}
@@ -125,8 +125,8 @@ def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
     return HttpAnswer(tile, headers=headers)
 
 
-def _book() -> LogBook:
-    return containers.fairness.log_book
+def _log() -> PublicLog:
+    return containers.fairness.public_log
 
 
 def _entry_view(index: int, entry: Commitment) -> log.LogEntry:

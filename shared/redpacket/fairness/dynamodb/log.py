@@ -24,7 +24,7 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 class DynamoLog:
-    """DynamoDB implementation of LogBook; only the appending function may write."""
+    """DynamoDB implementation of PublicLog; only the appending function may write."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo

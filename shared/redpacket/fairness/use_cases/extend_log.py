@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from redpacket.fairness.log_ports import PLACES_MAX, Commitments, HeadSigner, LogBook
+from redpacket.fairness.log_ports import PLACES_MAX, Commitments, HeadSigner, PublicLog
 from redpacket.fairness.model.log import Commitment, LogHead, SignedHead
 from redpacket.fairness.model.merkle import (
     EMPTY_ROOT,
@@ -56,7 +56,7 @@ class LogReport:
 class LogPorts:
     """Dependencies of the log's extension."""
 
-    book: LogBook
+    log: PublicLog
     commitments: Commitments
     signer: HeadSigner
     clock: Clock
@@ -73,7 +73,7 @@ def extend_log(named: Sequence[str], stop_at_ms: int, *, ports: LogPorts) -> Log
     appended_count = _append_waiting(named, stop_at_ms, ports)
     if appended_count:
         is_signed = sign_head(ports)
-    return LogReport(appended_count, ports.book.find_end()[0].size, is_signed)
+    return LogReport(appended_count, ports.log.find_end()[0].size, is_signed)
 
 
 def _append_waiting(named: Sequence[str], stop_at_ms: int, ports: LogPorts) -> int:
@@ -100,7 +100,7 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         # Before the commitments, which another run may place between the two reads.
         placed = dict(
             _in_chunks(
-                lambda chunk: ports.book.find_places(chunk).items(), id_hashes, _READ_AT_ONCE, ports
+                lambda chunk: ports.log.find_places(chunk).items(), id_hashes, _READ_AT_ONCE, ports
             )
         )
         noted = _in_chunks(ports.commitments.find, id_hashes, _READ_AT_ONCE, ports)
@@ -114,14 +114,14 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
         for id_hash, index in places.items():
             # A row was overwritten. It leaves the list; reconciliation compares it with its entry.
             ports.logger.event("log_differs", id_hash=id_hash, index=index)
-            ports.book.place([(id_hash, index)])
+            ports.log.place([(id_hash, index)])
         entries = [entry for entry in entries if entry.id_hash not in places]
         if len(noted) < len(id_hashes):
             ports.logger.event("commitment_unreadable", count=len(id_hashes) - len(noted))
         if not entries:
             return 0
         after, nodes = _extended(before, entries, ports)
-        if ports.book.append(before, after, entries, nodes):
+        if ports.log.append(before, after, entries, nodes):
             _report_late(entries, ports)
             _assign_indexes(list(enumerate(entries, start=before.size)), after, ports)
             return len(entries)
@@ -131,9 +131,9 @@ def _append(id_hashes: Sequence[str], ports: LogPorts) -> int:
 
 def _end_with_places(ports: LogPorts) -> LogHead:
     """Return the log's end, after all of its entries have places: an earlier run may have died."""
-    end, placed_size = ports.book.find_end()
+    end, placed_size = ports.log.find_end()
     if placed_size < end.size:
-        _assign_indexes(ports.book.list_entries(placed_size, end.size - placed_size), end, ports)
+        _assign_indexes(ports.log.list_entries(placed_size, end.size - placed_size), end, ports)
     return end
 
 
@@ -141,10 +141,10 @@ def _assign_indexes(
     entries: Sequence[tuple[int, Commitment]], end: LogHead, ports: LogPorts
 ) -> None:
     places = [(entry.id_hash, index) for index, entry in entries]
-    for id_hash in _in_chunks(ports.book.place, places, PLACES_MAX, ports):
+    for id_hash in _in_chunks(ports.log.place, places, PLACES_MAX, ports):
         # Its commitment was overwritten in between; reconciliation compares it with its entry.
         ports.logger.event("log_differs", id_hash=id_hash)
-    ports.book.note_placed(end)
+    ports.log.note_placed(end)
 
 
 def _in_chunks(
@@ -164,7 +164,7 @@ def _extended(
 
 def _peaks(head: LogHead, ports: LogPorts) -> Peaks:
     wanted = nodes_of((0, head.size))
-    hashes = ports.book.find_nodes(wanted)
+    hashes = ports.log.find_nodes(wanted)
     peaks = Peaks(head.size, [hashes[node] for node in wanted if node in hashes])
     if len(peaks.hashes) < len(wanted) or peaks.root.hex() != head.root:
         ports.logger.event("log_differs", size=head.size)
@@ -184,17 +184,17 @@ def sign_head(ports: LogPorts) -> bool:
     Raises InvariantViolated if the log does not extend the last signed head.
     """
     before = _check_signed(ports)
-    end, _ = ports.book.find_end()
+    end, _ = ports.log.find_end()
     _check_extends(before, end, ports)
     if before and before.head == end:
         return False
     key = ports.signer.public_key()
     signature = ports.signer.sign(end.text(key).encode())
-    return ports.book.publish(SignedHead(end, signature, key), before)
+    return ports.log.publish(SignedHead(end, signature, key), before)
 
 
 def _check_signed(ports: LogPorts) -> SignedHead | None:
-    signed = ports.book.find_signed()
+    signed = ports.log.find_signed()
     if signed and not (signed.public_key == ports.signer.public_key() and signed.is_signed):
         ports.logger.event("log_differs", size=signed.head.size)
         raise InvariantViolated("the head that is shown was not signed by our key")
@@ -205,7 +205,7 @@ def _check_extends(before: SignedHead | None, end: LogHead, ports: LogPorts) -> 
     signed_size = before.head.size if before else 0
     signed_root = before.head.root if before else EMPTY_ROOT.hex()
     ranges = consistency_ranges(signed_size, end.size) if signed_size <= end.size else []
-    nodes = ports.book.find_nodes([node for leaves in ranges for node in nodes_of(leaves)])
+    nodes = ports.log.find_nodes([node for leaves in ranges for node in nodes_of(leaves)])
     is_whole = all(node in nodes for leaves in ranges for node in nodes_of(leaves))
     path = [hash_of(leaves, nodes) for leaves in ranges] if is_whole else []
     roots = bytes.fromhex(signed_root), bytes.fromhex(end.root)

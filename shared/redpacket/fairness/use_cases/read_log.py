@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from redpacket.fairness.log_ports import LogBook
+from redpacket.fairness.log_ports import PublicLog
 from redpacket.fairness.model.log import Commitment, SignedHead
 from redpacket.fairness.model.merkle import (
     Node,
@@ -22,82 +22,82 @@ Entries: TypeAlias = Sequence[tuple[int, Commitment]]
 """Entries in order, each with its index."""
 
 
-def read_entries(first: int, limit: int, *, book: LogBook) -> tuple[SignedHead, Entries]:
+def read_entries(first: int, limit: int, *, log: PublicLog) -> tuple[SignedHead, Entries]:
     """Return the signed head and at most *limit* of its entries from *first* on."""
-    signed = read_head(book=book)
+    signed = read_head(log=log)
     end = min(first + limit, signed.head.size)
-    return signed, _entries(first, end, book) if first < end else ()
+    return signed, _entries(first, end, log) if first < end else ()
 
 
-def read_head(*, book: LogBook) -> SignedHead:
+def read_head(*, log: PublicLog) -> SignedHead:
     """Return the newest signed head. Raises Unavailable before the first."""
-    signed = book.find_signed()
+    signed = log.find_signed()
     if signed is None:
         raise Unavailable("no head of the log is signed yet")
     return signed
 
 
-def read_tile(path: str, *, book: LogBook) -> bytes | None:
+def read_tile(path: str, *, log: PublicLog) -> bytes | None:
     """Return a tile or bundle of the signed log, or None if it has none of this path."""
     tile = tile_of(path)
-    if tile is None or tile.last >= read_head(book=book).head.size >> tile.level:
+    if tile is None or tile.last >= read_head(log=log).head.size >> tile.level:
         return None
     numbers = range(tile.first, tile.last + 1)
     if tile.is_bundle:
-        texts = [str(entry).encode() for _, entry in _entries(tile.first, numbers.stop, book)]
+        texts = [str(entry).encode() for _, entry in _entries(tile.first, numbers.stop, log)]
         return b"".join(len(text).to_bytes(2) + text for text in texts)
     nodes = [(tile.level, number) for number in numbers]
-    hashes = _nodes(nodes, book)
+    hashes = _nodes(nodes, log)
     return b"".join(hashes[node] for node in nodes)
 
 
-def _entries(first: int, end: int, book: LogBook) -> Entries:
-    shown = book.list_entries(first, end - first)
+def _entries(first: int, end: int, log: PublicLog) -> Entries:
+    shown = log.list_entries(first, end - first)
     if [index for index, _ in shown] != list(range(first, end)):
         raise InvariantViolated(f"an entry of the log from {first} on is missing")
     return shown
 
 
 def prove_inclusion(
-    id_hash: str, size: int | None, *, book: LogBook
+    id_hash: str, size: int | None, *, log: PublicLog
 ) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
     """Prove that an id's only entry is in the log of *size*, by default the signed one.
 
     Return index, entry, size and proof, or None. Raises InvalidRequest, Unavailable.
     """
-    size = _size("size", size, book)
-    index = book.find_places([id_hash]).get(id_hash)
+    size = _size("size", size, log)
+    index = log.find_places([id_hash]).get(id_hash)
     if index is None or index >= size:
         return None
-    ((_, entry),) = _entries(index, index + 1, book)
+    ((_, entry),) = _entries(index, index + 1, log)
     if entry.id_hash != id_hash:
         raise InvariantViolated(f"entry {index} of the log is another one")
-    return index, entry, size, _hashes(inclusion_ranges(index, size), book)
+    return index, entry, size, _hashes(inclusion_ranges(index, size), log)
 
 
-def prove_consistency(old: int, new: int | None, *, book: LogBook) -> tuple[int, Sequence[bytes]]:
+def prove_consistency(old: int, new: int | None, *, log: PublicLog) -> tuple[int, Sequence[bytes]]:
     """Return *new* and a proof that its log extends *old*. Raises InvalidRequest, Unavailable."""
-    new = _size("to", new, book)
+    new = _size("to", new, log)
     if old > new:
         raise InvalidRequest.of("from", f"must be at most {new}, the size of the log")
-    return new, _hashes(consistency_ranges(old, new), book)
+    return new, _hashes(consistency_ranges(old, new), log)
 
 
-def _size(field: str, given: int | None, book: LogBook) -> int:
-    signed_size = read_head(book=book).head.size
+def _size(field: str, given: int | None, log: PublicLog) -> int:
+    signed_size = read_head(log=log).head.size
     if given is not None and given > signed_size:
         message = f"must be at most {signed_size}, the size of the log"
         raise InvalidRequest.of(field, message)
     return signed_size if given is None else given
 
 
-def _hashes(ranges: Sequence[Range], book: LogBook) -> list[bytes]:
-    nodes = _nodes([node for leaves in ranges for node in nodes_of(leaves)], book)
+def _hashes(ranges: Sequence[Range], log: PublicLog) -> list[bytes]:
+    nodes = _nodes([node for leaves in ranges for node in nodes_of(leaves)], log)
     return [hash_of(leaves, nodes) for leaves in ranges]
 
 
-def _nodes(wanted: Sequence[Node], book: LogBook) -> Mapping[Node, bytes]:
-    hashes = book.find_nodes(wanted)
+def _nodes(wanted: Sequence[Node], log: PublicLog) -> Mapping[Node, bytes]:
+    hashes = log.find_nodes(wanted)
     if missing := [node for node in wanted if node not in hashes]:
         raise InvariantViolated(f"node {missing[0]} of the log is missing")
     return hashes

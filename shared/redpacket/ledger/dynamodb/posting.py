@@ -30,11 +30,11 @@ def post(
     marked, because the mark would lock the user's own money.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
-    book: list[Guarded[RedPacketError]] = []
+    posted: list[Guarded[RedPacketError]] = []
     for transfer in transfers:
         for entry in entries(transfer):
             moved[entry.account].append(transfer)
-            book.append(Guarded(put(accounts_table, entry_row(entry)), exists))
+            posted.append(Guarded(put(accounts_table, entry_row(entry)), exists))
     changes: list[Guarded[RedPacketError]] = [
         Guarded(
             change_balance(
@@ -48,7 +48,7 @@ def post(
         )
         for account, movement in moved.items()
     ]
-    return book + changes
+    return posted + changes
 
 
 def post_operations(

@@ -41,7 +41,7 @@ FREE_MAX = 5_000
 
 _COUNTING = "The won units are being counted. Try again."
 
-_Fates = dict[int, Value | None]
+_Statuses = dict[int, Value | None]
 """Units with a row; the value is the outcome of a cash prize's share."""
 
 
@@ -118,23 +118,25 @@ class UnitStock:
         noted = self._find(where)
         ahead = [run for run in runs if run.before + run.count > noted.until_no]
         limit = max(ROWS_PER_RUN, self._left // max(1, len(ahead)))
-        fates: _Fates = {}
+        statuses: _Statuses = {}
         known_to: int | None = None
         for run in ahead:
-            statuses = self._rows_after(noted.until_no, run, limit)
-            if len(statuses) == limit:
-                known_to = min(known_to or UNITS_MAX, max(statuses))
-            fates |= statuses
-        self._left -= len(fates)
+            page = self._rows_after(noted.until_no, run, limit)
+            if len(page) == limit:
+                known_to = min(known_to or UNITS_MAX, max(page))
+            statuses |= page
+        self._left -= len(statuses)
         if runs and noted.free:
-            fates |= self._look_again(runs[0].table, noted.free, key_of)
-        place = _place_at(max(fates, default=0), noted, fates)
-        self._note(where, noted, place if known_to is None else _place_at(known_to, noted, fates))
+            statuses |= self._look_again(runs[0].table, noted.free, key_of)
+        place = _place_at(max(statuses, default=0), noted, statuses)
+        self._note(
+            where, noted, place if known_to is None else _place_at(known_to, noted, statuses)
+        )
         if known_to is not None:
             raise Unavailable(_COUNTING)
         return place
 
-    def _rows_after(self, until_no: int, run: _Run, limit: int) -> _Fates:
+    def _rows_after(self, until_no: int, run: _Run, limit: int) -> _Statuses:
         first = max(0, until_no - run.before) + 1
         rows = self._dynamo.query_some(
             run.table,
@@ -150,14 +152,14 @@ class UnitStock:
 
     def _look_again(
         self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
-    ) -> _Fates:
+    ) -> _Statuses:
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
-        fates: _Fates = {}
+        statuses: _Statuses = {}
         remaining = iter(key_of(no) for no in numbers)
         while chunk := list(islice(remaining, KEYS_PER_READ)):
             for row in self._dynamo.get_many(table, chunk, is_strong=True):
-                fates[row_keys[row["pk"], row["sk"]]] = row.get("fate")
-        return fates
+                statuses[row_keys[row["pk"], row["sk"]]] = row.get("fate")
+        return statuses
 
     def _find(self, where: Row) -> _Place:
         row = self._dynamo.get(self._draws, where)
@@ -182,12 +184,14 @@ class UnitStock:
         )
 
 
-def _place_at(until_no: int, noted: _Place, fates: _Fates) -> _Place:
-    """Return the position at a unit up to which *noted* and *fates* are complete."""
+def _place_at(until_no: int, noted: _Place, statuses: _Statuses) -> _Place:
+    """Return the position at a unit up to which *noted* and *statuses* are complete."""
     until_no = max(until_no, noted.until_no)
     fresh = range(noted.until_no + 1, until_no)
-    free = [no for no in (*noted.free, *fresh) if no not in fates]
-    refunded = sum(status == ShareStatus.REFUNDED for no, status in fates.items() if no <= until_no)
+    free = [no for no in (*noted.free, *fresh) if no not in statuses]
+    refunded = sum(
+        status == ShareStatus.REFUNDED for no, status in statuses.items() if no <= until_no
+    )
     return _Place(until_no, tuple(free), noted.refunded_count + refunded)
 
 

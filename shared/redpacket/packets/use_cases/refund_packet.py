@@ -28,7 +28,7 @@ OPERATIONS_PER_TRANSACTION = 100
 SHARES_PER_TRANSACTION = 45
 """Two operations per share (its state and receipt), plus the sender's balance and entry."""
 
-_FATES_PER_LOOK = 1_000
+_SHARES_PER_LOOK = 1_000
 """Shares between two checks of the time: about one DynamoDB page."""
 
 _LARGE = 20_000
@@ -88,19 +88,19 @@ class Closing:
 
     def draft(self, now_ms: int) -> tuple[list[Share], list[Share]]:
         """Return a one-shard packet's decided shares, and refunds for the others."""
-        fates = self._ports.packets.list_shard_shares(self.packet.packet_id, 0)
-        return fates, self._refunded(self._missing(fates, 0), now_ms)
+        shares = self._ports.packets.list_shard_shares(self.packet.packet_id, 0)
+        return shares, self._refunded(self._missing(shares, 0), now_ms)
 
-    def accept(self, fates: Sequence[Share], refunded: Sequence[Share]) -> None:
+    def accept(self, shares: Sequence[Share], refunded: Sequence[Share]) -> None:
         """Accept a draft whose *refunded* shares are now in the ledger."""
         self.refunded_fen += sum(share.amount_fen for share in refunded)
-        self._know([*fates, *refunded])
+        self._know([*shares, *refunded])
 
     def _refund(self, shard: int) -> Progress:
         if self._known is not None:
             return Progress.DONE
-        fates = self._read(shard, self.packet.closing_no)
-        while fates is not None and (missing := self._missing(fates, shard)):
+        shares = self._read(shard, self.packet.closing_no)
+        while shares is not None and (missing := self._missing(shares, shard)):
             self._split()
             refunded: list[Share] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
@@ -115,18 +115,18 @@ class Closing:
                 self.refunded_fen += transfer.amount_fen
                 refunded += chunk
             else:
-                fates = [*fates, *refunded]
+                shares = [*shares, *refunded]
                 break
-            before, fates = fates, self._read(shard, self.packet.closing_no)
-            if fates is not None and len(fates) == len(before):
+            before, shares = shares, self._read(shard, self.packet.closing_no)
+            if shares is not None and len(shares) == len(before):
                 raise InvariantViolated(
                     f"the ledger refuses to refund {self.packet.packet_id},"
                     " and no claim is the reason"
                 )
-        if fates is None:
+        if shares is None:
             return Progress.UNFINISHED
         if not is_sharded(self.packet.packet_id) and not self.packet.closing_no:
-            self._know(fates)
+            self._know(shares)
         return Progress.DONE
 
     def _tell(self, shard: int) -> Progress:
@@ -149,12 +149,12 @@ class Closing:
 
     def _read(self, shard: int, after_no: int = 0) -> list[Share] | None:
         """Return a shard's decided shares after *after_no*, or None if the time runs out."""
-        fates: list[Share] = []
+        shares: list[Share] = []
         for share in self._ports.packets.scan_shard_shares(self.packet.packet_id, shard, after_no):
-            fates.append(share)
-            if len(fates) % _FATES_PER_LOOK == 0 and self._ports.is_over():
+            shares.append(share)
+            if len(shares) % _SHARES_PER_LOOK == 0 and self._ports.is_over():
                 return None
-        return sorted(fates, key=_share_no)
+        return sorted(shares, key=_share_no)
 
     def _is_turn_over(self) -> bool:
         return self._ports.clock.now_ms() >= self._turn_ends_ms
@@ -171,11 +171,11 @@ class Closing:
             self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
             self._ports.packets.mark_step(self.packet)
 
-    def _know(self, fates: Iterable[Share]) -> None:
-        self._known = sorted(fates, key=_share_no)
+    def _know(self, shares: Iterable[Share]) -> None:
+        self._known = sorted(shares, key=_share_no)
 
-    def _missing(self, fates: Iterable[Share], shard: int) -> list[int]:
-        taken = {share.share_no for share in fates}
+    def _missing(self, shares: Iterable[Share], shard: int) -> list[int]:
+        taken = {share.share_no for share in shares}
         place = self.packet.closing_no
         return [no for no in share_numbers(self.packet, shard) if no > place and no not in taken]
 
@@ -209,8 +209,8 @@ def refund_together(closings: Sequence[Closing], ports: ClosingPorts) -> None:
             return  # a concurrent claim
     except Exception:  # noqa: BLE001 - one bad packet must not block refunds of others
         return
-    for closing, fates, refunded in drafts:
-        closing.accept(fates, refunded)
+    for closing, shares, refunded in drafts:
+        closing.accept(shares, refunded)
 
 
 def batches(packets: Iterable[Packet]) -> Iterator[list[Packet]]:

@@ -68,7 +68,7 @@ class ShardedClaims:
         answer = self._first_left(
             packet_id, user_id, lambda cache_id: self._shards.grab(cache_id, user_id)
         )
-        outcome = self._told(packet_id, user_id, answer.shard, answer.outcome)
+        outcome = self._packet_outcome(packet_id, user_id, answer.shard, answer.outcome)
         return replace(outcome, is_certain=answer.at_home.is_certain)
 
     def take(self, packet_id: str, user_id: str, terms: str) -> GrabOutcome:
@@ -77,7 +77,7 @@ class ShardedClaims:
         answer = self._first_left(
             packet_id, user_id, lambda cache_id: self._shards.take(cache_id, user_id, terms)
         )
-        return self._told(packet_id, user_id, answer.shard, answer.outcome)
+        return self._packet_outcome(packet_id, user_id, answer.shard, answer.outcome)
 
     def admit(
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
@@ -208,7 +208,9 @@ class ShardedClaims:
             self._emptied.forget(cache_id)
         return is_emptied
 
-    def _told(self, packet_id: str, user_id: str, shard: int, outcome: GrabOutcome) -> GrabOutcome:
+    def _packet_outcome(
+        self, packet_id: str, user_id: str, shard: int, outcome: GrabOutcome
+    ) -> GrabOutcome:
         """Return a shard's outcome as the packet's, after noting the number in the home shard."""
         if outcome.status is GrabStatus.PACKET_EMPTIED:
             # Omit the terms, which the flow would take for those of a small packet.

@@ -17,7 +17,7 @@ class AuthorizationPorts:
     """Dependencies of authorizations; *new_number* returns 32 characters."""
 
     gateways: Mapping[ProviderName, Authorizations]
-    book: AuthorizationRepository
+    repository: AuthorizationRepository
     payees: Payees
     clock: Clock
     logger: EventLogger

@@ -35,7 +35,7 @@ def authorize(
         payee = ports.payees.find(user_id, channel)
         if payee is None:
             raise PayeeNotBound
-        current = ports.book.find(payee.asked_no) if payee.asked_no else None
+        current = ports.repository.find(payee.asked_no) if payee.asked_no else None
         if current is None or current.status not in _USABLE:
             current = Authorization(
                 number=ports.new_number(),
@@ -45,7 +45,7 @@ def authorize(
                 display_name=display_name,
                 asked_at_ms=ports.clock.now_ms(),
             )
-            if not ports.book.begin(current, payee):
+            if not ports.repository.begin(current, payee):
                 continue
         current = _bring_up(current, ports)
         if current.status in _USABLE:
@@ -59,22 +59,22 @@ def end_authorization(
     """Close a user's consent, now or in the next sweep. Raises ChannelUnavailable."""
     ports.gateway(channel)
     payee = ports.payees.find(user_id, channel)
-    current = ports.book.find(payee.asked_no) if payee and payee.asked_no else None
+    current = ports.repository.find(payee.asked_no) if payee and payee.asked_no else None
     if current is None:
         return None
-    ports.book.begin_close(current, ports.clock.now_ms())
+    ports.repository.begin_close(current, ports.clock.now_ms())
     with suppress(Unavailable):
         look_at_authorization(current.number, ports=ports)
-    return ports.book.find(current.number)
+    return ports.repository.find(current.number)
 
 
 def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authorization | None:
     """Query the provider for a consent and update the rows. Raises Unavailable."""
-    seen = ports.book.find(number)
+    seen = ports.repository.find(number)
     if seen is None or seen.status is AuthorizationStatus.CLOSED:
         return seen
     # Delay first, so that a query that fails or dies does not block the other rows.
-    ports.book.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
+    ports.repository.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
     gateway = ports.gateway(seen.channel)
     if seen.status is AuthorizationStatus.CLOSING:
         gateway.close(number)
@@ -93,28 +93,28 @@ def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorizatio
 def _take(
     seen: Authorization, authorization: AuthorizationFound, ports: AuthorizationPorts
 ) -> Authorization:
-    book, now_ms = ports.book, ports.clock.now_ms()
+    repository, now_ms = ports.repository, ports.clock.now_ms()
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
     if _is_of_another(seen, authorization):
         error = InvariantViolated(f"consent {seen.number} belongs to another user at the gateway")
         ports.logger.failure("consent_mismatched", error, number=seen.number)
-        book.begin_close(seen, now_ms)
+        repository.begin_close(seen, now_ms)
     elif authorization.state is AuthorizationState.CLOSED or (
         # No call can be in flight, so the provider never received it.
         authorization.state is AuthorizationState.NOT_FOUND
         and is_over
         and seen.status is not AuthorizationStatus.ACTIVE
     ):
-        book.close(seen, now_ms)
+        repository.close(seen, now_ms)
         ports.logger.event("consent_ended", channel=seen.channel)
     elif authorization.state is AuthorizationState.ACTIVE:
-        if seen.status in _USABLE and book.activate(seen):
+        if seen.status in _USABLE and repository.activate(seen):
             ports.logger.event("consent_given", channel=seen.channel)
     elif authorization.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
-        book.begin_close(seen, now_ms)
+        repository.begin_close(seen, now_ms)
     elif authorization.confirmation:
-        book.keep_confirmation(seen, authorization.confirmation)
-    return book.find(seen.number) or seen
+        repository.keep_confirmation(seen, authorization.confirmation)
+    return repository.find(seen.number) or seen
 
 
 def _is_of_another(seen: Authorization, authorization: AuthorizationFound) -> bool:

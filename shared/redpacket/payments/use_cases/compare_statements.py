@@ -250,7 +250,9 @@ class _Comparison:
         return [
             line
             for offset in offsets
-            for line in self._payments.book.list_lines(self._channel, _day_after(self._day, offset))
+            for line in self._payments.repository.list_lines(
+                self._channel, _day_after(self._day, offset)
+            )
         ]
 
     def _difference(self, line: StatementLine, theirs_fen: int, ours_fen: int) -> Difference:

@@ -38,7 +38,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
     if is_over and not payment.ordered_at_ms and not transaction_id:
         # It was never ordered, so no query is needed, and its provider may be disabled.
-        ports.book.close(payment, now_ms, None)
+        ports.repository.close(payment, now_ms, None)
         return _get(number, ports)
     gateway = ports.gateway_of(payment)
     order = gateway.query(number)
@@ -61,7 +61,7 @@ def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Pa
             return _send_back(payment, transaction, reason, ports)
         now_ms = ports.clock.now_ms()
         funding = _funding(payment, now_ms, ports)
-        if ports.book.credit(payment, transaction, now_ms, funding=funding):
+        if ports.repository.credit(payment, transaction, now_ms, funding=funding):
             if payment.packet_id and funding is None:
                 ports.logger.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
@@ -145,7 +145,7 @@ def _go_on(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
         payment = _close(payment, order, ports)
     again_at_ms = next_look_ms(payment, now_ms)
     if payment.status is not PaymentStatus.PAID:
-        ports.book.look_again(payment.number, again_at_ms)
+        ports.repository.look_again(payment.number, again_at_ms)
     return payment
 
 
@@ -162,7 +162,7 @@ def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     if order.state is OrderState.PAID and not _all_known(payment, order.transactions, ports):
         return payment
     closed = replace(payment, status=PaymentStatus.CLOSED, closed_at_ms=now_ms)
-    if ports.book.close(payment, now_ms, next_look_ms(closed, now_ms)):
+    if ports.repository.close(payment, now_ms, next_look_ms(closed, now_ms)):
         return closed
     return _get(payment.number, ports)
 
@@ -175,7 +175,7 @@ def _all_known(payment: Payment, transactions: Sequence[Transaction], ports: Pay
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:
-    payment = ports.book.find(number)
+    payment = ports.repository.find(number)
     if payment is None:
         raise PaymentNotFound
     return payment

@@ -30,7 +30,7 @@ class CallbackPorts:
 
     callbacks: Mapping[ProviderName, CallbackVerifier]
     queue: NoticeQueue
-    book: PaymentRepository
+    repository: PaymentRepository
     clock: Clock
 
 
@@ -44,10 +44,10 @@ def handle_callback(
     """
     now_ms = ports.clock.now_ms()
     notice = required(ports.callbacks, channel).read(headers, body, now_ms)
-    if ports.book.has_notice(channel, notice.notice_id):
+    if ports.repository.has_notice(channel, notice.notice_id):
         return
     ports.queue.put(channel, notice)
-    ports.book.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
+    ports.repository.note_notice(channel, notice.notice_id, now_ms + KEPT_MS)
 
 
 def follow_notice(

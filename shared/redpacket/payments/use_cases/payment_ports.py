@@ -27,7 +27,7 @@ class PaymentPorts:
     """Dependencies of payments; *limits* apply to one user and day."""
 
     gateways: Mapping[ProviderName, PaymentProvider]
-    book: PaymentRepository
+    repository: PaymentRepository
     returns: ReturnRepository
     compared: ComparedDays
     ledger: Ledger

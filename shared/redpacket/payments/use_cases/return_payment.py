@@ -58,7 +58,7 @@ def resolve_return(
     The deposit's idempotency key is the return's transaction, and its operator is *operator_id*.
     Raises PaymentNotFound, VersionConflict, InvalidRequest.
     """
-    payment = ports.book.find(resolution.number)
+    payment = ports.repository.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
     if payment is None or returned is None:
         raise PaymentNotFound("This return does not exist.")
@@ -125,7 +125,7 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
     refund = ports.gateway(channel).query_refund(refund_no)
     if refund.state is not RefundState.SUCCEEDED:
         return
-    payment = ports.book.find(refund.number)
+    payment = ports.repository.find(refund.number)
     if payment is None or payment.channel is not channel:
         error = InvariantViolated(f"refund {refund_no} belongs to no payment of ours")
         ports.logger.failure("refund_unknown", error, refund_no=refund_no)
@@ -208,7 +208,7 @@ def _reverse(payment: Payment, answer: RefundFound, ports: PaymentPorts) -> None
         if ports.returns.reverse(payment, refund, answer):
             ports.logger.event("payment_refunded_outside", number=payment.number)
             return
-        payment = ports.book.find(payment.number) or payment
+        payment = ports.repository.find(payment.number) or payment
     raise Contended
 
 

@@ -49,7 +49,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
         merchant=gateway.merchant,
     )
-    number = ports.book.put(payment, ask.request, ports.limits)
+    number = ports.repository.put(payment, ask.request, ports.limits)
     if number != payment.number:
         payment = _get(number, ports)
     return prompt_payment(payment, ports=ports)
@@ -70,7 +70,7 @@ def start_packet_payment(
     gateway = ports.gateway(channel)
     if packet.payment_id is None:
         raise PaymentNotFound("This packet was funded from the balance and has no payment.")
-    payment = ports.book.find(packet.payment_id)
+    payment = ports.repository.find(packet.payment_id)
     if payment is None:
         if packet.status is not PacketStatus.UNPAID:
             raise PaymentNotFound("This packet is no longer unpaid, and it has no payment.")
@@ -86,7 +86,7 @@ def start_packet_payment(
             packet_id=packet.packet_id,
             merchant=gateway.merchant,
         )
-        payment = ports.book.put_of_packet(intent, ports.limits)
+        payment = ports.repository.put_of_packet(intent, ports.limits)
     return prompt_payment(payment, ports=ports)
 
 
@@ -95,7 +95,7 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
 
     Raises PaymentNotFound and, for a packet's payment, as `start_packet_payment`.
     """
-    payment = ports.book.find(number)
+    payment = ports.repository.find(number)
     if payment is None:
         return _start_cut_off(number, user_id, ports=ports, payees=payees)
     if payment.user_id != user_id:
@@ -118,7 +118,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
         return payment
     try:
         gateway = ports.gateway_of(payment)
-        is_mine = ports.book.begin_order(payment, now_ms)
+        is_mine = ports.repository.begin_order(payment, now_ms)
         prompt = gateway.order(payment.order) if is_mine else None
     except (Unavailable, GatewayChanged) as error:
         # The outcome may be unknown. The next request orders the same number.
@@ -127,7 +127,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     if prompt is None:
         return payment
     text = json.dumps(dict(prompt), ensure_ascii=False)
-    ports.book.keep_prompt(payment.number, text)
+    ports.repository.keep_prompt(payment.number, text)
     return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
 
@@ -144,7 +144,7 @@ def _payer(
 
 
 def _get(number: str, ports: PaymentPorts) -> Payment:
-    payment = ports.book.find(number)
+    payment = ports.repository.find(number)
     if payment is None:
         raise Unavailable(f"the request's payment {number} cannot be read")
     return payment

@@ -115,7 +115,7 @@ def _payment_steps(channel: ProviderName, ports: PaymentPorts, now_ms: int) -> l
     return [
         (
             "confirm_failed",
-            lambda: ports.book.list_waiting(*due),
+            lambda: ports.repository.list_waiting(*due),
             partial(_confirm, ports=ports),
         ),
         (
@@ -141,7 +141,7 @@ def _consent_steps(channel: ProviderName, ports: AuthorizationPorts, now_ms: int
         return []
     due = channel, now_ms, ROWS_PER_SWEEP
     look = partial(look_at_authorization, ports=ports)
-    return [("consent_failed", lambda: ports.book.list_waiting(*due), look)]
+    return [("consent_failed", lambda: ports.repository.list_waiting(*due), look)]
 
 
 def _run_lane(
@@ -202,5 +202,5 @@ def _unpaid(packet_id: str, ports: PaymentPorts) -> Packet | None:
 
 
 def _confirm(number: str, *, ports: PaymentPorts) -> None:
-    ports.book.look_again(number, ports.clock.now_ms() + AGAIN_MS)
+    ports.repository.look_again(number, ports.clock.now_ms() + AGAIN_MS)
     confirm_payment(number, ports=ports)

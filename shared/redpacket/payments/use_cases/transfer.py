@@ -53,7 +53,7 @@ class Called(StrEnum):
 def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     """Call the provider for a pending withdrawal."""
     clock = ports.clock
-    seen = ports.book.find(withdrawal_id)
+    seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final or seen.stop:
         return Called.NOT_MADE
     now_ms = clock.now_ms()
@@ -80,7 +80,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
 
 def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal | None:
     """Query the provider unless a call is in flight, and update the ledger. Raises Unavailable."""
-    seen = ports.book.find(withdrawal_id)
+    seen = ports.repository.find(withdrawal_id)
     if seen is None or seen.is_final:
         return seen
     now_ms = ports.clock.now_ms()
@@ -89,7 +89,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop not in CANCELS:
         stopped = _give_up(seen, ports)
         if stopped is None:
-            return ports.book.find(withdrawal_id)
+            return ports.repository.find(withdrawal_id)
         seen = stopped
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
@@ -98,7 +98,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
-    return ports.book.find(withdrawal_id)
+    return ports.repository.find(withdrawal_id)
 
 
 def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:

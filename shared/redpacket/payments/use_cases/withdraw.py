@@ -57,7 +57,7 @@ def withdraw(
             )
     except Rejected:
         # I10: limits and bindings change, but a retry gets its first answer.
-        if first_id := ports.book.find_held(ask.request):
+        if first_id := ports.repository.find_held(ask.request):
             return _get(first_id, ports)
         raise
     now_ms = ports.clock.now_ms()
@@ -73,7 +73,7 @@ def withdraw(
         created_at_ms=now_ms,
         merchant=gateway.merchant,
     )
-    withdrawal_id = ports.book.hold(withdrawal, ask.request, ports.settings.limits)
+    withdrawal_id = ports.repository.hold(withdrawal, ask.request, ports.settings.limits)
     if withdrawal_id != withdrawal.withdrawal_id:
         return _get(withdrawal_id, ports)
     return _promised(withdrawal, ports)
@@ -129,7 +129,7 @@ def list_withdrawals(
             "user", f"is required for the status {status}. Add the host's user id"
         )
     if user_id:
-        page, more = ports.book.list_of_user(user_id, cursor, LISTED_PER_PAGE)
+        page, more = ports.repository.list_of_user(user_id, cursor, LISTED_PER_PAGE)
     else:
         page, more = lists.list_pending_withdrawals(cursor, LISTED_PER_PAGE)
     return [each for each in page if status in {None, each.status}], more
@@ -139,7 +139,7 @@ def find_withdrawal(
     withdrawal_id: str, user_id: str | None, *, ports: WithdrawalPorts
 ) -> Withdrawal:
     """Return a user's own withdrawal, or anybody's for None. Raises WithdrawalNotFound."""
-    withdrawal = ports.book.find(withdrawal_id)
+    withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None or user_id not in {None, withdrawal.user_id}:
         raise WithdrawalNotFound
     return withdrawal
@@ -172,7 +172,7 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
     """Add the expected time; the money is held, so a failure here must not fail the request."""
     try:
         expected_at_ms = ports.paces[withdrawal.channel].promise() + ports.settings.begins_within_ms
-        ports.book.promise(withdrawal.withdrawal_id, expected_at_ms)
+        ports.repository.promise(withdrawal.withdrawal_id, expected_at_ms)
     except Unavailable as error:
         ports.logger.failure("withdrawal_not_promised", error)
         expected_at_ms = withdrawal.created_at_ms
@@ -180,7 +180,7 @@ def _promised(withdrawal: Withdrawal, ports: WithdrawalPorts) -> Withdrawal:
 
 
 def _get(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal:
-    withdrawal = ports.book.find(withdrawal_id)
+    withdrawal = ports.repository.find(withdrawal_id)
     if withdrawal is None:
         raise Unavailable(f"the request's withdrawal {withdrawal_id} cannot be read")
     return withdrawal

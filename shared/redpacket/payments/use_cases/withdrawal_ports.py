@@ -41,7 +41,7 @@ class WithdrawalPorts:
 
     gateways: Mapping[ProviderName, PayoutProvider]
     paces: Mapping[ProviderName, Pace]
-    book: WithdrawalRepository
+    repository: WithdrawalRepository
     transfers: TransferRepository
     consents: AuthorizationRepository
     clock: Clock

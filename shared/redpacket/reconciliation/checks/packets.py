@@ -27,7 +27,7 @@ class PacketFacts:
 class Tally:
     """Sums of a packet's shares, added page by page."""
 
-    fate_count: int = 0
+    share_count: int = 0
     settled_fen: int = 0
     refunded_fen: int = 0
     unsettled_count: int = 0
@@ -37,7 +37,7 @@ class Tally:
     def add(self, shares: Iterable[Share]) -> Tally:
         """Take more fates."""
         for share in shares:
-            self.fate_count += 1
+            self.share_count += 1
             if share.status is ShareStatus.REFUNDED:
                 self.refunded_fen += share.amount_fen
                 self.refunds[share.refund_no, share.decided_at_ms] += share.amount_fen
@@ -62,7 +62,7 @@ def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
         ("settled + refunded once closed", total, settled + refunded),
         ("refund on the packet row vs refunded shares", refunded, end.refunded_fen),
         ("claims on the packet row vs settled shares", settled, end.claimed_fen),
-        ("shares with a fate once closed", packet.terms.count, tally.fate_count),
+        ("shares with a fate once closed", packet.terms.count, tally.share_count),
         ("unsettled claims once closed", 0, tally.unsettled_count),
     )
     return [Difference("I2", packet.packet_id, *pair) for pair in pairs if pair[1] != pair[2]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from redpacket.fairness.log_ports import LogBook
+from redpacket.fairness.log_ports import PublicLog
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
 from redpacket.lottery.model.lottery import PrizeKind, unit_share
 from redpacket.lottery.ports import DrawRepository, SnapshotReader
@@ -43,7 +43,7 @@ class Audits:
     ledger: Ledger
     draws: DrawRepository
     prizes: SnapshotReader
-    log_book: LogBook
+    public_log: PublicLog
     dead_letters: DeadLetters
     clock: Clock
     logger: EventLogger
@@ -141,7 +141,7 @@ class Audits:
         def differs(what: str, expected: str, actual: str) -> None:
             differences.append(Difference("log", "the public log", what, expected, actual))
 
-        signed, peaks = self.log_book.find_signed(), Peaks()
+        signed, peaks = self.public_log.find_signed(), Peaks()
         size, root = (signed.head.size, signed.head.root) if signed else (0, EMPTY_ROOT.hex())
         key_id = before.get("key_id") or (signed.key_id if signed else "")
         if signed and not signed.is_signed:
@@ -164,7 +164,7 @@ class Audits:
         """Yield the hashes of the first entries, up to the first that is missing."""
         index = 0
         while index < size:
-            page = self.log_book.list_entries(index, min(_LOG_AT_ONCE, size - index))
+            page = self.public_log.list_entries(index, min(_LOG_AT_ONCE, size - index))
             for place, entry in page:
                 if place != index:
                     return
