@@ -17,6 +17,7 @@ import pytest
 from local.template import read_long_form
 from redpacket.fairness.use_cases import extend_log, fetch_rounds
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
 from redpacket.platform.time_budget import REQUEST_S
@@ -615,7 +616,7 @@ OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}
 OPEN_ROUTES |= {"GET /wechat/js-config"}
 # Each request of these has its own check: a code that works once, a gateway's signature.
 SIGNED_ROUTES = {"POST /auth/wechat"}
-SIGNED_ROUTES |= {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
+SIGNED_ROUTES |= {f"POST /gateway/{provider}/callback" for provider in ProviderName}
 
 
 def test_every_route_needs_a_token_but_those_for_everybody_and_operators_a_scope() -> None:
@@ -647,7 +648,8 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     routes = _of_type("AWS::ApiGatewayV2::Route")
     keys = {route["RouteKey"]: name for name, route in routes.items()}
     own = {key for key in keys if "/admin/" in key} | {"POST /packets"} | OPEN_ROUTES
-    own |= SIGNED_ROUTES | {key for key in keys if "/me/wechat" in key}
+    own |= SIGNED_ROUTES
+    own |= {key for key in keys for provider in ProviderName if f"/me/{provider}" in key}
     # A function that reads without a cache has no limit per user.
     own |= {
         key

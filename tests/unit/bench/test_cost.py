@@ -14,6 +14,7 @@ from bench.deployment import Deployment, Standing
 from bench.report import BENCHES
 from local.places import ROOT
 from local.template import read_template
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Operation, check, create, put, update
 from testing.fakes import FakeDynamo
 from testing.platform.fake_tables import TABLE_NAMES
@@ -257,7 +258,7 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
     # A poll of each provider is eight partitions at half a unit, the breaker and the switch.
-    polled, swept = 2 * 6 * (4 + 2), 2 * 4 * 4 + 16
+    polled, swept = len(ProviderName) * 6 * (4 + 2), len(ProviderName) * 4 * 4 + 16
     assert statement["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import items
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket_cli import inspect_stack
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
 
@@ -135,7 +136,7 @@ def test_a_work_list_is_read_in_every_partition(stack: Stack, tables: Tables) ->
 
     assert [item["pk"] for item in due] == ["a", "b"]
     assert [item["pk"] for item in look] == ["d", "c"]
-    assert len(tables.requests) == keys.WORK_SHARDS + 2 * len(items.SHARDS)
+    assert len(tables.requests) == keys.WORK_SHARDS + len(ProviderName) * len(items.SHARDS)
 
 
 def test_listed_returns_and_debts_are_shown_and_a_return_is_resolved(stack: Stack) -> None:
