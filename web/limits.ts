@@ -1,6 +1,10 @@
-/** Writes src/api/limits.ts: the bounds, roles and page states of openapi.json that the page needs at run time. */
+/** Writes what runs need of openapi.json: src/api/limits.ts for the page, and the refusals of the mini-program. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+
+import { speaking } from "./src/i18n/language.ts";
+import { problemText } from "./src/i18n/packet.ts";
+import "./src/i18n/problems.ts";
 
 interface Contract {
   components: {
@@ -13,8 +17,9 @@ interface Contract {
         };
       };
     };
+    responses: Record<string, { description: string }>;
   };
-  paths: Record<string, Record<string, { security?: { user: [string] }[] }>>;
+  paths: Record<string, Record<string, { security?: { user: [string] }[]; responses: Record<string, { $ref?: string }> }>>;
 }
 
 interface Problem {
@@ -47,3 +52,21 @@ const lines = Object.entries(constants).map(
   ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const;\n`,
 );
 writeFileSync(`${folder}/src/api/limits.ts`, `/** Made by \`npm run api\` from openapi.json. */\n\n${lines.join("\n")}`);
+
+/** Routes that examples/miniprogram calls. */
+const CALLED = ["/auth/wechat", "/packets", "/packets/{packet_id}", "/packets/{packet_id}/grab", "/packets/{packet_id}/open"];
+const codes = new Set(["offline"]);
+for (const operation of CALLED.flatMap((path) => Object.values(contract.paths[path] ?? {}))) {
+  for (const { $ref = "" } of Object.values(operation.responses)) {
+    const { description = "" } = contract.components.responses[$ref.split("/").at(-1) ?? ""] ?? {};
+    for (const code of description.match(/(?<=`)\w+(?=`)/g) ?? []) codes.add(code);
+  }
+}
+const refusals = [...codes].sort().map((code) => {
+  const words = { text: speaking("zh-CN", () => problemText(code)), state: states[code] };
+  return `  ${code}: ${JSON.stringify(words)},\n`;
+});
+writeFileSync(
+  `${folder}/../examples/miniprogram/refusals.js`,
+  `/** Made by \`npm run api\` from openapi.json and the page's words. */\n\nmodule.exports = {\n${refusals.join("")}};\n`,
+);

@@ -1,24 +1,15 @@
 /** The API for one user: signs in silently, and asks again while an outcome is not known. */
 
 const { api } = require("./config");
+const refusals = require("./refusals");
 
 const TRIES = 8;
 const PASSING = ["unavailable", "idempotency_key_in_use", "offline"];
 
+/** Words that differ from the page's, which repeats for longer. */
 const WORDS = {
-  insufficient_funds: "余额不足",
-  not_in_audience: "这个活动没有邀请你",
-  not_invited: "这是专属红包，不是给你的哦",
   offline: "网络断开了",
-  packet_emptied: "手慢了，红包派完了",
-  packet_expired: "红包已过期",
-  packet_not_found: "这个红包不存在，或不是发给你的",
-  packet_not_started: "红包还没开始",
-  passphrase_mismatch: "口令不对，再试试",
-  quota_exhausted: "你领取的个数已达上限",
-  rate_limited: "操作太快了，请稍等",
   split_impossible: "每人至少 0.01 元，最多 200 元",
-  switched_off: "系统维护中，请稍后再试",
   unavailable: "有点拥挤，请再试一次",
 };
 
@@ -88,7 +79,7 @@ function send(method, path, { body, key, token: signed } = {}) {
 
 function problemOf(status, told) {
   const code = told ?? { 401: "unauthorized", 429: "rate_limited" }[status] ?? "unavailable";
-  return { code, text: WORDS[code] ?? "没有成功，请再试一次" };
+  return { text: "没有成功，请再试一次", ...refusals[code], code, ...(WORDS[code] && { text: WORDS[code] }) };
 }
 
 /** Returns 128 random bits, the key of one send. */

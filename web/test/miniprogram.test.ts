@@ -5,6 +5,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, afterEach, beforeEach } from "node:test";
 
+import type { Code } from "../src/api/problems.ts";
+import { speaking } from "../src/i18n/language.ts";
+import { problemText } from "../src/i18n/packet.ts";
+import "../src/i18n/problems.ts";
+import { stateAfter } from "../src/packet/states.ts";
 import { close, leave, render as renderWith, require, restart, ROOT, until, type Shown, type WxRequest } from "./miniprogram.ts";
 
 type Answer = [status: number, data: object] | undefined;
@@ -114,6 +119,15 @@ test("one tap opens a packet, and a lost answer is asked for again", async () =>
   assert.equal(grabs, 2);
   assert.deepEqual(sentTo("POST /packets/p1/grab")[0]!.data, { via: "friend" });
   assert.deepEqual(claimed, [CLAIM]);
+});
+
+test("each refusal has the page's words and state", () => {
+  const refusals = require(join(ROOT, "refusals.js")) as Record<string, { text: string; state?: string }>;
+
+  for (const [code, { text, state }] of Object.entries(refusals)) {
+    assert.equal(text, speaking("zh-CN", () => problemText(code)), "run `npm run api`");
+    assert.equal(state, stateAfter(code as Code), "run `npm run api`");
+  }
 });
 
 test("each refusal leads to where its reader can go on", async () => {

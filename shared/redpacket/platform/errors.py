@@ -7,8 +7,7 @@
   x Unavailable           a dependency failed or its answer is unknown; a retry tells the result
   x InvariantViolated     a bug or corruption: processing of that item stops, and an alarm fires
 
-Each context defines its own errors in its `errors.py`. A class with a code and its translation in
-web/src/i18n/packet.ts are all that a new refusal of a route's group needs.
+Each context defines its own errors in its `errors.py`. CONTRIBUTING.md names what a refusal needs.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import { problemOf } from "../api/problems.ts";
 import { t } from "../i18n/events.ts";
 import { problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
+import { stateAfter, type State } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
 import type { Catches } from "./catches.ts";
@@ -18,10 +19,10 @@ const COUNTDOWN_S = 3;
 const GRAB_GAP_MS = 1000;
 const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
-/** A packet that answers so has nothing more for this user. */
-const OVER = ["packet_emptied", "packet_expired", "not_invited", "packet_not_found"];
-/** After these no packet of the campaign has, now. */
-const ALL_OVER = ["quota_exhausted", "not_in_audience", "campaign_ended", "campaign_paused", "forbidden"];
+/** States of a packet that has nothing more for this user. */
+const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
+/** Whether one packet refuses; otherwise no packet of the campaign has anything, now. */
+const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
 type Phase = "ready" | "counting" | "playing" | "over";
 
@@ -245,8 +246,9 @@ export class Rain extends View {
   }
 
   #lose(packetId: string, { code, retryAfterS }: ReturnType<typeof problemOf>): void {
-    if (OVER.includes(code)) this.#gone.add(packetId);
-    if (ALL_OVER.includes(code)) {
+    const isOver = OVER.includes(stateAfter(code));
+    if (isOver && isOfPacket(code)) this.#gone.add(packetId);
+    if (isOver && !isOfPacket(code)) {
       // A pause ends: the campaign's view looks for it.
       if (code !== "campaign_paused") this.refusal = code;
       this.#end();

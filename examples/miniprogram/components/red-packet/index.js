@@ -92,9 +92,9 @@ Component({
         this.look();
       } catch (problem) {
         this.grabToken = undefined;
-        const isOver = ["packet_emptied", "packet_expired"].includes(problem.code);
-        const isOff = ["not_invited", "not_in_audience", "quota_exhausted", "packet_not_found"];
-        const next = isOver ? "over" : isOff.includes(problem.code) ? "refused" : "ready";
+        const isOver = ["gone", "expired"].includes(problem.state);
+        const isOff = ["refused", "missing"].includes(problem.state);
+        const next = isOver ? "over" : isOff ? "refused" : "ready";
         this.setData({ state: next, note: problem.text });
         this.triggerEvent("refused", { code: problem.code });
         if (isOver) this.look();
