@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from testing.platform.servers import wait_for
-from tests.browser.conftest import BrowserUser, MakePerson, Operator
+from tests.browser.conftest import DESK, PHONE, BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 HOUR_MS = 3_600_000
@@ -92,6 +92,34 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
     # A draw can be checked only when its day is over.
     una.page.get_by_role("button", name="验证").first.click()
     expect(una.page.get_by_text("当天结束后可以验证")).to_be_visible()
+
+
+def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    campaign_id = plan(operator, miss_weight=5)
+    put_prize(operator, campaign_id, "box", title="明前龙井茶叶礼盒装", weight=30)
+    put_prize(operator, campaign_id, "cup", title="Fine porcelain tea cup", weight=15)
+    ian = a_person(f"ian-{campaign_id}", f"/campaigns/{campaign_id}")
+    sectors = ian.page.locator("rp-wheel .disc > g")
+    expect(sectors).to_have_count(6)  # each of the three twice
+
+    texts = [sectors.nth(at).locator("text").all_text_contents() for at in range(3)]
+
+    assert [lines[-1] for lines in texts] == ["60.0%", "30.0%", "10.0%"]
+    assert ["".join(lines[:-1]) for lines in texts] == [
+        "明前龙井茶叶礼盒装",
+        "Fine porcelain tea cup",
+        "谢谢参与",
+    ]
+    assert [len(lines) - 1 for lines in texts] == [2, 2, 1]
+    # No line reaches over the edges of its sector.
+    widths = sectors.evaluate_all(
+        "all => all.flatMap(each => [...each.querySelectorAll('text')].map(text => "
+        "text.getComputedTextLength() / -text.getAttribute('y') / 2 / Math.tan(Math.PI / 6)))"
+    )
+    assert max(widths) < 1
+    ian.audit_views("wheel-long-titles")
 
 
 def test_a_friend_who_says_the_phrase_gives_one_more_draw(
@@ -204,6 +232,7 @@ def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
     expect(zoe.page.get_by_role("timer")).to_have_text(re.compile(r"^\d+ 秒$"))
     sky = zoe.page.locator("canvas")
     expect(sky).to_be_visible()
+    assert sky.bounding_box() == {"x": 0, "y": 0, **PHONE}  # the whole screen
     expect(zoe.page.get_by_text("命中 0")).to_be_visible()
     result = zoe.page.locator(".rain-result")
     for _ in range(400):
@@ -230,6 +259,26 @@ def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
     expect(result.get_by_role("listitem")).to_have_count(2)
     assert sorted(result.get_by_role("listitem").all_inner_texts()) == sorted(caught)
     expect(zoe.page.get_by_role("button", name="开始抢")).to_have_count(0)
+
+
+def test_a_rain_covers_a_wide_screen_and_one_that_is_turned(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="红包雨", budget_fen=1_000)
+    operator.send(operator.http, total_fen=1_000, count=2, campaign_id=campaign_id)
+    path = f"/campaigns/{campaign_id}"
+    moving: dict[str, Any] = {"reduced_motion": "no-preference", "color_scheme": "dark"}
+    lin = a_person(f"lin-{campaign_id}", path, viewport=DESK, locale="en-US", **moving)
+    lin.page.get_by_role("button", name="Start").click()
+    sky = lin.page.locator("canvas")
+    expect(sky).to_be_visible()
+    for screen in (DESK, PHONE, {"width": PHONE["height"], "height": PHONE["width"]}):
+        lin.page.set_viewport_size(screen)
+        expect(sky).to_have_attribute("width", str(screen["width"]))
+        assert sky.bounding_box() == {"x": 0, "y": 0, **screen}
+        lin.page.wait_for_timeout(1_500)
+        lin.shoot(f"rain-{screen['width']}", full=False, is_moving=True)
 
 
 def test_a_rain_stops_while_its_campaign_is_paused(

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.sync_api import Route, expect
 
 from local import places
 from local.stack import Stack
-from tests.browser.conftest import BrowserUser, MakePerson, Operator
+from tests.browser.conftest import DESK, BrowserUser, MakePerson, Operator
 from tests.conftest import EMBEDS
 
 EXAMPLES = places.LOCAL / "examples"
@@ -168,8 +169,36 @@ def test_a_token_comes_by_message_from_the_named_origin_only(
     assert guest.page.evaluate(kept), "a renewed token interrupts nothing"
 
 
-def test_the_element_is_one_small_file() -> None:
+def test_a_packet_is_as_wide_as_its_size_says(visit: Visit, operator: Operator) -> None:
+    guest = visit("plain", operator.send(greeting="平安喜乐万事如意"), user="sized")
+    guest.page.get_by_role("button", name=SIGN_IN).click()
+    coin = guest.page.get_by_role("button", name=OPEN)
+    expect(coin).to_be_visible()
+    packet = guest.page.locator("red-packet")
+    guest.page.set_viewport_size(DESK)
+    for size, width in (("", 360), ("small", 288), ("full", 700)):
+        packet.evaluate(
+            "(element, size) => { element.setAttribute('size', size);"
+            " element.parentElement.style.cssText = 'width: 700px; max-width: none'; }",
+            size,
+        )
+        box, button = packet.bounding_box(), coin.bounding_box()
+        assert box
+        assert button
+        assert box["width"] == width
+        assert box["y"] < button["y"] < button["y"] + button["height"] < box["y"] + box["height"]
+        guest.shoot(f"element-size-{size or 'default'}", full=False)
+
+
+def test_the_element_is_one_small_file_which_is_there_by_its_version(stack: Stack) -> None:
     content = (places.PAGE / "red-packet.js").read_bytes()
+    package = json.loads((places.ROOT / "web" / "element" / "package.json").read_text("utf-8"))
+    by_version = httpx.get(f"{stack.api}/red-packet@{package['version']}.js", trust_env=False)
+    assert by_version.content == content
+    assert by_version.headers["access-control-allow-origin"] == "*"
+    assert f"/red-packet@{package['version']}.js" in (
+        places.ROOT / "docs" / "reference" / "page.md"
+    ).read_text("utf-8")
 
     assert len(gzip.compress(content, 9)) <= ELEMENT_KB_MAX * 1024
     assert re.findall(rb"""(?:from|import\()\s*["'][./]""", content) == []

@@ -15,6 +15,9 @@ const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;
 const FLIP_MS = 420;
+/** Of so many packets one is big: it draws the eye, and promises nothing. */
+const BIG_OF = 9;
+const BIG = 1.9;
 
 export class Sky {
   readonly #canvas: HTMLCanvasElement;
@@ -61,7 +64,8 @@ export class Sky {
 
   /** A packet just above the sky. */
   #drop(): Drop {
-    const size = 44 + Math.random() * 34;
+    const isBig = Math.random() * BIG_OF < 1;
+    const size = (44 + Math.random() * 34) * (isBig ? BIG : 1);
     const x = size / 2 + Math.random() * (this.#width - size);
     const speed = this.#height * (0.22 + Math.random() * 0.3);
     return { x, y: -size, speed, tilt: (Math.random() - 0.5) * 0.7, size, hitAtMs: 0 };
