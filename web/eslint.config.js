@@ -13,6 +13,8 @@ export default config(
     extends: [ts.strictTypeChecked, ts.stylisticTypeChecked, lit["flat/recommended"]],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
+      // A name that shadows another compares with itself.
+      "no-self-compare": "error",
       "lit/no-invalid-escape-sequences": "error",
       "lit/no-legacy-imports": "error",
       "lit/no-native-attributes": "error",

@@ -240,8 +240,8 @@ export class Send extends View {
         <span>${t("split")}</span>
         <select name="split" ?disabled=${isBusy}>
           ${LUCKY_SPLITS.map(
-            (split) =>
-              html`<option value=${split} ?selected=${split === split}>${t(`split_${split}`)}</option>`,
+            (each) =>
+              html`<option value=${each} ?selected=${each === split}>${t(`split_${each}`)}</option>`,
           )}
         </select>
       </label>
