@@ -1,6 +1,9 @@
 /** Settings of a deployment for its page: /config.json. */
 
-import type { Channel } from "./providers/provider.ts";
+import type { Schemas } from "./api/client.ts";
+
+/** Name of a payment provider. */
+export type Channel = Schemas["PaymentBody"]["channel"];
 
 export interface DevAuth {
   kind: "dev";

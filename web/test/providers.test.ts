@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import type { Config } from "../src/config.ts";
-import type { App, Channel, Provider, Sharing } from "../src/providers/provider.ts";
+import type { Channel, Config } from "../src/config.ts";
+import type { App, Provider, Sharing } from "../src/providers/provider.ts";
 
 Object.assign(globalThis, { localStorage: { getItem: () => null } });
 const setAgent = (userAgent: string) =>

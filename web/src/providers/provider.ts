@@ -6,7 +6,6 @@ import type { Language } from "../i18n/language.ts";
 import type { Arrival } from "../oidc.ts";
 import type { Cover } from "../packet/states.ts";
 
-export type Channel = Schemas["PaymentBody"]["channel"];
 type AppWord = "pay_here" | "pay_in_app" | "confirm_in_app" | "open_in_app";
 type AccountWord = "bind" | "bound" | "opens";
 export type Word = "name" | "pay" | AppWord | AccountWord;

@@ -1,8 +1,8 @@
 /** Registry of the payment providers on the page, in the order in which it offers them. */
 
-import type { Config } from "../config.ts";
+import type { Channel, Config } from "../config.ts";
 import { host } from "./host.ts";
-import type { App, Channel, Provider } from "./provider.ts";
+import type { App, Provider } from "./provider.ts";
 import { wechat } from "./wechat/provider.ts";
 
 export const PROVIDERS: Record<Channel, Provider> = { wechat, host };

@@ -2,8 +2,8 @@
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
+import type { Channel } from "../config.ts";
 import { parseYuan } from "../money.ts";
-import type { Channel } from "../providers/provider.ts";
 
 export interface Draft {
   kind: "lucky" | "equal";

@@ -4,10 +4,10 @@ import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX } from "../api/limits.ts";
+import type { Channel } from "../config.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
-import type { Channel } from "../providers/provider.ts";
 import { channelsOf, methodOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";

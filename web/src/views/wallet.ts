@@ -3,11 +3,12 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { parseYuan, yuan } from "../money.ts";
 import { Poll } from "../poll.ts";
-import type { Account, Channel } from "../providers/provider.ts";
+import type { Account } from "../providers/provider.ts";
 import { channelsOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
