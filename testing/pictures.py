@@ -30,6 +30,13 @@ def jpeg_segment(marker: int, data: bytes) -> bytes:
     return struct.pack(">BBH", 0xFF, marker, len(data) + 2) + data
 
 
+def exif_segment(orientation: int, order: str, *, secret: bytes = b"") -> bytes:
+    """Return a segment that turns a photo, before other facts about it (`>` is big-endian)."""
+    tiff = (b"MM\0*" if order == ">" else b"II*\0") + struct.pack(f"{order}I", 8)
+    entries = struct.pack(f"{order}HHHIHH", 1, 0x0112, 3, 1, orientation, 0) + bytes(4)
+    return jpeg_segment(0xE1, b"Exif\0\0" + tiff + entries + secret)
+
+
 def jpeg(width: int = 1, height: int = 1, *parts: bytes) -> bytes:
     """Return a picture with *parts* after its first segment."""
     size = _JPEG_1X1.replace(b"\x08\x00\x01\x00\x01", struct.pack(">BHH", 8, height, width))

@@ -1,11 +1,13 @@
 """Senders' choices: amounts within the limits, recipients, covers, and ways to pay."""
 
+import base64
 import re
 
 import httpx
 from playwright.sync_api import expect
 
 from local.places import ROOT
+from testing.pictures import exif_segment
 from tests.browser.conftest import SHOTS, BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
@@ -13,6 +15,27 @@ from tests.browser.test_classic_packet import amount_fen, coin, state
 COVERS = 10
 """Plain, eight of the page, and one's own."""
 PICTURE = ROOT / "docs/gallery.webp"
+JFIF_END = 20
+LYING_PHOTO = """() => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 200, height: 100 });
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = "#ff0000";
+    pen.fillRect(0, 0, 100, 100);
+    pen.fillStyle = "#0000ff";
+    pen.fillRect(100, 0, 100, 100);
+    return canvas.toDataURL("image/jpeg");
+}"""
+"""A photo of a phone that was held upright: red on the left, blue on the right."""
+REDNESS = """(picture, [x, y]) => {
+    const canvas = document.createElement("canvas");
+    const [width, height] = [picture.naturalWidth, picture.naturalHeight];
+    Object.assign(canvas, { width, height });
+    const pen = canvas.getContext("2d");
+    pen.drawImage(picture, 0, 0);
+    const [red, , blue] = pen.getImageData(x * width, y * height, 1, 1).data;
+    return red - blue;
+}"""
+"""How red a place of a picture is, in parts of its sides."""
 SCROLLED_PX = 400
 UPLOADED_WIDTH = 892
 
@@ -174,6 +197,36 @@ def test_a_senders_own_picture_is_on_the_packet_until_an_operator_removes_it(
     late.go(f"/packets/{packet_id}")
     state(late.page, "ready").to_be_visible()
     expect(late.page.locator("red-packet .has-art")).to_have_count(0)
+
+
+def test_a_photo_of_a_phone_is_upright_on_the_packet_and_by_the_api(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("kai", 10_000)
+    kai = a_person("Kai", "/send")
+    lying = base64.b64decode(kai.page.evaluate(LYING_PHOTO).partition(",")[2])
+    photo = lying[:JFIF_END] + exif_segment(6, "<", secret=b"31.2304N") + lying[JFIF_END:]
+    kai.page.locator("summary", has_text="红包封面").click()
+    picture = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": photo}
+    kai.page.locator(".upload input").set_input_files(picture)
+    _wait_for_picture(kai)
+    shown = kai.page.locator("red-packet .has-art img")
+    # What lay on the left is on top.
+    assert shown.evaluate(REDNESS, [0.5, 0.1]) > shown.evaluate(REDNESS, [0.5, 0.9])
+    assert shown.evaluate(REDNESS, [0.1, 0.1]) > shown.evaluate(REDNESS, [0.9, 0.9])
+    kai.audit_views("send-cover-photo")
+
+    body = {"picture": base64.b64encode(photo).decode()}
+    sender = operator.as_user("kai")
+    path = sender.post("/me/pictures", json=body).json()["cover_url"]
+    assert b"31.2304N" not in httpx.get(kai.api + path, trust_env=False).content
+    lea = a_person("Lea", f"/packets/{operator.send(sender, cover_url=path)}")
+    direct = lea.page.locator("red-packet .has-art img")
+    sides = direct.evaluate(
+        "each => each.decode().then(() => [each.naturalWidth, each.naturalHeight])"
+    )
+    assert sides == [100, 200]
+    assert direct.evaluate(REDNESS, [0.5, 0.1]) > direct.evaluate(REDNESS, [0.5, 0.9])
 
 
 def test_a_winner_says_where_goods_go_until_they_are_sent(

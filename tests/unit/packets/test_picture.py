@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from redpacket.packets.model.picture import PICTURE_SIDE_MAX, picture_of
 from testing.pictures import (
+    exif_segment,
     jpeg,
     jpeg_segment,
     png,
@@ -55,6 +56,18 @@ ADOBE = jpeg_segment(0xEE, b"Adobe\0d\0\0\0\0\1")
 def test_nothing_but_the_image_stays(given_file: bytes, kept: bytes) -> None:
     assert picture_of(given_file).content == kept
     assert picture_of(kept).content == kept
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("orientation", range(9))
+def test_a_photo_stays_upright(order: str, orientation: int) -> None:
+    exif = exif_segment(orientation, order, secret=SECRET)
+    kept = exif_segment(orientation, ">") if orientation > 1 else b""
+
+    picture = picture_of(jpeg(3, 2, exif))
+
+    assert picture.content == jpeg(3, 2, kept)
+    assert picture_of(picture.content) == picture
 
 
 @pytest.mark.parametrize("make", [png, jpeg, webp, webp_lossless])

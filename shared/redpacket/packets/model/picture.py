@@ -1,4 +1,4 @@
-"""Pictures that users upload: still ones of a bounded size, without metadata."""
+"""Pictures that users upload: still, of a bounded size, and without metadata but a photo's turn."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ _JPEG_KEPT = re.compile(
 )
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 """Marker after the data of a scan."""
+_JPEG_TURN = re.compile(
+    rb"\xff\xe1..Exif\0\0.*?(?:\x01\x12\0\x03\0{3}\x01\0|\x12\x01\x03\0\x01\0{3})([\x02-\x08])",
+    re.DOTALL,
+)
+"""EXIF segment of a photo that is not upright, up to its orientation in either byte order."""
+_JPEG_TURNED = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0%b" + bytes(6)
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_KEPT = frozenset(
     b"IHDR PLTE IDAT IEND tRNS bKGD gAMA cHRM sRGB iCCP sBIT pHYs".split(),
@@ -45,7 +51,7 @@ class Picture:
 
 
 def picture_of(content: bytes) -> Picture:
-    """Return the picture that *content* is, without metadata.
+    """Return the picture that *content* is, without metadata but the orientation of a JPEG.
 
     Raises ValueError with the reason for a file that is no picture, damaged, animated or too large.
     """
@@ -111,7 +117,9 @@ def _jpeg_parts(content: bytes) -> _Parts:
             following = _JPEG_MARKER.search(content, end)
             end = following.start() if following else len(content) + 1
         part = _cut(content, at, end)
-        if _JPEG_KEPT.match(part):
+        if turn := _JPEG_TURN.match(part):
+            yield _JPEG_TURNED % turn[1], ()
+        elif _JPEG_KEPT.match(part):
             yield part, struct.unpack_from(">HH", part, 5) if marker in _JPEG_FRAMES else ()
         at = end
 
