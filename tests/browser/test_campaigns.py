@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, Route, ViewportSize, expect
 
 from testing.platform.servers import wait_for
 from tests.browser.conftest import DESK, PHONE, BrowserUser, MakePerson, Operator
@@ -273,7 +273,8 @@ def test_a_rain_covers_a_wide_screen_and_one_that_is_turned(
     lin.page.get_by_role("button", name="Start").click()
     sky = lin.page.locator("canvas")
     expect(sky).to_be_visible()
-    for screen in (DESK, PHONE, {"width": PHONE["height"], "height": PHONE["width"]}):
+    turned: ViewportSize = {"width": PHONE["height"], "height": PHONE["width"]}
+    for screen in (DESK, PHONE, turned):
         lin.page.set_viewport_size(screen)
         expect(sky).to_have_attribute("width", str(screen["width"]))
         assert sky.bounding_box() == {"x": 0, "y": 0, **screen}

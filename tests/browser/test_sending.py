@@ -207,8 +207,9 @@ def test_a_photo_of_a_phone_is_upright_on_the_packet_and_by_the_api(
     lying = base64.b64decode(kai.page.evaluate(LYING_PHOTO).partition(",")[2])
     photo = lying[:JFIF_END] + exif_segment(6, "<", secret=b"31.2304N") + lying[JFIF_END:]
     kai.page.locator("summary", has_text="红包封面").click()
-    picture = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": photo}
-    kai.page.locator(".upload input").set_input_files(picture)
+    kai.page.locator(".upload input").set_input_files(
+        {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": photo}
+    )
     _wait_for_picture(kai)
     shown = kai.page.locator("red-packet .has-art img")
     # What lay on the left is on top.
