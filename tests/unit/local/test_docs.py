@@ -193,6 +193,29 @@ def test_a_chinese_page_has_the_commands_and_routes_of_the_english_one(page: Pat
         assert set(route.findall(_text(page))) == set(route.findall(_text(english)))
 
 
+GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+def _shape(text: str) -> tuple[list[str], dict[str, int]]:
+    """Return the levels of headings, and how many items, rows and blocks of code there are."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    marks = {"item": r"^\s*(?:-|\d+\.) ", "row": r"^\|", "block": "```"}
+    counts = {
+        name: len(re.findall(mark, text if name == "block" else prose, re.MULTILINE))
+        for name, mark in marks.items()
+    }
+    return re.findall(r"^#+(?= )", prose, re.MULTILINE), counts
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.name)
+def test_each_page_of_the_guide_is_covered_in_chinese(page: Path) -> None:
+    english, chinese = _text(page), _text(ROOT / "docs" / "zh" / page.name)
+
+    assert _shape(chinese) == _shape(english)
+    assert set(_quoted(page)) <= set(_quoted(ROOT / "docs" / "zh" / page.name))
+    assert f"({page.name})" in _text(ROOT / "docs" / "zh" / "README.md")
+
+
 def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> None:
     english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
     in_english = {_name(page): _name(other) for page, other in CHINESE.items()}
