@@ -10,7 +10,7 @@ from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 from redpacket.payments.dynamodb.payees import DynamoPayees
 from redpacket.payments.dynamodb.payments import DynamoPayments
-from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
+from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.payments import Payment
@@ -81,7 +81,7 @@ class PaymentSystem:
         self.repository = DynamoPayments(client)
         self.returns = DynamoReturns(client)
         self.withdrawals = DynamoWithdrawals(client)
-        self.store = DynamoGatewayPace(client)
+        self.store = DynamoProviderPace(client)
         self.lists = DynamoPaymentLists(client)
         self.payees = FakePayees()
         # The rows themselves, for stories about accounts that are bound.
@@ -103,7 +103,7 @@ class PaymentSystem:
     @property
     def payments(self) -> PaymentPorts:
         return PaymentPorts(
-            gateways=self.gates_in,
+            providers=self.gates_in,
             repository=self.repository,
             returns=self.returns,
             compared=self.store,
@@ -126,7 +126,7 @@ class PaymentSystem:
     @property
     def transfers(self) -> WithdrawalPorts:
         return WithdrawalPorts(
-            gateways=self.gates_out,
+            providers=self.gates_out,
             paces={channel: self.pace_of(channel) for channel in self.gates_out},
             repository=self.withdrawals,
             transfers=self.withdrawals,
@@ -140,7 +140,7 @@ class PaymentSystem:
     @property
     def authorizations(self) -> AuthorizationPorts:
         return AuthorizationPorts(
-            gateways={WECHAT: self.consent_gate},
+            providers={WECHAT: self.consent_gate},
             repository=self.consents,
             payees=self.accounts,
             clock=self.clock,

@@ -441,9 +441,9 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
     for name, made in {
-        "gateways_in": {ProviderName.WECHAT: FakePaymentsIn(gateway)},
-        "gateways_out": {ProviderName.WECHAT: FakePaymentsOut(gateway)},
-        "consent_gateways": {ProviderName.WECHAT: consents},
+        "providers_in": {ProviderName.WECHAT: FakePaymentsIn(gateway)},
+        "providers_out": {ProviderName.WECHAT: FakePaymentsOut(gateway)},
+        "consent_providers": {ProviderName.WECHAT: consents},
         "callbacks": {ProviderName.WECHAT: _Callbacks()},
         "logins": {ProviderName.WECHAT: logins},
         "beacon": _Beacon(),

@@ -19,7 +19,7 @@ from typing import Any
 from local.gateways.core import FINAL, day_of
 from local.gateways.records import Line, Made
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.payments.errors import GatewayChanged, PaymentNotFound
+from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import (
     PAYMENT_LIFE_MS,
     Payment,
@@ -269,7 +269,7 @@ class PaymentSchedule(Schedule):
             for _ in range(times):
                 try:
                     do(self.town())
-                except GatewayChanged:
+                except ProviderChanged:
                     self.seen["rows of another merchant"] += 1
                 except InvariantViolated as error:
                     self.differences.append(
@@ -464,7 +464,7 @@ class PaymentSchedule(Schedule):
                 continue
             except PaymentNotFound:
                 self.seen["notices before their row"] += 1
-            except GatewayChanged:
+            except ProviderChanged:
                 self.seen["rows of another merchant"] += 1
             except InvariantViolated as error:
                 self.differences.append(
@@ -617,9 +617,11 @@ class PaymentSchedule(Schedule):
         alarms = {
             f"payment {each.of_number} was refunded before it was credited" for each in by_hand
         }
-        alarms |= {f"{each.transaction_id} was refunded in part at the gateway" for each in by_hand}
+        alarms |= {
+            f"{each.transaction_id} was refunded in part at the provider" for each in by_hand
+        }
         errors = self.system.logger.errors
-        alarms |= {str(error) for _, error in errors if isinstance(error, GatewayChanged)}
+        alarms |= {str(error) for _, error in errors if isinstance(error, ProviderChanged)}
         return [difference for difference in super()._alarms() if difference.actual not in alarms]
 
     def _healing_town(self, setup: Setup) -> PaymentSystem:

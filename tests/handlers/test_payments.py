@@ -33,10 +33,10 @@ def gateways(
         monkeypatch.setitem(settings.variables, name, value)
     made = {channel: FakeGateway(system.clock) for channel in ProviderName}
     vars(containers.providers).update(
-        gateways_in={
+        providers_in={
             channel: FakePaymentsIn(gateway, channel) for channel, gateway in made.items()
         },
-        gateways_out={
+        providers_out={
             channel: FakePaymentsOut(gateway, channel=channel) for channel, gateway in made.items()
         },
         host_accounts=Accounts(account_keys(), "host"),

@@ -43,7 +43,7 @@ ROWS = {
     "withdrawal": ("Payments", payment_keys.withdrawal("1"), "withdrawal_status"),
     "expiring_withdrawal": ("Payments", payment_keys.withdrawal("1"), "expires_at_s"),
     "withdrawn": ("Payments", payment_keys.withdrawn("u", "d"), "expires_at_s"),
-    "pace": ("Payments", payment_keys.gateway_row("wechat", "pace"), "slots"),
+    "pace": ("Payments", payment_keys.provider_row("wechat", "pace"), "slots"),
     "payee": ("Payments", payment_keys.payee("wechat", "u"), "expires_at_s"),
     "outside_account": ("Payments", payment_keys.outside_account("wechat", "h"), "expires_at_s"),
     "consent": ("Payments", payment_keys.authorization("1"), "expires_at_s"),

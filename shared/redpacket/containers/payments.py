@@ -16,7 +16,7 @@ from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 from redpacket.payments.dynamodb.payees import DynamoPayees
 from redpacket.payments.dynamodb.payments import DynamoPayments
-from redpacket.payments.dynamodb.provider_pace import DynamoGatewayPace
+from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
@@ -52,8 +52,8 @@ class PaymentsContainer(Container):
         return DynamoWithdrawals(self.dynamo)
 
     @cached_property
-    def gateway_pace(self) -> DynamoGatewayPace:
-        return DynamoGatewayPace(self.dynamo)
+    def provider_pace(self) -> DynamoProviderPace:
+        return DynamoProviderPace(self.dynamo)
 
     @cached_property
     def bound_payees(self) -> DynamoPayees:
@@ -74,10 +74,10 @@ class PaymentsContainer(Container):
     @cached_property
     def payment_ports(self) -> PaymentPorts:
         return PaymentPorts(
-            gateways=self.providers.gateways_in,
+            providers=self.providers.providers_in,
             repository=self.payment_repository,
             returns=DynamoReturns(self.dynamo),
-            compared=self.gateway_pace,
+            compared=self.provider_pace,
             ledger=self.packets.ledger,
             packets=self.packets.repository,
             work=self.packets.work_lists(0, 1),
@@ -96,10 +96,10 @@ class PaymentsContainer(Container):
     def withdrawal_ports(self) -> WithdrawalPorts:
         per_minute, night = self.settings.bills_per_minute, self._night_window()
         return WithdrawalPorts(
-            gateways=self.providers.gateways_out,
+            providers=self.providers.providers_out,
             paces={
-                channel: Pace(channel, per_minute, self.gateway_pace, self.clock, night)
-                for channel in self.providers.gateways_out
+                channel: Pace(channel, per_minute, self.provider_pace, self.clock, night)
+                for channel in self.providers.providers_out
             },
             repository=self.withdrawal_repository,
             transfers=self.withdrawal_repository,
@@ -125,7 +125,7 @@ class PaymentsContainer(Container):
     @cached_property
     def authorization_ports(self) -> AuthorizationPorts:
         return AuthorizationPorts(
-            gateways=self.providers.consent_gateways,
+            providers=self.providers.consent_providers,
             repository=self.consents,
             payees=self.bound_payees,
             clock=self.clock,

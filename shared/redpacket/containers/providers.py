@@ -41,11 +41,11 @@ class ProvidersContainer(Container):
         return {name: part for name, part in named if part}
 
     @cached_property
-    def gateways_in(self) -> Mapping[ProviderName, ports.PaymentProvider]:
+    def providers_in(self) -> Mapping[ProviderName, ports.PaymentProvider]:
         return self.by_provider(lambda provider: provider.payments)
 
     @cached_property
-    def gateways_out(self) -> Mapping[ProviderName, ports.PayoutProvider]:
+    def providers_out(self) -> Mapping[ProviderName, ports.PayoutProvider]:
         return self.by_provider(lambda provider: provider.payouts)
 
     @cached_property
@@ -53,7 +53,7 @@ class ProvidersContainer(Container):
         return self.by_provider(lambda provider: provider.callbacks)
 
     @cached_property
-    def consent_gateways(self) -> Mapping[ProviderName, Authorizations]:
+    def consent_providers(self) -> Mapping[ProviderName, Authorizations]:
         return self.by_provider(lambda provider: provider.consents)
 
     @cached_property

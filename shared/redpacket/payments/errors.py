@@ -89,5 +89,5 @@ class CodeInvalid(Rejected):
     status = 422
 
 
-class GatewayChanged(InvariantViolated):
+class ProviderChanged(InvariantViolated):
     """The row's provider is disabled, or now acts for another merchant."""

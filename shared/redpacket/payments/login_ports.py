@@ -17,7 +17,7 @@ class Logins(Protocol):
 
 
 class Authorizations(Protocol):
-    """Gateway for users' consents to transfers without confirmation; numbers are ours."""
+    """Provider for users' consents to transfers without confirmation; numbers are ours."""
 
     def ask(
         self, authorization_no: str, payee: ExternalAccount, display_name: str

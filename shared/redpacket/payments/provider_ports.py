@@ -98,12 +98,12 @@ class Provider(Generic[ProviderSettings]):
 
     @cached_property
     def payments(self) -> PaymentProvider | None:
-        """Gateway for incoming payments."""
+        """Provider of incoming payments."""
         return None
 
     @cached_property
     def payouts(self) -> PayoutProvider | None:
-        """Gateway for outgoing transfers."""
+        """Provider for outgoing transfers."""
         return None
 
     @cached_property
@@ -113,7 +113,7 @@ class Provider(Generic[ProviderSettings]):
 
     @cached_property
     def consents(self) -> Authorizations | None:
-        """Gateway for consents to transfers."""
+        """Provider for consents to transfers."""
         return None
 
     @cached_property
@@ -133,7 +133,7 @@ class Provider(Generic[ProviderSettings]):
 
 
 class PaymentProvider(Protocol):
-    """Gateway for incoming payments."""
+    """Provider of incoming payments."""
 
     channel: ProviderName
     merchant: Merchant
@@ -173,7 +173,7 @@ class PaymentProvider(Protocol):
 
 
 class PayoutProvider(Protocol):
-    """Gateway for outgoing transfers."""
+    """Provider for outgoing transfers."""
 
     channel: ProviderName
     merchant: Merchant
@@ -226,7 +226,7 @@ class NoticeQueue(Protocol):
         """Queue notices; after Unavailable, some may be queued."""
 
 
-class GatewayPace(Protocol):
+class ProviderPace(Protocol):
     """Durable rate limits and circuit breaker of a provider, shared by all functions."""
 
     def find_slot(self, channel: ProviderName, name: str) -> int:

@@ -70,7 +70,7 @@ class Accounts:
         key = self._keys.seal_keys.get(key_name)
         name = None if key is None else _opened(key, sealed, self._context)
         if name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash):
-            raise InvariantViolated("a gateway account cannot be decrypted with our keys")
+            raise InvariantViolated("a provider account cannot be decrypted with our keys")
         return name
 
     def hash_of(self, name: str) -> str:

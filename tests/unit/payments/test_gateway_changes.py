@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.payments.errors import GatewayChanged
+from redpacket.payments.errors import ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import Merchant, StatementKind, TransferFound, TransferOrder
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
@@ -143,7 +143,7 @@ def test_no_other_merchant_is_asked_for_a_refund(town: PaymentSystem) -> None:
     assert _told(town) == {"payment_mismatched"}
 
     refund_no = other.refund_outside(payment.number, 100)
-    with pytest.raises(GatewayChanged):
+    with pytest.raises(ProviderChanged):
         note_refund(WECHAT, refund_no, ports=town.payments)
 
     assert town.balance_fen() == 1100

@@ -197,7 +197,7 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
     town.start("broken")
     payment = town.start("user")
     town.gateway.pay(payment.number)
-    query = town.payments.gateways[WECHAT].query
+    query = town.payments.providers[WECHAT].query
     gate = town.gates_in[WECHAT]
 
     def fails_for_the_first(number: str) -> object:

@@ -307,7 +307,7 @@ def test_a_refund_of_another_amount_ends_no_return(town: PaymentSystem) -> None:
     town.gates_in[WECHAT].refund(due.order)
     town.gateway.refunds[due.refund_no] = replace(town.gateway.refunds[due.refund_no], amount_fen=1)
 
-    with pytest.raises(errors.InvariantViolated, match=r", 1\) at the gateway"):
+    with pytest.raises(errors.InvariantViolated, match=r", 1\) at the provider"):
         note_refund(WECHAT, due.refund_no, ports=town.payments)
 
     assert town.returns.list_returns(payment.number)[0].status is ReturnStatus.DUE

@@ -71,7 +71,7 @@ def outside_lines(channel: str, kind: str, day: str, shard: int) -> str:
 OUTSIDE_PREFIX = "outside#"
 
 
-def gateway_row(channel: str, name: str) -> dict[str, str]:
+def provider_row(channel: str, name: str) -> dict[str, str]:
     """Return the key of a provider's rate limit slots or circuit breaker."""
     return {"pk": f"gateway#{channel}", "sk": name}
 

@@ -1,4 +1,4 @@
-"""Gateway state that all functions share: rate limits, breaker and the last compared day."""
+"""Providers' state that all functions share: rate limits, breaker and the last compared day."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _BREAKER = "breaker"
 _STATEMENTS = "statements"
 
 
-class DynamoGatewayPace:
-    """DynamoDB implementation of GatewayPace and ComparedDays."""
+class DynamoProviderPace:
+    """DynamoDB implementation of ProviderPace and ComparedDays."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._payments = dynamo.tables.payments
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
-        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, name))
+        row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, name))
         return int(row["next_us"]) if row else 0
 
     def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
         return self._dynamo.write(
             update(
                 self._payments,
-                payment_keys.gateway_row(channel, name),
+                payment_keys.provider_row(channel, name),
                 "SET next_us = :next_us",
                 condition=IS_STILL_THERE if seen_us else IS_FIRST,
                 next_us=next_us,
@@ -37,14 +37,14 @@ class DynamoGatewayPace:
         )
 
     def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
-        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _BREAKER))
+        row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _BREAKER))
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
     def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                payment_keys.gateway_row(channel, _BREAKER),
+                payment_keys.provider_row(channel, _BREAKER),
                 "SET rests_until_ms = :until_ms, rested_count = :times",
                 until_ms=until_ms,
                 times=times,
@@ -52,14 +52,14 @@ class DynamoGatewayPace:
         )
 
     def find_compared(self, channel: ProviderName) -> str | None:
-        row = self._dynamo.get(self._payments, payment_keys.gateway_row(channel, _STATEMENTS))
+        row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _STATEMENTS))
         return str(row["compared_day"]) if row else None
 
     def note_compared(self, channel: ProviderName, day: str) -> None:
         self._dynamo.write(
             update(
                 self._payments,
-                payment_keys.gateway_row(channel, _STATEMENTS),
+                payment_keys.provider_row(channel, _STATEMENTS),
                 "SET compared_day = :day",
                 day=day,
             )

@@ -16,15 +16,15 @@ from redpacket.platform.runtime import Clock, EventLogger
 class AuthorizationPorts:
     """Dependencies of authorizations; *new_number* returns 32 characters."""
 
-    gateways: Mapping[ProviderName, Authorizations]
+    providers: Mapping[ProviderName, Authorizations]
     repository: AuthorizationRepository
     payees: Payees
     clock: Clock
     logger: EventLogger
     new_number: Callable[[], str]
 
-    def gateway(self, channel: ProviderName) -> Authorizations:
+    def provider(self, channel: ProviderName) -> Authorizations:
         """Return a provider. Raises ChannelUnavailable."""
-        if channel not in self.gateways:
+        if channel not in self.providers:
             raise ChannelUnavailable
-        return self.gateways[channel]
+        return self.providers[channel]

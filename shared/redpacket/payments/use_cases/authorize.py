@@ -30,7 +30,7 @@ def authorize(
 
     Raises ChannelUnavailable, PayeeNotBound, Unavailable.
     """
-    ports.gateway(channel)
+    ports.provider(channel)
     for _ in range(_TRIES):
         payee = ports.payees.find(user_id, channel)
         if payee is None:
@@ -57,7 +57,7 @@ def end_authorization(
     user_id: str, channel: ProviderName, *, ports: AuthorizationPorts
 ) -> Authorization | None:
     """Close a user's consent, now or in the next sweep. Raises ChannelUnavailable."""
-    ports.gateway(channel)
+    ports.provider(channel)
     payee = ports.payees.find(user_id, channel)
     current = ports.repository.find(payee.asked_no) if payee and payee.asked_no else None
     if current is None:
@@ -75,18 +75,18 @@ def look_at_authorization(number: str, *, ports: AuthorizationPorts) -> Authoriz
         return seen
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.repository.look_again(number, next_look_ms(seen, ports.clock.now_ms()))
-    gateway = ports.gateway(seen.channel)
+    provider = ports.provider(seen.channel)
     if seen.status is AuthorizationStatus.CLOSING:
-        gateway.close(number)
-    return _take(seen, gateway.query(number), ports)
+        provider.close(number)
+    return _take(seen, provider.query(number), ports)
 
 
 def _bring_up(current: Authorization, ports: AuthorizationPorts) -> Authorization:
-    gateway = ports.gateway(current.channel)
+    provider = ports.provider(current.channel)
     is_old = ports.clock.now_ms() >= current.asked_at_ms + ASKED_MS
     if is_old or current.status is AuthorizationStatus.ACTIVE:
-        return _take(current, gateway.query(current.number), ports)
-    authorization = gateway.ask(current.number, current.account, current.display_name)
+        return _take(current, provider.query(current.number), ports)
+    authorization = provider.ask(current.number, current.account, current.display_name)
     return _take(current, authorization, ports)
 
 
@@ -96,7 +96,7 @@ def _take(
     repository, now_ms = ports.repository, ports.clock.now_ms()
     is_over = now_ms >= seen.asked_at_ms + CONSENT_MS
     if _is_of_another(seen, authorization):
-        error = InvariantViolated(f"consent {seen.number} belongs to another user at the gateway")
+        error = InvariantViolated(f"consent {seen.number} belongs to another user at the provider")
         ports.logger.failure("consent_mismatched", error, number=seen.number)
         repository.begin_close(seen, now_ms)
     elif authorization.state is AuthorizationState.CLOSED or (

@@ -62,7 +62,7 @@ def compare_statements(
     """
     reports: dict[ProviderName, list[StatementReport]] = {}
     errors: list[Exception] = []
-    for channel in payments.gateways:
+    for channel in payments.providers:
         reports[channel] = []
         due = [day] if day else _days_due(channel, payments)
         for compared_day in (
@@ -162,9 +162,9 @@ class _Comparison:
     def read_statement(self, day: str) -> list[StatementLine] | None:
         """Return the payments and transfers of a day, or None if either is missing."""
         halves = [
-            gateways[self._channel].read_statement(day)
-            for gateways in (self._payments.gateways, self._withdrawals.gateways)
-            if self._channel in gateways
+            providers[self._channel].read_statement(day)
+            for providers in (self._payments.providers, self._withdrawals.providers)
+            if self._channel in providers
         ]
         loaded = [half for half in halves if half is not None]
         return [line for half in loaded for line in half] if len(loaded) == len(halves) else None

@@ -40,11 +40,11 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
         # It was never ordered, so no query is needed, and its provider may be disabled.
         ports.repository.close(payment, now_ms, None)
         return _get(number, ports)
-    gateway = ports.gateway_of(payment)
-    order = gateway.query(number)
+    provider = ports.provider_of(payment)
+    order = provider.query(number)
     taken = list(order.transactions)
     if transaction_id and all(returned.transaction_id != transaction_id for returned in taken):
-        named = gateway.query_transaction(transaction_id)
+        named = provider.query_transaction(transaction_id)
         # A forged callback would name another order's transaction.
         taken += [named] if named and named.number == number else []
     for transaction in taken:
@@ -74,7 +74,7 @@ def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Pa
 def _reason_against(
     payment: Payment, transaction: Transaction, ports: PaymentPorts
 ) -> ReturnReason | None:
-    wrong = mismatches(payment, transaction, ports.gateway_of(payment).merchant)
+    wrong = mismatches(payment, transaction, ports.provider_of(payment).merchant)
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.logger.failure("payment_mismatched", error, number=payment.number)
@@ -151,13 +151,13 @@ def _go_on(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
 
 def _close(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     """Close the order at the provider first: only an order that can't be paid becomes CLOSED."""
-    gateway, now_ms = ports.gateway_of(payment), ports.clock.now_ms()
-    settled_at_ms = payment.expires_at_ms + gateway.settling_ms + gateway.call_ms_max
+    provider, now_ms = ports.provider_of(payment), ports.clock.now_ms()
+    settled_at_ms = payment.expires_at_ms + provider.settling_ms + provider.call_ms_max
     if order.state is OrderState.UNPAID or (
         order.state is OrderState.NOT_FOUND and now_ms < settled_at_ms
     ):
         # A call in flight may still create the order; a later query then finds it.
-        gateway.close(payment.number)
+        provider.close(payment.number)
         return payment
     if order.state is OrderState.PAID and not _all_known(payment, order.transactions, ports):
         return payment

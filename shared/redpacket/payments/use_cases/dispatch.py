@@ -50,7 +50,7 @@ def dispatch_all(
             should_continue=should_continue,
         )
 
-    channels = list(ports.gateways)
+    channels = list(ports.providers)
     return dict(zip(channels, in_parallel(dispatch_by, channels), strict=True))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.ports import PaymentReader
 from redpacket.packets.work_list_ports import WorkLists
-from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
+from redpacket.payments.errors import ChannelUnavailable, ProviderChanged
 from redpacket.payments.model.payments import Payment, PaymentReturn
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.provider_name import ProviderName
@@ -26,7 +26,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 class PaymentPorts:
     """Dependencies of payments; *limits* apply to one user and day."""
 
-    gateways: Mapping[ProviderName, PaymentProvider]
+    providers: Mapping[ProviderName, PaymentProvider]
     repository: PaymentRepository
     returns: ReturnRepository
     compared: ComparedDays
@@ -38,17 +38,17 @@ class PaymentPorts:
     new_number: Callable[[], str]
     limits: PaymentLimits
 
-    def gateway(self, channel: ProviderName) -> PaymentProvider:
+    def provider(self, channel: ProviderName) -> PaymentProvider:
         """Return a provider. Raises ChannelUnavailable."""
-        if channel not in self.gateways:
+        if channel not in self.providers:
             raise ChannelUnavailable
-        return self.gateways[channel]
+        return self.providers[channel]
 
-    def gateway_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
-        """Return the provider that has a row's order. Raises GatewayChanged."""
-        gateway = self.gateways.get(row.channel)
-        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
-            return gateway
-        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
+    def provider_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
+        """Return the provider that has a row's order. Raises ProviderChanged."""
+        provider = self.providers.get(row.channel)
+        if provider and row.merchant in {NO_MERCHANT, provider.merchant}:
+            return provider
+        error = ProviderChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
         self.logger.failure("payment_mismatched", error, number=row.number)
         raise error

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import GatewayPace
+from redpacket.payments.provider_ports import ProviderPace
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock
 
@@ -51,7 +51,7 @@ class Pace:
 
     channel: ProviderName
     bills_per_minute: int
-    store: GatewayPace
+    store: ProviderPace
     clock: Clock
     night: NightWindow | None = None
 

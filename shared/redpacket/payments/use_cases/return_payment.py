@@ -46,7 +46,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         return
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
-    refund = ports.gateway_of(returned).refund(returned.order)
+    refund = ports.provider_of(returned).refund(returned.order)
     _end(returned, refund, ports)
 
 
@@ -122,7 +122,7 @@ def _is_deposited(
 
 def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -> None:
     """Update the ledger for a refund named by a callback or statement. Raises Unavailable."""
-    refund = ports.gateway(channel).query_refund(refund_no)
+    refund = ports.provider(channel).query_refund(refund_no)
     if refund.state is not RefundState.SUCCEEDED:
         return
     payment = ports.repository.find(refund.number)
@@ -130,7 +130,7 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
         error = InvariantViolated(f"refund {refund_no} belongs to no payment of ours")
         ports.logger.failure("refund_unknown", error, refund_no=refund_no)
         return
-    ports.gateway_of(payment)
+    ports.provider_of(payment)
     returns = {
         returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
     }
@@ -173,7 +173,7 @@ def _check_same(returned: PaymentReturn, refund: RefundFound) -> None:
     of = refund.number, refund.transaction_id, refund.amount_fen
     ours = returned.number, returned.transaction_id, returned.amount_fen
     if refund.state is RefundState.SUCCEEDED and of != ours:
-        raise InvariantViolated(f"refund {returned.refund_no} is {of} at the gateway")
+        raise InvariantViolated(f"refund {returned.refund_no} is {of} at the provider")
 
 
 def _reverse(payment: Payment, answer: RefundFound, ports: PaymentPorts) -> None:
@@ -233,6 +233,6 @@ def _note_outside(
     is_noted = ports.returns.note_outside(returned, refund, answer)
     if is_noted and returned.status is ReturnStatus.DUE and answer.amount_fen < left_fen:
         # Our refund is for the full amount, so it can no longer succeed.
-        error = InvariantViolated(f"{answer.transaction_id} was refunded in part at the gateway")
+        error = InvariantViolated(f"{answer.transaction_id} was refunded in part at the provider")
         ports.logger.failure("refund_by_gateway_failed", error, number=payment.number)
     return is_noted

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.payments.errors import GatewayChanged, PayeeNotBound, PaymentNotFound
+from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
 from redpacket.payments.model.provider_name import ProviderName
@@ -35,7 +35,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
 
     Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
     """
-    gateway = ports.gateway(ask.channel)
+    provider = ports.provider(ask.channel)
     payer = _payer(ask.user_id, ask.channel, ask.method, payees)
     now_ms = ports.clock.now_ms()
     payment = Payment(
@@ -47,7 +47,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
         payer=payer,
         created_at_ms=now_ms,
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
-        merchant=gateway.merchant,
+        merchant=provider.merchant,
     )
     number = ports.repository.put(payment, ask.request, ports.limits)
     if number != payment.number:
@@ -67,7 +67,7 @@ def start_packet_payment(
 
     Raises as `start_payment`, and PaymentNotFound for a packet that no payment funds.
     """
-    gateway = ports.gateway(channel)
+    provider = ports.provider(channel)
     if packet.payment_id is None:
         raise PaymentNotFound("This packet was funded from the balance and has no payment.")
     payment = ports.repository.find(packet.payment_id)
@@ -84,7 +84,7 @@ def start_packet_payment(
             created_at_ms=ports.clock.now_ms(),
             expires_at_ms=packet.created_at_ms + PAYMENT_LIFE_MS,
             packet_id=packet.packet_id,
-            merchant=gateway.merchant,
+            merchant=provider.merchant,
         )
         payment = ports.repository.put_of_packet(intent, ports.limits)
     return prompt_payment(payment, ports=ports)
@@ -117,10 +117,10 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     if payment.prompt or not may_order(payment, now_ms):
         return payment
     try:
-        gateway = ports.gateway_of(payment)
+        provider = ports.provider_of(payment)
         is_mine = ports.repository.begin_order(payment, now_ms)
-        prompt = gateway.order(payment.order) if is_mine else None
-    except (Unavailable, GatewayChanged) as error:
+        prompt = provider.order(payment.order) if is_mine else None
+    except (Unavailable, ProviderChanged) as error:
         # The outcome may be unknown. The next request orders the same number.
         ports.logger.failure("payment_not_ordered", error, number=payment.number)
         return payment

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.payments.errors import GatewayChanged, PaymentNotFound
+from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
@@ -61,7 +61,7 @@ class _Breaker:
 
     def __call__(self, item: object) -> object:
         if not self.is_closed():
-            raise Unavailable("the gateway failed repeatedly in this sweep")
+            raise Unavailable("the provider failed repeatedly in this sweep")
         try:
             done = self._do(item)
         except Unavailable:
@@ -130,14 +130,14 @@ def _withdrawal_steps(channel: ProviderName, ports: WithdrawalPorts, now_ms: int
     transfers, due = ports.transfers, (channel, now_ms, ROWS_PER_SWEEP)
     look = partial(sync_transfer, ports=ports)
     steps: list[_Step] = [("look_failed", lambda: transfers.list_to_look(*due), look)]
-    if channel not in ports.gateways:
+    if channel not in ports.providers:
         call = partial(call_transfer, ports=ports)
         steps.append(("transfer_failed", lambda: transfers.list_to_call(*due), call))
     return steps
 
 
 def _consent_steps(channel: ProviderName, ports: AuthorizationPorts, now_ms: int) -> list[_Step]:
-    if channel not in ports.gateways:
+    if channel not in ports.providers:
         return []
     due = channel, now_ms, ROWS_PER_SWEEP
     look = partial(look_at_authorization, ports=ports)
@@ -186,7 +186,7 @@ def _cancel_unpaid(
     try:
         with suppress(PaymentNotFound):  # never ordered
             confirm_by[packet.pay_channel](packet.payment_id or "")
-    except (Unavailable, GatewayChanged) as error:
+    except (Unavailable, ProviderChanged) as error:
         if now_ms < packet.created_at_ms + UNASKED_MS_MAX:
             ports.logger.event("unpaid_packet_waits", packet_id=packet_id)
             return

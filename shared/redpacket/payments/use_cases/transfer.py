@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 
-from redpacket.payments.errors import GatewayChanged, NotCancellable
+from redpacket.payments.errors import NotCancellable, ProviderChanged
 from redpacket.payments.model.provider import TransferFound, TransferState
 from redpacket.payments.model.withdrawals import (
     CANCELS,
@@ -60,7 +60,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS:
         _give_up(seen, ports)
         return Called.NOT_MADE
-    gateway = _gateway_of(seen, now_ms, ports)
+    provider = _provider_of(seen, now_ms, ports)
     leased = ports.transfers.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
@@ -68,13 +68,13 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
     if clock.now_ms() >= leased.lease_until_ms:
         return Called.NOT_MADE
     try:
-        transfer = gateway.transfer(leased.order)
+        transfer = provider.transfer(leased.order)
     except Unavailable as error:
         # The outcome is unknown. The sweep queries it after the lease.
         ports.logger.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
-    next_action = _act(leased, transfer, gateway, ports)
+    next_action = _act(leased, transfer, provider, ports)
     return Called.FAILED if next_action is NextAction.CALL_LATER else Called.ANSWERED
 
 
@@ -93,8 +93,8 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         seen = stopped
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
-    gateway = ports.gateway_of(seen)
-    next_action = _act(seen, gateway.query(seen.transfer_no), gateway, ports)
+    provider = ports.provider_of(seen)
+    next_action = _act(seen, provider.query(seen.transfer_no), provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
@@ -133,19 +133,19 @@ def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     return ports.transfers.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
 
 
-def _gateway_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PayoutProvider:
+def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PayoutProvider:
     try:
-        return ports.gateway_of(seen)
-    except GatewayChanged:
+        return ports.provider_of(seen)
+    except ProviderChanged:
         # Delay it, so that it does not block the others.
         ports.transfers.call_again(seen, now_ms + _CALL_PAUSE_MS)
         raise
 
 
 def _act(
-    seen: Withdrawal, transfer: TransferFound, gateway: PayoutProvider, ports: WithdrawalPorts
+    seen: Withdrawal, transfer: TransferFound, provider: PayoutProvider, ports: WithdrawalPorts
 ) -> NextAction:
-    transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), gateway.settling_ms
+    transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), provider.settling_ms
     _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
         next_action = judge(seen, transfer, now_ms, settling_ms)
@@ -167,7 +167,7 @@ def _act(
     elif next_action is NextAction.AWAIT:
         transfers.await_confirmation(seen, transfer, _next_look_ms(seen, now_ms))
     elif next_action is NextAction.ASK_TO_CANCEL:
-        gateway.cancel(seen.transfer_no)
+        provider.cancel(seen.transfer_no)
         transfers.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)

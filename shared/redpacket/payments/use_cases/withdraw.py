@@ -49,7 +49,7 @@ def withdraw(
     be held; a retry returns the outcome.
     """
     try:
-        gateway = ports.gateway(ask.channel)
+        provider = ports.provider(ask.channel)
         payee = _check(ask, payees, ports)
         if collect_owed(ask.user_id, ports=payments):
             raise InsufficientFunds(
@@ -68,10 +68,10 @@ def withdraw(
         channel=ask.channel,
         payee=payee.account,
         authorization_no=payee.authorization_no,
-        details=gateway.details(),
+        details=provider.details(),
         day=statement_day(now_ms),
         created_at_ms=now_ms,
-        merchant=gateway.merchant,
+        merchant=provider.merchant,
     )
     withdrawal_id = ports.repository.hold(withdrawal, ask.request, ports.settings.limits)
     if withdrawal_id != withdrawal.withdrawal_id:
@@ -95,8 +95,8 @@ def withdraw_above(
     """
     above_fen = ports.settings.above_fen
     payee = payees.find(user_id, channel) if above_fen else None
-    gateway = ports.gateways.get(channel)
-    if not payee or not gateway or (gateway.needs_consent and not payee.authorization_no):
+    provider = ports.providers.get(channel)
+    if not payee or not provider or (provider.needs_consent and not payee.authorization_no):
         return None
     balance_fen = payments.ledger.balance_fen(user_account(user_id))
     if balance_fen < max(above_fen, ports.settings.fen_min):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from redpacket.payments.errors import ChannelUnavailable, GatewayChanged
+from redpacket.payments.errors import ChannelUnavailable, ProviderChanged
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
@@ -39,7 +39,7 @@ class WithdrawalSettings:
 class WithdrawalPorts:
     """Dependencies of withdrawals; *new_id* returns 30 characters."""
 
-    gateways: Mapping[ProviderName, PayoutProvider]
+    providers: Mapping[ProviderName, PayoutProvider]
     paces: Mapping[ProviderName, Pace]
     repository: WithdrawalRepository
     transfers: TransferRepository
@@ -49,17 +49,17 @@ class WithdrawalPorts:
     new_id: Callable[[], str]
     settings: WithdrawalSettings
 
-    def gateway(self, channel: ProviderName) -> PayoutProvider:
+    def provider(self, channel: ProviderName) -> PayoutProvider:
         """Return a provider. Raises ChannelUnavailable."""
-        if channel not in self.gateways:
+        if channel not in self.providers:
             raise ChannelUnavailable
-        return self.gateways[channel]
+        return self.providers[channel]
 
-    def gateway_of(self, row: Withdrawal) -> PayoutProvider:
-        """Return the provider that has a withdrawal's bill. Raises GatewayChanged."""
-        gateway = self.gateways.get(row.channel)
-        if gateway and row.merchant in {NO_MERCHANT, gateway.merchant}:
-            return gateway
-        error = GatewayChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
+    def provider_of(self, row: Withdrawal) -> PayoutProvider:
+        """Return the provider that made a withdrawal's transfers. Raises ProviderChanged."""
+        provider = self.providers.get(row.channel)
+        if provider and row.merchant in {NO_MERCHANT, provider.merchant}:
+            return provider
+        error = ProviderChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
         self.logger.failure("transfer_mismatched", error, transfer_no=row.transfer_no)
         raise error
