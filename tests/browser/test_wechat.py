@@ -11,7 +11,7 @@ from playwright.sync_api import Route, expect
 
 from local import places
 from local.stack import Stack
-from tests.browser.conftest import BrowserUser, MakePerson, Operator
+from tests.browser.conftest import DESK, BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT
 from tests.browser.test_campaigns import plan
 from tests.browser.test_classic_packet import coin, state
@@ -137,7 +137,14 @@ def test_another_browser_is_told_to_open_the_link_in_wechat(
     dan.page.get_by_role("button", name="登录后领取").click()
 
     expect(dan.page.get_by_text("请在微信里打开这个链接")).to_be_visible()
+    code = dan.page.get_by_role("img", name="用手机扫码打开")
+    expect(code).to_have_count(0)  # no phone scans its own screen
     dan.audit_views("wechat-elsewhere")
+    dan.page.set_viewport_size(DESK)
+    dan.page.reload()
+    dan.page.get_by_role("button", name="登录后领取").click()
+    expect(dan.page.locator("rp-sign-in").get_by_role("img", name="用手机扫码")).to_be_visible()
+    dan.audit_views("wechat-elsewhere-code")
 
 
 def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(

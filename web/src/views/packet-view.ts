@@ -10,10 +10,7 @@ import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
 import { note } from "./commitments.ts";
-import { View, wantsSignIn } from "./view.ts";
-
-/** The same value as in style.css. */
-const WIDE = "(min-width: 900px)";
+import { View, wantsSignIn, WIDE } from "./view.ts";
 
 export class PacketView extends View {
   static override properties = {
@@ -38,9 +35,8 @@ export class PacketView extends View {
 
   /** A wide screen has room for a code that a phone reads. */
   async #drawCode(): Promise<void> {
-    const [{ encode }, { qrView }] = await Promise.all([import("uqr"), import("./qr.ts")]);
-    const link = location.origin + location.pathname + location.search;
-    this.code = qrView(encode(link, { border: 0, ecc: "M" }).data, f("scan_to_open"));
+    const { codeOf } = await import("./qr.ts");
+    this.code = await codeOf(location.origin + location.pathname + location.search, f("scan_to_open"));
   }
 
   override render() {

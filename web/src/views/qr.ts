@@ -1,6 +1,6 @@
 /** A QR code as a picture, which a long press saves or reads. */
 
-import { html } from "lit";
+import { html, type TemplateResult } from "lit";
 
 const MODULE_PX = 8;
 /** Readers want four light modules around the code. */
@@ -8,6 +8,12 @@ const BORDER = 4;
 
 export function qrView(modules: boolean[][], label: string) {
   return html`<img src=${pictureOf(modules)} alt=${label} />`;
+}
+
+/** The code of *link*, as a phone reads it. */
+export async function codeOf(link: string, label: string): Promise<TemplateResult> {
+  const { encode } = await import("uqr");
+  return qrView(encode(link, { border: 0, ecc: "M" }).data, label);
 }
 
 /** A data URL: a provider's app may save and read no blob. */

@@ -1,20 +1,40 @@
 /** Choose a user locally, or go to the issuer. */
 
-import { html } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 
+import { f } from "../i18n/frame.ts";
 import { t } from "../i18n/page.ts";
 import { signInProvider } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { here } from "../router.ts";
 import "./copy.ts";
-import "./copy.ts";
 import { devUser, session, type DevUser } from "../session.ts";
-import { problemView, typed, View } from "./view.ts";
+import { problemView, typed, View, WIDE } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
 const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin" };
 
 export class SignIn extends View {
+  static override properties = { ...View.properties, code: { state: true } };
+  /** Leads a phone from the screen of a computer to the provider's app. */
+  declare code: TemplateResult | undefined;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.#isElsewhere && matchMedia(WIDE).matches) void this.#drawCode().catch(() => undefined);
+  }
+
+  /** Whether users sign in only in an app, and this is another browser. */
+  get #isElsewhere(): boolean {
+    const app = signInProvider(session.config)?.app;
+    return app !== undefined && !app.isHere();
+  }
+
+  async #drawCode(): Promise<void> {
+    const { codeOf } = await import("./qr.ts");
+    this.code = await codeOf(location.href, f("scan_to_open"));
+  }
+
   override render() {
     return html`
       <section class="welcome">
@@ -28,10 +48,10 @@ export class SignIn extends View {
   }
 
   #issuer() {
-    const provider = signInProvider(session.config);
-    if (provider?.app && !provider.app.isHere()) {
+    if (this.#isElsewhere) {
       return html`
-        <p class="hint">${say(provider, "open_in_app")}</p>
+        <p class="hint">${say(signInProvider(session.config)!, "open_in_app")}</p>
+        ${this.code ? html`<div class="qr">${this.code}</div>` : nothing}
         <div class="row link">
           <input readonly aria-label=${t("link")} .value=${location.href} />
           <rp-copy .text=${location.href}></rp-copy>

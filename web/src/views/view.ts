@@ -8,6 +8,9 @@ import { p, problemText } from "../i18n/packet.ts";
 import "../i18n/problems.ts";
 import { session } from "../session.ts";
 
+/** A screen with room beside a phone's column; the same value as in style.css. */
+export const WIDE = "(min-width: 900px)";
+
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
   declare problem: Problem | undefined;
