@@ -64,7 +64,7 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 	@$(NPM) ci > /dev/null
 	@touch $@
 
-web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/src/i18n/packet.ts web/src/i18n/problems.ts web/node_modules/.ready
+web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/src/i18n/packet.ts web/src/i18n/problems.ts web/src/verify/splits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
 $(LOCAL)/client/README.md: openapi.json $(VENV)/clients.ready

@@ -5,6 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { speaking } from "./src/i18n/language.ts";
 import { problemText } from "./src/i18n/packet.ts";
 import "./src/i18n/problems.ts";
+import { amountsFen } from "./src/verify/splits.ts";
+import { SPLITS, type Split } from "./src/verify/terms.ts";
 
 interface Contract {
   components: {
@@ -41,7 +43,12 @@ const states: Record<string, string> = {};
 for (const { properties, "x-page-state": state } of Object.values(contract.components.schemas as object as Record<string, Problem>)) {
   if (state && properties) states[properties.code.const] = state;
 }
+/** 120 yuan for 12 by each split and one seed, in tenths of a yuan: a picture of it, at most 250 high. */
+const picture = (split: Split) =>
+  amountsFen({ split, total_fen: 12_000, count: 12, share_fen_min: 1, share_fen_max: 2_500, unit_fen: 1, seed: "picture-of-splits-0412" })
+    .map((fen) => Math.round(fen / 10));
 const constants = {
+  PICTURES: Object.fromEntries(SPLITS.map((split) => [split, picture(split)])),
   FEN_MAX: total_fen.maximum,
   COUNT_MAX: count["x-maximum-without-campaign"],
   COVER_PATTERN: cover_url.anyOf[0].pattern,

@@ -3,7 +3,7 @@
 import { html, nothing, svg } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { COUNT_MAX } from "../api/limits.ts";
+import { COUNT_MAX, PICTURES } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
@@ -18,15 +18,6 @@ import { problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
-
-/** 120 yuan for 12 by each split and one seed, as shares of the largest: a picture of it. */
-const PICTURES: Record<string, number[]> = {
-  double_mean: [13, 171, 45, 160, 135, 76, 189, 109, 26, 142, 74, 59],
-  base_double_mean: [93, 106, 96, 105, 103, 98, 107, 101, 94, 103, 98, 97],
-  bell: [70, 117, 115, 101, 42, 94, 130, 137, 98, 97, 47, 152],
-  cut_points: [28, 35, 37, 129, 221, 88, 24, 13, 246, 234, 57, 88],
-  double_mean_live: [154, 133, 67, 120, 62, 3, 138, 151, 24, 171, 162, 14],
-};
 /** A send whose outcome isn't known is repeated with its key this often. */
 const REPEATS = 12;
 /** Until the deployment says another. */
@@ -234,7 +225,7 @@ export class Send extends View {
 
   #splits(isBusy: boolean) {
     const { split } = this.draft;
-    const bars = PICTURES[split]!;
+    const bars = PICTURES[split as keyof typeof PICTURES];
     return html`
       <label class="field">
         <span>${t("split")}</span>
