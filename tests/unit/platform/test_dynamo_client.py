@@ -12,6 +12,7 @@ from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.platform.aws.errors import PASSING
 from redpacket.platform.dynamodb.client import (
+    KEYS_PER_READ,
     TRIES,
     ConflictPersists,
     Dynamo,
@@ -91,6 +92,18 @@ def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:
     _dynamo(client).transact(ROWS)
 
     assert len(client.tables["table"]) == 2
+
+
+@pytest.mark.parametrize("count", [0, KEYS_PER_READ, KEYS_PER_READ + 1])
+def test_any_number_of_rows_is_read(count: int) -> None:
+    client = FakeDynamo()
+    row_keys = [{"pk": str(number), "sk": "row"} for number in range(count)]
+    for key in row_keys:
+        _dynamo(client).write(put("table", key))
+
+    rows = _dynamo(client).get_many("table", row_keys, is_strong=True)
+
+    assert sorted(rows, key=str) == sorted(row_keys, key=str)
 
 
 def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:

@@ -13,7 +13,7 @@ from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen,
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, update, values
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import InParallel
 
@@ -106,10 +106,7 @@ class DynamoErasure:
         wanted = [{"pk": pk, "sk": user_id} for pk in row_keys]
         return [
             row_keys[str(row["pk"])]
-            for start in range(0, len(wanted), KEYS_PER_READ)
-            for row in self._dynamo.get_many(
-                self._audience, wanted[start : start + KEYS_PER_READ], is_strong=True
-            )
+            for row in self._dynamo.get_many(self._audience, wanted, is_strong=True)
             if row["is_member"]
         ]
 

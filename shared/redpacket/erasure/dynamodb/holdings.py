@@ -14,9 +14,8 @@ from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, return_of, withdrawal_of
-from redpacket.payments.dynamodb.reads import get_all
 from redpacket.payments.model.payments import Payment
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, values
 from redpacket.platform.runtime import InParallel
 
 
@@ -51,13 +50,8 @@ class DynamoHoldings:
 
     def list_sent(self, user_id: str) -> list[Packet]:
         listed = self._listed(self._packets, packet_keys.sent_list(user_id))
-        return [
-            items.packet_of(row)
-            for start in range(0, len(listed), KEYS_PER_READ)
-            for row in self._dynamo.get_many(
-                self._packets, listed[start : start + KEYS_PER_READ], is_strong=True
-            )
-        ]
+        rows = self._dynamo.get_many(self._packets, listed, is_strong=True)
+        return [items.packet_of(row) for row in rows]
 
     def list_outside(self, user_id: str) -> OutsideRows:
         counted = f"{packet_keys.USER_PREFIX}{user_id}"
@@ -73,12 +67,9 @@ class DynamoHoldings:
         payments = self._in_parallel(
             self._payment, self._listed(self._payments, payment_keys.payment_list(user_id))
         )
-        withdrawals = get_all(
-            self._dynamo,
-            self._payments,
-            self._listed(self._payments, payment_keys.withdrawal_list(user_id)),
-        )
+        listed = self._listed(self._payments, payment_keys.withdrawal_list(user_id))
         consents = self._listed(self._payments, payment_keys.authorization_list(user_id))
+        withdrawals = self._dynamo.get_many(self._payments, listed, is_strong=True)
         return OutsideRows(
             payments=[payment for payment, _ in payments],
             withdrawals=[withdrawal_of(row) for row in withdrawals],

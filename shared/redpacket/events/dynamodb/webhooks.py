@@ -17,7 +17,7 @@ from redpacket.events.model.webhooks import (
 )
 from redpacket.events.ports import COUNT_MAX
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Value, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Value, put, update, values
 
 HAS_VERSION_AS_SEEN = "webhook_version = :seen_version"
 HAS_FAILED_AS_OFTEN = "failure_count = :seen_count"
@@ -152,10 +152,7 @@ class DynamoWaitingList:
 
     def _list(self, kind: str, webhook: str, until_ms: int | None, limit: int) -> list[Delivery]:
         named = self._named(kind, webhook, until_ms, limit)
-        rows: list[dict[str, Value]] = []
-        for start in range(0, len(named), KEYS_PER_READ):
-            wanted = named[start : start + KEYS_PER_READ]
-            rows += self._dynamo.get_many(self._table, wanted, is_strong=True)
+        rows = self._dynamo.get_many(self._table, named, is_strong=True)
         # The index lags behind the rows: skip rows that have moved on.
         matching = [
             row

@@ -12,7 +12,7 @@ from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.log_ports import NotedCommitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind
 from redpacket.ledger.dynamodb import keys
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
 
 HAS_NO_OTHER_PLACE = (
     "attribute_exists(pk) AND attribute_not_exists(log_index) OR log_index = :index"
@@ -45,10 +45,7 @@ class DynamoCommitments:
 
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
         row_keys = [log_keys.commitment(id_hash) for id_hash in dict.fromkeys(id_hashes)]
-        rows: list[dict[str, Any]] = []
-        for start in range(0, len(row_keys), KEYS_PER_READ):
-            chunk = row_keys[start : start + KEYS_PER_READ]
-            rows += self._dynamo.get_many(self._table, chunk, is_strong=True)
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [noted for row in rows if (noted := _noted_of(row))]
 
 

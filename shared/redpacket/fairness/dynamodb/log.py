@@ -14,7 +14,7 @@ from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.dynamodb.commitments import place_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, root_of
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, Row, Value, put
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, put
 
 ENDS_THERE = "log_size = :size AND root = :root"
 IS_NEW = "attribute_not_exists(pk)"
@@ -119,18 +119,10 @@ class DynamoLog:
         return [[*_entries_of(str(row["entries"]))] for row in rows]
 
     def _get(self, row_keys: Sequence[Row]) -> list[dict[str, Value]]:
-        chunks = range(0, len(row_keys), KEYS_PER_READ)
-        return [
-            row
-            for start in chunks
-            for row in self._dynamo.get_many(
-                self._table, row_keys[start : start + KEYS_PER_READ], is_strong=True
-            )
-        ]
+        return self._dynamo.get_many(self._table, row_keys, is_strong=True)
 
     def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
-        row_keys = [log_keys.log_place(id_hash) for id_hash in id_hashes]
-        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True) if row_keys else []
+        rows = self._get([log_keys.log_place(id_hash) for id_hash in id_hashes])
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of
 from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import invalid_cursor
 
 _YEAR_SUMS = ("sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count")
@@ -50,15 +50,12 @@ class BookPages:
     def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
         """Return the stored versions of those *wanted* entries that exist."""
         row_keys = [_key(entry) for entry in wanted]
-        return [entry_of(row) for row in self._get_all(row_keys)]
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
+        return [entry_of(row) for row in rows]
 
     def list_receipts(self, row_keys: Sequence[Row]) -> list[Receipt]:
-        return [receipt_of(row) for row in self._get_all(row_keys)]
-
-    def _get_all(self, row_keys: Sequence[Row]) -> Iterator[dict[str, Value]]:
-        for start in range(0, len(row_keys), KEYS_PER_READ):
-            chunk = row_keys[start : start + KEYS_PER_READ]
-            yield from self._dynamo.get_many(self._table, chunk, is_strong=True)
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
+        return [receipt_of(row) for row in rows]
 
     def _lane(
         self, account: str, lane: str, cursor: str | None, limit: int, year: int | None = None

@@ -11,7 +11,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.winners import IS_UNDECIDED, winner_of
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Address, Winner
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, check, update
+from redpacket.platform.dynamodb.client import Dynamo, check, update
 
 
 class DynamoAddresses:
@@ -44,13 +44,9 @@ class DynamoAddresses:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): Address(*json.loads(str(row["goods_address"])))
-            for start in range(0, len(wanted), KEYS_PER_READ)
+            # No read may return an erased user's address, even briefly.
             for row in self._dynamo.get_many(
-                self._profiles,
-                wanted[start : start + KEYS_PER_READ],
-                # No read may return an erased user's address, even briefly.
-                is_strong=True,
-                only="pk, goods_address",
+                self._profiles, wanted, is_strong=True, only="pk, goods_address"
             )
             if "goods_address" in row
         }

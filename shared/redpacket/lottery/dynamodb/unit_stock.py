@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import (
@@ -22,7 +21,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import fate_partitions
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, Value, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, Value, update, values
 from redpacket.platform.errors import Unavailable
 
 IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
@@ -154,12 +153,8 @@ class UnitStock:
         self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
     ) -> _Statuses:
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
-        statuses: _Statuses = {}
-        remaining = iter(key_of(no) for no in numbers)
-        while chunk := list(islice(remaining, KEYS_PER_READ)):
-            for row in self._dynamo.get_many(table, chunk, is_strong=True):
-                statuses[row_keys[row["pk"], row["sk"]]] = row.get("fate")
-        return statuses
+        rows = self._dynamo.get_many(table, [key_of(no) for no in numbers], is_strong=True)
+        return {row_keys[row["pk"], row["sk"]]: row.get("fate") for row in rows}
 
     def _find(self, where: Row) -> _Place:
         row = self._dynamo.get(self._draws, where)

@@ -9,7 +9,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Operation, Row, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, update, values
 
 IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 
@@ -71,11 +71,7 @@ def decide(draws_table: str, winner: Winner, decision: Decision) -> Operation:
 
 def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
     """Return the existing rows of *row_keys* in that order, read strongly consistently."""
-    rows = {
-        (row["pk"], row["sk"]): row
-        for start in range(0, len(row_keys), KEYS_PER_READ)
-        for row in dynamo.get_many(table, row_keys[start : start + KEYS_PER_READ], is_strong=True)
-    }
+    rows = {(row["pk"], row["sk"]): row for row in dynamo.get_many(table, row_keys, is_strong=True)}
     return [row for key in row_keys if (row := rows.get((key["pk"], key["sk"])))]
 
 

@@ -64,8 +64,6 @@ class DynamoPackets(DynamoShares):
         return packet.rules if packet else None
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
-        if not packet_ids:
-            return []
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._packets, row_keys, is_strong=True)
         return [items.packet_of(row, self._seeds) for row in rows]

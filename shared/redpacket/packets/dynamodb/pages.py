@@ -43,8 +43,6 @@ class DynamoPages:
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
-        if not row_keys:
-            return []
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
         return [items.packet_of(row, self._seeds) for row in rows]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
 from redpacket.packets.model.packet import fate_partitions
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, update, values
+from redpacket.platform.dynamodb.client import Dynamo, update, values
 from redpacket.platform.errors import InvariantViolated
 
 IS_WAITING = "attribute_exists(work_pk)"
@@ -95,7 +94,8 @@ class DynamoShares:
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
         row_keys = [keys.share(ref.packet_id, ref.share_no) for ref in dict.fromkeys(refs)]
-        return [items.share_of(row) for row in self._get_all(row_keys)]
+        rows = self._dynamo.get_many(self._shares, row_keys, is_strong=True)
+        return [items.share_of(row) for row in rows]
 
     def mark_requeued(self, share: Share, again_at_ms: int) -> None:
         self._dynamo.write(
@@ -121,7 +121,8 @@ class DynamoShares:
 
     def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         wanted = [keys.claimer(packet_id, user_id) for user_id in dict.fromkeys(user_ids)]
-        return [items.claimer_of(row) for row in self._get_all(wanted)]
+        rows = self._dynamo.get_many(self._shares, wanted, is_strong=True)
+        return [items.claimer_of(row) for row in rows]
 
     def list_winners(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         return [
@@ -135,8 +136,3 @@ class DynamoShares:
                 ConsistentRead=True,
             )
         ]
-
-    def _get_all(self, row_keys: Sequence[dict[str, str]]) -> Iterator[dict[str, Any]]:
-        for start in range(0, len(row_keys), KEYS_PER_READ):
-            chunk = row_keys[start : start + KEYS_PER_READ]
-            yield from self._dynamo.get_many(self._shares, chunk, is_strong=True)

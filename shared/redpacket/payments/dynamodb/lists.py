@@ -8,7 +8,6 @@ from typing import Any
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, withdrawal_of
-from redpacket.payments.dynamodb.reads import get_all
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
@@ -112,5 +111,5 @@ def page_of(
 def read_page(dynamo: Dynamo, table: str, page: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a page's full rows in order; the index may lag and has no amounts."""
     row_keys: list[Row] = [{"pk": row["pk"], "sk": row["sk"]} for row in page]
-    rows = {(row["pk"], row["sk"]): row for row in get_all(dynamo, table, row_keys)}
+    rows = {(row["pk"], row["sk"]): row for row in dynamo.get_many(table, row_keys, is_strong=True)}
     return [existing for key in row_keys if (existing := rows.get((key["pk"], key["sk"])))]

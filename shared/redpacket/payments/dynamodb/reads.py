@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.payments.dynamodb.items import SHARDS
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo, Row, values
+from redpacket.platform.dynamodb.client import Dynamo, values
 
 
 def oldest(
@@ -26,9 +25,3 @@ def oldest(
         )
     ]
     return sorted(rows, key=lambda row: int(row["work_at_ms"]))[:limit]
-
-
-def get_all(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    """Yield the existing rows of these keys, read strongly consistently."""
-    for start in range(0, len(row_keys), KEYS_PER_READ):
-        yield from dynamo.get_many(table, row_keys[start : start + KEYS_PER_READ], is_strong=True)

@@ -233,8 +233,14 @@ class Dynamo:
     def get_many(
         self, table: str, row_keys: Sequence[Row], *, is_strong: bool, only: str = ""
     ) -> list[dict[str, Value]]:
-        """Return existing rows of at most 100, in any order; *only* lists attributes to read."""
-        return self.get_across({table: row_keys}, is_strong=is_strong, only=only)
+        """Return existing rows, in any order; *only* lists attributes to read."""
+        return [
+            row
+            for start in range(0, len(row_keys), KEYS_PER_READ)
+            for row in self.get_across(
+                {table: row_keys[start : start + KEYS_PER_READ]}, is_strong=is_strong, only=only
+            )
+        ]
 
     def get_across(
         self, row_keys: Mapping[str, Sequence[Row]], *, is_strong: bool, only: str = ""

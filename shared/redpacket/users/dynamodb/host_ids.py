@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.platform.dynamodb.client import KEYS_PER_READ, Dynamo
+from redpacket.platform.dynamodb.client import Dynamo
 
 
 class DynamoHostIds:
@@ -18,13 +18,9 @@ class DynamoHostIds:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): str(row["host_id"])
-            for start in range(0, len(wanted), KEYS_PER_READ)
+            # No read may return an erased user's id, even briefly.
             for row in self._dynamo.get_many(
-                self._profiles,
-                wanted[start : start + KEYS_PER_READ],
-                # No read may return an erased user's id, even briefly.
-                is_strong=True,
-                only="pk, host_id",
+                self._profiles, wanted, is_strong=True, only="pk, host_id"
             )
             if "host_id" in row
         }

@@ -11,8 +11,6 @@ from redpacket.users.ports import Profile
 
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
 
-_KEYS_PER_CALL = 100
-
 SHOWN = "pk, nickname, token_nickname, avatar_url, erased_at_ms"
 """Attributes for pages, which never show the host's user id."""
 
@@ -98,8 +96,5 @@ class DynamoProfiles:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): row
-            for start in range(0, len(wanted), _KEYS_PER_CALL)
-            for row in self._dynamo.get_many(
-                self._table, wanted[start : start + _KEYS_PER_CALL], is_strong=False, only=only
-            )
+            for row in self._dynamo.get_many(self._table, wanted, is_strong=False, only=only)
         }
