@@ -17,7 +17,8 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.use_cases.apply_edit import apply_campaign, load_edited
+from redpacket.lottery.use_cases.apply_edit import apply_campaign
+from redpacket.lottery.use_cases.load_campaign import load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of

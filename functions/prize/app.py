@@ -14,6 +14,7 @@ from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.api.prize_schemas import CODES_BYTES_MAX, CodesBody, PrizeBody, StockBody
 from redpacket.lottery.api.winner_schemas import WinnerBody
 from redpacket.lottery.use_cases import apply_edit
+from redpacket.lottery.use_cases.decide_winner import decide_winner as decide
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
 from redpacket.packets.api.orders import prize_plan
 from redpacket.platform.errors import (
@@ -118,7 +119,7 @@ def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
     """Hand over goods that were won, or let them be drawn again; the first decision is the last."""
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
-    winner = apply_edit.apply_decision(
+    winner = decide(
         campaign_id,
         prize_id,
         unit_no,

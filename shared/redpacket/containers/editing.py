@@ -13,11 +13,10 @@ from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.use_cases.apply_edit import load_edited
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
-from redpacket.lottery.use_cases.load_campaign import LoadPorts
+from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.lottery.use_cases.preheat_campaign import PreheatPorts
 from redpacket.operations.model.allowances import ApprovalLimits
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy

@@ -135,7 +135,7 @@ def test_only_codes_have_codes_and_they_change_in_no_other_way(gala: Gala) -> No
 def test_a_code_is_handed_over_but_never_drawn_again(gala: Gala) -> None:
     gala.add(*CODES[:1])
     gala.win("ann")
-    decide = gala.system.process().apply_decision
+    decide = gala.system.process().decide_winner
 
     with pytest.raises(InvalidRequest):
         decide("gala", "tea", 1, WinnerStatus.FORFEITED, "", an_operator())

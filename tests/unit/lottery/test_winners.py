@@ -53,7 +53,7 @@ def _list(system: InMemorySystem, **changes: Any) -> list[Winner]:
 
 
 def _decide(system: InMemorySystem, winner: Winner, status: WinnerStatus, note: str = "") -> Winner:
-    decided: Winner = system.process().apply_decision(
+    decided: Winner = system.process().decide_winner(
         "gala", winner.prize_id, winner.unit_no, status, note, ANN
     )
     return decided
@@ -170,7 +170,7 @@ def test_what_no_one_won_and_cash_is_not_decided(system: InMemorySystem) -> None
         a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=1, weight=10**6)
     )
     assert _draw(system, "rich") == "cash"
-    decide = system.process().apply_decision
+    decide = system.process().decide_winner
 
     for campaign_id, prize_id, unit_no in (
         ("gala", "cup", 3),
@@ -200,7 +200,7 @@ def test_a_decision_loads_the_cache_if_it_brings_a_unit_back(
 ) -> None:
     cup, _, pen = _list(system)
     load = Mock()
-    monkeypatch.setattr("redpacket.lottery.use_cases.apply_edit.load_edited", load)
+    monkeypatch.setattr("redpacket.lottery.use_cases.decide_winner.load_edited", load)
 
     _decide(system, cup, HANDED_OVER)
     assert load.call_count == 0

@@ -7,14 +7,11 @@ from dataclasses import replace
 
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
 from redpacket.lottery.model.lottery import Prize, PrizeStock
-from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.use_cases.decide_winner import WinnerPorts, decide_winner
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change_stock, put_prize
-from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_campaign
+from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
-from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 
 
@@ -69,33 +66,6 @@ def apply_codes(
     """Add codes to a prize; return the prize and its remaining stock."""
     prize = add_codes(campaign_id, prize_id, codes, operator, ports=ports)
     return prize, _load_prize(prize, ports.load)
-
-
-def apply_decision(
-    campaign_id: str,
-    prize_id: str,
-    unit_no: int,
-    status: WinnerStatus,
-    note: str,
-    operator: Operator,
-    *,
-    ports: WinnerPorts,
-) -> Winner:
-    """Decide on a won unit; a forfeited one can be drawn again immediately."""
-    winner = decide_winner(campaign_id, prize_id, unit_no, status, note, operator, ports=ports)
-    if status is WinnerStatus.FORFEITED:
-        load_edited(campaign_id, ports=ports.load)
-    return winner
-
-
-def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
-    """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
-    try:
-        load_campaign(
-            campaign_id, prizes=ports.prizes, claim_cache=ports.draw_cache, clock=ports.clock
-        )
-    except Unavailable as error:
-        ports.logger.failure("campaign_not_loaded", error, campaign_id=campaign_id)
 
 
 def _load_prize(prize: Prize, ports: LoadPorts) -> PrizeStock:

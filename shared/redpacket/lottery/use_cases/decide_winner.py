@@ -8,7 +8,7 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
 from redpacket.lottery.ports import PrizeRepository
-from redpacket.lottery.use_cases.load_campaign import LoadPorts
+from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.model.operators import (
     Action,
@@ -46,6 +46,7 @@ def decide_winner(
 ) -> Winner:
     """Decide on a won unit, or return the same earlier decision.
 
+    A forfeited unit can be drawn again immediately.
     Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise.
     """
     for _ in range(_TRIES):
@@ -53,13 +54,15 @@ def decide_winner(
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
             raise CampaignNotFound
-        if winner.status is status:
-            return winner
-        if winner.decision:
-            raise VersionConflict(f"This unit is already {winner.status}.")
-        decided = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
-        if _write(decided, prize, operator, ports):
-            return decided
+        if winner.status is not status:
+            if winner.decision:
+                raise VersionConflict(f"This unit is already {winner.status}.")
+            winner = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
+            if not _write(winner, prize, operator, ports):
+                continue
+        if status is WinnerStatus.FORFEITED:
+            load_edited(campaign_id, ports=ports.load)
+        return winner
     raise Contended
 
 

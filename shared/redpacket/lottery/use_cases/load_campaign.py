@@ -8,6 +8,7 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
 from redpacket.lottery.ports import DrawCache, SnapshotReader
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 
@@ -32,3 +33,13 @@ def load_campaign(
     day = draw_day(snapshot.campaign, clock.now_ms())
     claim_cache.load(snapshot, day, prizes.list_stock(snapshot.prizes, day.name))
     return snapshot
+
+
+def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
+    """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
+    try:
+        load_campaign(
+            campaign_id, prizes=ports.prizes, claim_cache=ports.draw_cache, clock=ports.clock
+        )
+    except Unavailable as error:
+        ports.logger.failure("campaign_not_loaded", error, campaign_id=campaign_id)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post_operations
-from redpacket.ledger.dynamodb.requests import transact_once
+from redpacket.ledger.dynamodb.requests import transact_request
 from redpacket.ledger.model import Transfer
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -60,7 +60,7 @@ class DynamoPayments:
 
     def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
         marker = keys.request(request.user_id, "payment", request.key_hash)
-        made = transact_once(
+        return transact_request(
             self._dynamo,
             self._payments,
             marker,
@@ -71,9 +71,6 @@ class DynamoPayments:
                 Guarded(put(self._payments, payment_row(payment)), exists),
             ],
         )
-        if isinstance(made, RedPacketError):
-            raise made
-        return made
 
     def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
         # The intent comes first, so that an existing one is not counted again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post, post_operations
-from redpacket.ledger.dynamodb.requests import find_result, transact_once
+from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
     calls_text,
@@ -65,7 +65,7 @@ class DynamoWithdrawals:
             count_max=limits.count_max,
             room_fen=limits.fen_max - fen,
         )
-        made = transact_once(
+        return transact_request(
             self._dynamo,
             self._payments,
             _held_by(request),
@@ -77,9 +77,6 @@ class DynamoWithdrawals:
                 *post(self._accounts, [hold_transfer(withdrawal)]),
             ],
         )
-        if isinstance(made, RedPacketError):
-            raise made
-        return made
 
     def find_held(self, request: Request) -> str | None:
         return find_result(self._dynamo, self._payments, _held_by(request), request)
