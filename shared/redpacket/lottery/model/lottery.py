@@ -19,6 +19,7 @@ from redpacket.campaigns.errors import (
 )
 from redpacket.campaigns.model import (
     AudienceMode,
+    Campaign,
     CampaignPlan,
     CampaignState,
     CampaignStatus,
@@ -26,7 +27,7 @@ from redpacket.campaigns.model import (
 )
 from redpacket.fairness.model.days import DrawDay, day_at, day_named
 from redpacket.packets.model.claim import ShareRef
-from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.errors import InvariantViolated, VersionConflict
 
 # Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -260,6 +261,16 @@ def check_prize_id(prize_id: str) -> str:
     if not PRIZE_ID.fullmatch(prize_id):
         raise CampaignNotFound
     return prize_id
+
+
+def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:
+    """Raise VersionConflict unless an edit of *version*, None for any, meets the *name* as it is.
+
+    Version 0, which only an approval uses, means that none exists.
+    """
+    if version is not None and version != (before.version if before else 0):
+        is_now = f"is now at version {before.version}" if before else "does not exist"
+        raise VersionConflict(f"The {name} {is_now}.")
 
 
 def is_giving(campaign: CampaignPlan, now_ms: int) -> bool:

@@ -10,7 +10,7 @@ from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
 from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import CampaignBeacon
-from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot
+from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
 from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
@@ -25,7 +25,7 @@ from redpacket.operations.model.operators import (
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import RescheduleRepository
-from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
+from redpacket.platform.errors import Contended, InvalidRequest
 from redpacket.platform.runtime import Clock
 
 _AT_ONCE = 100
@@ -73,7 +73,7 @@ def edit_campaign(
         snapshot = prizes.find_snapshot(plan.campaign_id)
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
-            _check_version(version, None)
+            check_version(version, None, "campaign")
             plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, ports))
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
@@ -86,7 +86,7 @@ def edit_campaign(
         plan = replace(plan, beacon=before.beacon)
         is_done = _is_made(plan, budget_fen, version, before)
         if not is_done:
-            _check_version(version, before)
+            check_version(version, before, "campaign")
             after = _edited(plan, budget_fen, before)
             _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
@@ -230,16 +230,6 @@ def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) 
         operator.require(Duty.OPERATE)
     if after.budget_fen != (before.budget_fen if before else 0):
         operator.require(Duty.TREASURY)
-
-
-def _check_version(version: int | None, before: Campaign | None) -> None:
-    # Version 0, which only an approval uses, means that no campaign exists.
-    if version is not None and version != (before.version if before else 0):
-        raise VersionConflict(
-            f"The campaign is now at version {before.version}."
-            if before
-            else "The campaign does not exist."
-        )
 
 
 def _edited(plan: CampaignPlan, budget_fen: int | None, before: Campaign | None) -> Campaign:

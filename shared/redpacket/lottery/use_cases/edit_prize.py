@@ -22,6 +22,7 @@ from redpacket.lottery.model.lottery import (
     Prize,
     PrizeKind,
     check_prize_id,
+    check_version,
 )
 from redpacket.lottery.ports import Codes, PrizeRepository
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
@@ -46,7 +47,6 @@ from redpacket.platform.errors import (
     Contended,
     InvalidRequest,
     Rejected,
-    VersionConflict,
 )
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
@@ -86,7 +86,7 @@ def put_prize(
         before = prizes.get(plan.prize_id)
         if before and _is_made(plan, version, before):
             return _Edit(before, before)
-        _check_version(version, before)
+        check_version(version, before, "prize")
         if before:
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
@@ -138,7 +138,7 @@ def change_stock(
         operator.require(_duty_of_stock(before))
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
-        _check_version(version, before)
+        check_version(version, before, "prize")
         total = before.total + delta
         if total > UNITS_MAX:
             raise _invalid("delta", f"would exceed the limit of {UNITS_MAX} units for one prize")
@@ -354,16 +354,6 @@ def _edited(plan: Prize, prize: Prize, version: int) -> Prize:
 def _check_amount(prize: Prize, ports: PrizePorts) -> None:
     if (prize.amount_fen or 0) > ports.share_fen_max:
         raise _invalid("amount_fen", f"exceeds the limit of {ports.share_fen_max} fen")
-
-
-def _check_version(version: int | None, before: Prize | None) -> None:
-    # Version 0, which only an approval uses, means that no prize exists.
-    if version is not None and version != (before.version if before else 0):
-        raise VersionConflict(
-            f"The prize is now at version {before.version}."
-            if before
-            else "The prize does not exist."
-        )
 
 
 def _check_unchanged(plan: Prize, before: Prize) -> None:
