@@ -283,8 +283,8 @@ class FaultyDraws:
         self._claim_cache = claim_cache
         self._wire = wire
 
-    def draw(self, ask: lottery.DrawRequest) -> lottery.DrawOutcome:
-        return self._call(lambda: self._claim_cache.draw(ask))
+    def draw(self, request: lottery.DrawRequest) -> lottery.DrawOutcome:
+        return self._call(lambda: self._claim_cache.draw(request))
 
     def load(
         self,
@@ -294,17 +294,17 @@ class FaultyDraws:
     ) -> None:
         self._call(lambda: self._claim_cache.load(snapshot, day, stock))
 
-    def undo(self, ask: lottery.DrawRequest, *, is_unit_free: bool) -> None:
-        self._call(lambda: self._claim_cache.undo(ask, is_unit_free=is_unit_free))
+    def undo(self, request: lottery.DrawRequest, *, is_unit_free: bool) -> None:
+        self._call(lambda: self._claim_cache.undo(request, is_unit_free=is_unit_free))
 
-    def drop(self, ask: lottery.DrawRequest) -> None:
-        self._call(lambda: self._claim_cache.drop(ask))
+    def drop(self, request: lottery.DrawRequest) -> None:
+        self._call(lambda: self._claim_cache.drop(request))
 
-    def set_player(self, ask: lottery.DrawRequest, player: lottery.Player) -> None:
-        self._call(lambda: self._claim_cache.set_player(ask, player))
+    def set_player(self, request: lottery.DrawRequest, player: lottery.Player) -> None:
+        self._call(lambda: self._claim_cache.set_player(request, player))
 
-    def mark_winner(self, ask: lottery.DrawRequest, prize_id: str) -> None:
-        self._call(lambda: self._claim_cache.mark_winner(ask, prize_id))
+    def mark_winner(self, request: lottery.DrawRequest, prize_id: str) -> None:
+        self._call(lambda: self._claim_cache.mark_winner(request, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return self._call(lambda: self._claim_cache.begin_load(campaign_id, life_ms))

@@ -386,9 +386,7 @@ class InMemorySystem:
         return [self.draw("gala", f"{name}-{number}", "key").draw for number in range(count)]
 
     def load_campaign(self, campaign_id: str) -> None:
-        load_campaign(
-            campaign_id, prizes=self.prizes, claim_cache=self.draw_cache, clock=self.clock
-        )
+        load_campaign(campaign_id, prizes=self.prizes, draw_cache=self.draw_cache, clock=self.clock)
 
     def prize_ports(self) -> PrizePorts:
         return self.process().prize_ports

@@ -84,20 +84,20 @@ class FakeDrawCache:
         """Become what *snapshot* remembers."""
         vars(self).update(deepcopy(snapshot))
 
-    def draw(self, ask: DrawRequest) -> DrawOutcome:
+    def draw(self, request: DrawRequest) -> DrawOutcome:
         self._check()
-        snapshot = self.snapshots.get(ask.campaign_id)
-        if refused := self._refusal(snapshot, ask):
+        snapshot = self.snapshots.get(request.campaign_id)
+        if refused := self._refusal(snapshot, request):
             return DrawOutcome(refused, snapshot_version=_version_told(refused, snapshot))
         assert snapshot is not None
-        day = self._day(ask)
-        if ask.draw_id in day.draws:
-            return replace(day.draws[ask.draw_id][0], is_repeat=True)
-        player = day.players.get(ask.user_id, Player())
+        day = self._day(request)
+        if request.draw_id in day.draws:
+            return replace(day.draws[request.draw_id][0], is_repeat=True)
+        player = day.players.get(request.user_id, Player())
         if 0 < snapshot.campaign.rules.attempts_per_user_per_day <= player.attempt_count:
             return DrawOutcome(DrawStatus.ATTEMPTS_EXHAUSTED, snapshot_version=snapshot.version)
-        odds = self._odds(snapshot, ask, player)
-        won = choose(odds, ask.point)
+        odds = self._odds(snapshot, request, player)
+        won = choose(odds, request.point)
         outcome = DrawOutcome(DrawStatus.MISSED, None, 0, 0, snapshot.version, odds)
         if won is not None:
             (prize,) = (prize for prize in snapshot.prizes if prize.prize_id == won)
@@ -105,13 +105,13 @@ class FakeDrawCache:
                 outcome,
                 status=DrawStatus.WON,
                 prize_id=won,
-                unit_no=self.stocks[ask.campaign_id, won].take(prize.total),
+                unit_no=self.stocks[request.campaign_id, won].take(prize.total),
                 day_no=day.stocks[won].take(prize.per_day) if prize.per_day else 0,
             )
             if prize.once_per_user:
-                self.winners.add((ask.campaign_id, ask.user_id, won))
-        day.draws[ask.draw_id] = outcome, player.miss_streak
-        day.players[ask.user_id] = Player(
+                self.winners.add((request.campaign_id, request.user_id, won))
+        day.draws[request.draw_id] = outcome, player.miss_streak
+        day.players[request.user_id] = Player(
             player.attempt_count + 1,
             player.win_count + (won is not None),
             player.miss_streak + 1 if won is None else 0,
@@ -132,41 +132,41 @@ class FakeDrawCache:
                 of_prize.day_durable_no, of_prize.day_free
             )
 
-    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
+    def undo(self, request: DrawRequest, *, is_unit_free: bool) -> None:
         self._check()
-        day = self._day(ask)
-        if ask.draw_id not in day.draws:
+        day = self._day(request)
+        if request.draw_id not in day.draws:
             return
-        outcome, miss_streak = day.draws.pop(ask.draw_id)
-        player = day.players.get(ask.user_id, Player())
-        day.players[ask.user_id] = Player(
+        outcome, miss_streak = day.draws.pop(request.draw_id)
+        player = day.players.get(request.user_id, Player())
+        day.players[request.user_id] = Player(
             player.attempt_count - 1,
             max(0, player.win_count - (outcome.prize_id is not None)),
             miss_streak,
         )
         if outcome.prize_id is None:
             return
-        self.winners.discard((ask.campaign_id, ask.user_id, outcome.prize_id))
+        self.winners.discard((request.campaign_id, request.user_id, outcome.prize_id))
         if is_unit_free:
-            self.stocks[ask.campaign_id, outcome.prize_id].offer(outcome.unit_no)
+            self.stocks[request.campaign_id, outcome.prize_id].offer(outcome.unit_no)
             if outcome.day_no:
                 day.stocks[outcome.prize_id].offer(outcome.day_no)
 
-    def drop(self, ask: DrawRequest) -> None:
+    def drop(self, request: DrawRequest) -> None:
         self._check()
-        self.snapshots.pop(ask.campaign_id, None)
-        for key in [key for key in self.stocks if key[0] == ask.campaign_id]:
+        self.snapshots.pop(request.campaign_id, None)
+        for key in [key for key in self.stocks if key[0] == request.campaign_id]:
             del self.stocks[key]
-        self.days.pop((ask.campaign_id, ask.day.name), None)
+        self.days.pop((request.campaign_id, request.day.name), None)
 
-    def set_player(self, ask: DrawRequest, player: Player) -> None:
+    def set_player(self, request: DrawRequest, player: Player) -> None:
         self._check()
-        self._day(ask).players[ask.user_id] = player
+        self._day(request).players[request.user_id] = player
 
-    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
+    def mark_winner(self, request: DrawRequest, prize_id: str) -> None:
         self._check()
-        if ask.campaign_id in self.snapshots:
-            self.winners.add((ask.campaign_id, ask.user_id, prize_id))
+        if request.campaign_id in self.snapshots:
+            self.winners.add((request.campaign_id, request.user_id, prize_id))
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         self._check()
@@ -192,7 +192,9 @@ class FakeDrawCache:
             if prize_id in own_ids
         }
 
-    def _refusal(self, snapshot: CampaignSnapshot | None, ask: DrawRequest) -> DrawStatus | None:
+    def _refusal(
+        self, snapshot: CampaignSnapshot | None, request: DrawRequest
+    ) -> DrawStatus | None:
         now_ms = self._clock.now_ms()
         if snapshot is None:
             return DrawStatus.CAMPAIGN_NOT_LOADED
@@ -202,11 +204,11 @@ class FakeDrawCache:
             return DrawStatus.CAMPAIGN_NOT_STARTED
         if snapshot.campaign.status is CampaignStatus.OFF:
             return DrawStatus.CAMPAIGN_PAUSED
-        if not ask.day.starts_at_ms <= now_ms < ask.day.ends_at_ms:
+        if not request.day.starts_at_ms <= now_ms < request.day.ends_at_ms:
             return DrawStatus.WRONG_DAY
         return None
 
-    def _odds(self, snapshot: CampaignSnapshot, ask: DrawRequest, player: Player) -> str:
+    def _odds(self, snapshot: CampaignSnapshot, request: DrawRequest, player: Player) -> str:
         campaign, rules = snapshot.campaign, snapshot.campaign.rules
         miss_weight = campaign.miss_weight
         listed: list[str] = []
@@ -214,7 +216,7 @@ class FakeDrawCache:
             if prize.status is CampaignStatus.OFF or not prize.weight:
                 continue
             has_won_enough = 0 < rules.wins_per_user_per_day <= player.win_count
-            if not has_won_enough and self._is_left(prize, campaign, ask):
+            if not has_won_enough and self._is_left(prize, campaign, request):
                 listed.append(f"{prize.prize_id}:{prize.weight}")
             elif campaign.when_sold_out is WhenSoldOut.MISS:
                 miss_weight += prize.weight
@@ -222,11 +224,11 @@ class FakeDrawCache:
             miss_weight = 0
         return f"{','.join(listed)}|{miss_weight}"
 
-    def _is_left(self, prize: Prize, campaign: CampaignPlan, ask: DrawRequest) -> bool:
-        issued_count = self.stocks[ask.campaign_id, prize.prize_id].count
-        day_count = self._day(ask).stocks[prize.prize_id].count
+    def _is_left(self, prize: Prize, campaign: CampaignPlan, request: DrawRequest) -> bool:
+        issued_count = self.stocks[request.campaign_id, prize.prize_id].count
+        day_count = self._day(request).stocks[prize.prize_id].count
         hours = (self._clock.now_ms() - campaign.starts_at_ms) // 3_600_000 + 1
-        has_won = (ask.campaign_id, ask.user_id, prize.prize_id) in self.winners
+        has_won = (request.campaign_id, request.user_id, prize.prize_id) in self.winners
         return (
             issued_count < prize.total
             and (not prize.per_day or day_count < prize.per_day)
@@ -234,8 +236,8 @@ class FakeDrawCache:
             and not (prize.once_per_user and has_won)
         )
 
-    def _day(self, ask: DrawRequest) -> _DrawDay:
-        return self.days[ask.campaign_id, ask.day.name]
+    def _day(self, request: DrawRequest) -> _DrawDay:
+        return self.days[request.campaign_id, request.day.name]
 
     def _check(self) -> None:
         if self.is_away:

@@ -194,7 +194,7 @@ class DrawSchedule(Schedule):
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(
-                ID, prizes=system.prizes, claim_cache=system.draw_cache, clock=system.clock
+                ID, prizes=system.prizes, draw_cache=system.draw_cache, clock=system.clock
             )
             return
         if attempt in self.told_to:

@@ -85,7 +85,7 @@ class LotteryContainer(Container):
     @cached_property
     def draw_ports(self) -> DrawPorts:
         return DrawPorts(
-            claim_cache=self.draw_cache,
+            draw_cache=self.draw_cache,
             draws=self.recorded_draws,
             prizes=self.prizes,
             snapshots=self.snapshots,
@@ -101,7 +101,7 @@ class LotteryContainer(Container):
         from redpacket.lottery.use_cases.help_inviter import HelpPorts
 
         return HelpPorts(
-            claim_cache=self.draw_cache,
+            draw_cache=self.draw_cache,
             draws=self.draws,
             snapshots=self.snapshots,
             phrases=self.packets.phrases,

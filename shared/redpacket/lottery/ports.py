@@ -31,22 +31,22 @@ from redpacket.platform.idempotency import Request
 class DrawCache(Protocol):
     """Cache of a lottery: chooses prizes and counts; the ledger decides."""
 
-    def draw(self, ask: DrawRequest) -> DrawOutcome:
+    def draw(self, request: DrawRequest) -> DrawOutcome:
         """Decide one attempt; repeats on the same day return the same outcome."""
 
     def load(self, snapshot: CampaignSnapshot, day: DrawDay, stock: Sequence[PrizeStock]) -> None:
         """Load from the ledger; an older snapshot or lower counts change nothing."""
 
-    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
+    def undo(self, request: DrawRequest, *, is_unit_free: bool) -> None:
         """Undo an attempt that did not become durable; offer its unit again if *is_unit_free*."""
 
-    def drop(self, ask: DrawRequest) -> None:
+    def drop(self, request: DrawRequest) -> None:
         """Remove the lottery and its day, which may have been altered."""
 
-    def set_player(self, ask: DrawRequest, player: Player) -> None:
+    def set_player(self, request: DrawRequest, player: Player) -> None:
         """Set a user's counters of the day from the ledger."""
 
-    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
+    def mark_winner(self, request: DrawRequest, prize_id: str) -> None:
         """Record that the user has won a once-per-user prize."""
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:

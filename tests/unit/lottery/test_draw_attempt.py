@@ -33,7 +33,7 @@ def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: 
     attempt = draw_attempt.DrawAttempt(Mock(), "", snapshot, Mock(), None, Mock(), ports)
     with patch.object(draw_attempt, "load_campaign") as load:
         recorded = attempt._record(draw, snapshot)
-    undone = [call.kwargs["is_unit_free"] for call in ports.claim_cache.undo.call_args_list]
+    undone = [call.kwargs["is_unit_free"] for call in ports.draw_cache.undo.call_args_list]
     return undone, load.call_count, recorded
 
 

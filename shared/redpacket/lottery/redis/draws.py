@@ -41,10 +41,15 @@ class RedisDraws(Cache):
         self._player = Script.read("draw_player")
         self._winner = Script.read("draw_winner")
 
-    def draw(self, ask: DrawRequest) -> DrawOutcome:
-        bounds = ask.day.starts_at_ms, ask.day.ends_at_ms
+    def draw(self, request: DrawRequest) -> DrawOutcome:
+        bounds = request.day.starts_at_ms, request.day.ends_at_ms
         answer = self.run(
-            self._draw, _script_keys(ask), ask.user_id, ask.draw_id, ask.point, *bounds
+            self._draw,
+            _script_keys(request),
+            request.user_id,
+            request.draw_id,
+            request.point,
+            *bounds,
         )
         status, *outcome = answer.split(" ")
         if len(outcome) < _OUTCOME_WORDS:
@@ -87,22 +92,27 @@ class RedisDraws(Cache):
             args += [durable.day_durable_no, _numbers(durable.day_free)]
         self.run(self._load, script_keys, *args)
 
-    def undo(self, ask: DrawRequest, *, is_unit_free: bool) -> None:
-        self.run(self._undo, _script_keys(ask), ask.user_id, ask.draw_id, int(is_unit_free))
+    def undo(self, request: DrawRequest, *, is_unit_free: bool) -> None:
+        self.run(
+            self._undo, _script_keys(request), request.user_id, request.draw_id, int(is_unit_free)
+        )
 
-    def drop(self, ask: DrawRequest) -> None:
-        for key in (keys.draw_cache(ask.campaign_id), keys.draw_day(ask.campaign_id, ask.day.name)):
+    def drop(self, request: DrawRequest) -> None:
+        for key in (
+            keys.draw_cache(request.campaign_id),
+            keys.draw_day(request.campaign_id, request.day.name),
+        ):
             self.ask("PEXPIRE", key, 0)
 
-    def set_player(self, ask: DrawRequest, player: Player) -> None:
-        key = keys.draw_day(ask.campaign_id, ask.day.name)
+    def set_player(self, request: DrawRequest, player: Player) -> None:
+        key = keys.draw_day(request.campaign_id, request.day.name)
         counts = f"{player.attempt_count},{player.win_count},{player.miss_streak}"
-        keep_until_ms = ask.day.ends_at_ms + _KEEP_AFTER_END_MS
-        self.run(self._player, key, ask.user_id, counts, keep_until_ms)
+        keep_until_ms = request.day.ends_at_ms + _KEEP_AFTER_END_MS
+        self.run(self._player, key, request.user_id, counts, keep_until_ms)
 
-    def mark_winner(self, ask: DrawRequest, prize_id: str) -> None:
-        script_keys = [keys.draw_cache(ask.campaign_id), keys.draw_winners(ask.campaign_id)]
-        self.run(self._winner, script_keys, ask.user_id, prize_id)
+    def mark_winner(self, request: DrawRequest, prize_id: str) -> None:
+        script_keys = [keys.draw_cache(request.campaign_id), keys.draw_winners(request.campaign_id)]
+        self.run(self._winner, script_keys, request.user_id, prize_id)
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
@@ -113,19 +123,19 @@ class RedisDraws(Cache):
         return int(str(rules).rsplit(",", 2)[1]) if rules else None
 
     def count_issued(self, campaign_id: str, prize_ids: Sequence[str]) -> dict[str, int] | None:
-        claim_cache = keys.draw_cache(campaign_id)
-        rules, *prizes = self.ask("HMGET", claim_cache, _RULES, *prize_ids)
+        key = keys.draw_cache(campaign_id)
+        rules, *prizes = self.ask("HMGET", key, _RULES, *prize_ids)
         if rules is None:
             return None
         counters = zip(prize_ids, prizes, strict=True)
         return {prize_id: _issued_count(text) for prize_id, text in counters if text}
 
 
-def _script_keys(ask: DrawRequest) -> list[str]:
+def _script_keys(request: DrawRequest) -> list[str]:
     return [
-        keys.draw_cache(ask.campaign_id),
-        keys.draw_day(ask.campaign_id, ask.day.name),
-        keys.draw_winners(ask.campaign_id),
+        keys.draw_cache(request.campaign_id),
+        keys.draw_day(request.campaign_id, request.day.name),
+        keys.draw_winners(request.campaign_id),
     ]
 
 

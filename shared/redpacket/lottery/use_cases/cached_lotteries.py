@@ -44,10 +44,10 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, prizes: PageRepository, claim_cache: DrawCache, *, clock: Clock, logger: EventLogger
+        self, prizes: PageRepository, draw_cache: DrawCache, *, clock: Clock, logger: EventLogger
     ) -> None:
         self._prizes = prizes
-        self._claim_cache = claim_cache
+        self._draw_cache = draw_cache
         self._clock = clock
         self._logger = logger
         self._cache: ProcessCache[str, Lottery] = ProcessCache(
@@ -87,7 +87,7 @@ class CachedLotteries:
     def _sold_out(self, snapshot: CampaignSnapshot, note: PageNote) -> frozenset[str]:
         campaign_id = snapshot.campaign.campaign_id
         try:
-            issued = self._claim_cache.count_issued(
+            issued = self._draw_cache.count_issued(
                 campaign_id, [prize.prize_id for prize in snapshot.prizes]
             )
         except Unavailable as error:

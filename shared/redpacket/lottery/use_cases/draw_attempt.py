@@ -101,7 +101,7 @@ class DrawAttempt:
         # The cache lacks an edit. No user saw this outcome yet, so it is decided again. A refusal
         # decided nothing, and the cache may still have the user's durable draw.
         if outcome.status not in REFUSALS:
-            self.ports.claim_cache.undo(self.request, is_unit_free=True)
+            self.ports.draw_cache.undo(self.request, is_unit_free=True)
         self._load()
         return None
 
@@ -124,7 +124,7 @@ class DrawAttempt:
         if is_on and could_be(outcome, snapshot, self.request.point):
             return False
         self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
-        self.ports.claim_cache.drop(self.request)
+        self.ports.draw_cache.drop(self.request)
         return True
 
     def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
@@ -192,7 +192,7 @@ class DrawAttempt:
         if recorded is RecordDrawStatus.ATTEMPTS_EXHAUSTED:
             raise AttemptsExhausted
         if recorded is RecordDrawStatus.WON_BEFORE and draw.prize:
-            self.ports.claim_cache.mark_winner(self.request, draw.prize.prize_id)
+            self.ports.draw_cache.mark_winner(self.request, draw.prize.prize_id)
         if is_lost:
             # The units were refunded before the campaign's end was extended.
             self._load_now()
@@ -227,14 +227,14 @@ class DrawAttempt:
             draw_no = PlayerState(player).draw_no
             draw_id = draw_id_of(request.campaign_id, request.user_id, day.name, draw_no)
             before = replace(request, day=day, draw_id=draw_id)
-            self.ports.claim_cache.undo(before, is_unit_free=True)
+            self.ports.draw_cache.undo(before, is_unit_free=True)
         except Unavailable as error:
             # The user's draw is durable.
             self.ports.logger.failure("draw_not_forgotten", error, campaign_id=request.campaign_id)
 
     def _undo(self, *, is_unit_free: bool) -> None:
         """Undo an attempt that did not become durable; a free unit is offered again."""
-        self.ports.claim_cache.undo(self.request, is_unit_free=is_unit_free)
+        self.ports.draw_cache.undo(self.request, is_unit_free=is_unit_free)
         self._correct_player()
 
     def _correct_player(self) -> Player:
@@ -243,13 +243,13 @@ class DrawAttempt:
         player = self.ports.draws.find_player(
             request.campaign_id, request.user_id, request.day.name
         )
-        self.ports.claim_cache.set_player(request, player)
+        self.ports.draw_cache.set_player(request, player)
         return player
 
     def _load(self) -> None:
         """Load a lost campaign. Raises Unavailable while another caller loads it."""
         campaign_id = self.request.campaign_id
-        if not self.ports.claim_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
+        if not self.ports.draw_cache.begin_load(campaign_id, _LOAD_LIFE_MS):
             raise Unavailable("The campaign is being loaded. Try again.")
         self.ports.logger.event("campaign_loaded", campaign_id=campaign_id)
         self._load_now()
@@ -257,7 +257,7 @@ class DrawAttempt:
     def _load_now(self) -> None:
         campaign_id, ports = self.request.campaign_id, self.ports
         load_campaign(
-            campaign_id, prizes=ports.prizes, claim_cache=ports.claim_cache, clock=ports.clock
+            campaign_id, prizes=ports.prizes, draw_cache=ports.draw_cache, clock=ports.clock
         )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class DrawPorts:
     """Ports of every draw."""
 
-    claim_cache: DrawCache
+    draw_cache: DrawCache
     draws: DrawRepository
     prizes: SnapshotReader
     snapshots: CachedSnapshots

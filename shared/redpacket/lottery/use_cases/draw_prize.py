@@ -75,7 +75,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
         point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no, randomness)
         draw_id = draw_id_of(campaign_id, drawer.user_id, day.name, state.draw_no)
         request = DrawRequest(campaign_id, drawer.user_id, draw_id, day, point)
-        outcome = ports.claim_cache.draw(request)
+        outcome = ports.draw_cache.draw(request)
         status = outcome.status
         attempt = DrawAttempt(drawer, key_hash, snapshot, state, round_, request, ports)
         if draw := attempt.commit(outcome):
@@ -93,7 +93,7 @@ def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
     """
     snapshot = ports.snapshots.get(campaign_id)
     if _is_long_before(snapshot, ports):
-        version = ports.claim_cache.find_version(campaign_id)
+        version = ports.draw_cache.find_version(campaign_id)
         if version is not None:
             snapshot = ports.snapshots.get(campaign_id, version_min=version)
             if _is_long_before(snapshot, ports):

@@ -30,7 +30,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 class HelpPorts:
     """Ports of a help."""
 
-    claim_cache: DrawCache
+    draw_cache: DrawCache
     draws: DrawRepository
     snapshots: CachedSnapshots
     phrases: Phrases
@@ -88,9 +88,9 @@ def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: He
         raise PassphraseMismatch
 
 
-def _tell_cache(ask: DrawRequest, player: Player, ports: HelpPorts) -> None:
+def _tell_cache(request: DrawRequest, player: Player, ports: HelpPorts) -> None:
     try:
-        ports.claim_cache.set_player(ask, player)
+        ports.draw_cache.set_player(request, player)
     except Unavailable as error:
         # A refusal by the cache is verified against the ledger.
-        ports.logger.failure("player_not_corrected", error, campaign_id=ask.campaign_id)
+        ports.logger.failure("player_not_corrected", error, campaign_id=request.campaign_id)

@@ -24,14 +24,14 @@ class LoadPorts:
 
 
 def load_campaign(
-    campaign_id: str, *, prizes: SnapshotReader, claim_cache: DrawCache, clock: Clock
+    campaign_id: str, *, prizes: SnapshotReader, draw_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     snapshot = prizes.find_snapshot(campaign_id)
     if snapshot is None:
         raise CampaignNotFound
     day = draw_day(snapshot.campaign, clock.now_ms())
-    claim_cache.load(snapshot, day, prizes.list_stock(snapshot.prizes, day.name))
+    draw_cache.load(snapshot, day, prizes.list_stock(snapshot.prizes, day.name))
     return snapshot
 
 
@@ -39,7 +39,7 @@ def load_edited(campaign_id: str, *, ports: LoadPorts) -> None:
     """Load the ledger's state into the cache; an unavailable cache does not fail the edit."""
     try:
         load_campaign(
-            campaign_id, prizes=ports.prizes, claim_cache=ports.draw_cache, clock=ports.clock
+            campaign_id, prizes=ports.prizes, draw_cache=ports.draw_cache, clock=ports.clock
         )
     except Unavailable as error:
         ports.logger.failure("campaign_not_loaded", error, campaign_id=campaign_id)
