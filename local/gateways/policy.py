@@ -69,7 +69,7 @@ HIDDEN_QUERIES = 2
 
 
 class Books(Protocol):
-    """What a policy may change at its provider."""
+    """Parts of a provider that a policy may change."""
 
     def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
         """Let a transfer enter another state."""

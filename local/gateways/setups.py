@@ -21,7 +21,7 @@ Parameters = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a simulator runs: its keys are in *folder*, and callbacks go to *callback_url*."""
+    """Place of a simulator: *folder* has its keys, and callbacks go to *callback_url*."""
 
     folder: Path
     url: str
