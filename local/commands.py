@@ -87,6 +87,8 @@ def started() -> dict[str, Any]:
 def _start_in_background() -> None:
     UP.mkdir(parents=True, exist_ok=True)
     log = UP / "up.log"
+    # A stack that just stopped still writes its last line into the old file.
+    log.unlink(missing_ok=True)
     with log.open("wb") as output:
         server = subprocess.Popen(
             [sys.executable, "-m", "local", "serve"],

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,6 +24,21 @@ def test_a_stack_that_does_not_stop_is_named_with_the_limit_and_the_next_step(
         commands.down()
 
     assert signals == [(4711, signal.SIGTERM)]
+
+
+def test_the_last_words_of_a_stopped_stack_are_not_in_the_log_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "UP", tmp_path)
+    monkeypatch.setattr(commands, "_follow", lambda *_: None)
+    monkeypatch.setattr(subprocess, "Popen", Mock(return_value=Mock(poll=lambda: None)))
+    with (tmp_path / "up.log").open("wb", buffering=0) as earlier:
+        earlier.write(b"API: http://127.0.0.1:8080")
+
+        commands._start_in_background()
+        earlier.write(b"Stopped.")
+
+    assert (tmp_path / "up.log").read_bytes() == b""
 
 
 def test_a_stack_that_is_not_ready_names_its_log(
