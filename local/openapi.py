@@ -30,11 +30,11 @@ from redpacket.fairness.api import log_pages
 from redpacket.lottery.api import answers as campaigns
 from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
+from redpacket.packets.api import answer_fields, link_preview, pages
 from redpacket.packets.api import answers as packets
 from redpacket.packets.api import claim_schemas as claims
-from redpacket.packets.api import link_preview, pages, values
 from redpacket.packets.api import send_schemas as sending
-from redpacket.packets.api.fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
+from redpacket.packets.api.request_fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
@@ -62,7 +62,7 @@ _VALUE_LENGTH_MIN = 80
 """In characters; a shorter value is written where it is used."""
 
 _ANSWERS = (
-    values,
+    answer_fields,
     payments,
     campaigns,
     packets,

@@ -10,14 +10,14 @@ from typing_extensions import TypedDict
 from redpacket.lottery.model.lottery import PRIZE_ID
 from redpacket.lottery.model.winners import WinnerStatus
 from redpacket.operations.model.operators import ActionKind
-from redpacket.packets.api import values
+from redpacket.packets.api import answer_fields as fields
 from redpacket.platform.http.bodies import about
 
 
 class ActionChange(TypedDict):
     """Changed field of an action's subject; numbers and lists are JSON texts."""
 
-    field: Annotated[values.Word, Field(examples=["budget_fen"])]
+    field: Annotated[fields.Word, Field(examples=["budget_fen"])]
     before: Annotated[str | None, about("Null where nothing was.", "0")]
     after: Annotated[str | None, about("Null where nothing is.", "1000000")]
 
@@ -25,7 +25,7 @@ class ActionChange(TypedDict):
 class OperatorName(TypedDict):
     """Operator; the name is null if it is not known, or erased."""
 
-    id: values.UserToken
+    id: fields.UserToken
     name: Annotated[str | None, about("Nickname, or the host's own id.", "安")]
 
 
@@ -36,10 +36,10 @@ SubjectName = Annotated[str | None, about("Name of a subject that is a user.", "
 class ListedAction(TypedDict):
     """Operator's action, logged permanently before or with the change."""
 
-    at_ms: values.AtMs
+    at_ms: fields.AtMs
     operator: Annotated[OperatorName, about("Operator of the action.")]
     action: Annotated[ActionKind, about("Kind of the action.")]
-    subject: Annotated[values.Word, about("To what: `kind:name`.", "campaign:new-year")]
+    subject: Annotated[fields.Word, about("To what: `kind:name`.", "campaign:new-year")]
     subject_name: SubjectName
     summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
@@ -49,7 +49,7 @@ class Journal(TypedDict):
     """Page of the audit log, newest first."""
 
     items: Annotated[list[ListedAction], about("The page.")]
-    next: values.Next
+    next: fields.Next
 
 
 HostId = Annotated[
@@ -67,75 +67,75 @@ Unit = Annotated[
 class ListedCampaign(TypedDict):
     """Campaign in the list of all campaigns."""
 
-    campaign_id: values.CampaignId
-    title: Annotated[values.Word, Field(examples=["New Year"])]
-    status: values.ToldStatus
-    starts_at_ms: values.AtMs
-    ends_at_ms: values.EndsAtMs
-    budget_fen: values.SumFen
-    budget_left_fen: values.SumFen
-    version: values.Version
+    campaign_id: fields.CampaignId
+    title: Annotated[fields.Word, Field(examples=["New Year"])]
+    status: fields.ToldStatus
+    starts_at_ms: fields.AtMs
+    ends_at_ms: fields.EndsAtMs
+    budget_fen: fields.SumFen
+    budget_left_fen: fields.SumFen
+    version: fields.Version
 
 
 class CampaignPage(TypedDict):
     """Page of all campaigns, the latest start first."""
 
     items: Annotated[list[ListedCampaign], about("The page.")]
-    next: values.Next
+    next: fields.Next
 
 
 class ListedPacket(TypedDict):
     """A packet in a list of operators; what was claimed is known once it is closed."""
 
-    packet_id: values.PacketId
+    packet_id: fields.PacketId
     sender: HostId
-    sender_token: values.UserToken
-    sender_name: Annotated[values.Word | None, about("Nickname or host id; null once erased.")]
-    campaign_id: values.OfCampaign
-    prize_id: Annotated[values.PrizeId | None, about("The cash prize that it holds.")]
-    kind: values.PacketKind
-    status: values.PacketState
-    total_fen: values.TotalFen
-    count: values.ShareCount
-    claimed_count: Annotated[values.Count | None, about("Null until it is closed.")]
-    claimed_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
-    refunded_fen: Annotated[values.AnyFen | None, about("Null until it is closed.")]
-    created_at_ms: values.AtMs
-    expires_at_ms: values.EndsAtMs
+    sender_token: fields.UserToken
+    sender_name: Annotated[fields.Word | None, about("Nickname or host id; null once erased.")]
+    campaign_id: fields.OfCampaign
+    prize_id: Annotated[fields.PrizeId | None, about("The cash prize that it holds.")]
+    kind: fields.PacketKind
+    status: fields.PacketState
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
+    claimed_count: Annotated[fields.Count | None, about("Null until it is closed.")]
+    claimed_fen: Annotated[fields.AnyFen | None, about("Null until it is closed.")]
+    refunded_fen: Annotated[fields.AnyFen | None, about("Null until it is closed.")]
+    created_at_ms: fields.AtMs
+    expires_at_ms: fields.EndsAtMs
 
 
 class PacketPage(TypedDict):
     """Page of packets; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedPacket], about("The page.")]
-    next: values.Next
+    next: fields.Next
 
 
 class ListedClaim(TypedDict):
     """Claim in the operators' view, with its amount."""
 
-    share_no: values.ShareNo
+    share_no: fields.ShareNo
     user: HostId
-    user_token: values.UserToken
+    user_token: fields.UserToken
     nickname: Nickname
-    amount_fen: values.ShareFen
-    claimed_at_ms: values.AtMs
-    payout: values.Payout
-    via: Annotated[values.UserToken | None, about("The user whose link led to the claim.", None)]
+    amount_fen: fields.ShareFen
+    claimed_at_ms: fields.AtMs
+    payout: fields.Payout
+    via: Annotated[fields.UserToken | None, about("The user whose link led to the claim.", None)]
 
 
 class ClaimPage(TypedDict):
     """Page of a packet's claims; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedClaim], about("The page.")]
-    next: values.Next
+    next: fields.Next
 
 
 class ListedSharer(TypedDict):
     """User with invitation links that led to claims of a packet."""
 
     user: HostId
-    user_token: values.UserToken
+    user_token: fields.UserToken
     nickname: Nickname
     claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
 
@@ -144,17 +144,17 @@ class SharerPage(TypedDict):
     """Sharers by the claims that they led to; add the counts of all pages."""
 
     items: Annotated[list[ListedSharer], about("The most claims first.")]
-    next: values.Next
+    next: fields.Next
 
 
 class DecidedWinner(TypedDict):
     """Goods that somebody won, and what became of them."""
 
     unit: Unit
-    prize_id: values.PrizeId
-    user_token: values.UserToken
+    prize_id: fields.PrizeId
+    user_token: fields.UserToken
     status: WinnerState
-    decided_at_ms: values.AtMs | None
+    decided_at_ms: fields.AtMs | None
     note: str | None
 
 
@@ -163,7 +163,7 @@ class ListedWinner(DecidedWinner):
 
     user: HostId
     nickname: Nickname
-    won_at_ms: values.AtMs
+    won_at_ms: fields.AtMs
     recipient: Annotated[
         str | None, about("Recipient of the goods; only for `operate`, until then.")
     ]
@@ -175,4 +175,4 @@ class WinnerPage(TypedDict):
     """Page of winners by prize and unit; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedWinner], about("The page.")]
-    next: values.Next
+    next: fields.Next

@@ -19,7 +19,7 @@ from redpacket.campaigns.model import (
     is_timezone,
 )
 from redpacket.ledger.model import FEN_MAX
-from redpacket.packets.api.fields import (
+from redpacket.packets.api.request_fields import (
     WEIGHT_MAX,
     AmountsWord,
     Description,

@@ -8,104 +8,104 @@ from typing_extensions import TypedDict
 
 from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
-from redpacket.packets.api import values
+from redpacket.packets.api import answer_fields as fields
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import about
 
 HostUserId = Annotated[
-    values.Word | None,
+    fields.Word | None,
     about(
         "The host's id of this user: the subject of their tokens. Null for a user who was "
         "erased, or of whom that is not known.",
         "alice",
     ),
 ]
-MaybeCampaign = Annotated[values.CampaignId | None, about("The campaign that it belongs to.")]
+MaybeCampaign = Annotated[fields.CampaignId | None, about("The campaign that it belongs to.")]
 
 
 class _OfSender(TypedDict):
-    packet_id: values.PacketId
+    packet_id: fields.PacketId
     campaign_id: MaybeCampaign
     sender: HostUserId
-    sender_token: values.UserToken
+    sender_token: fields.UserToken
 
 
 class PacketSent(_OfSender):
     """A packet is funded and can be grabbed."""
 
-    kind: values.PacketKind
-    total_fen: values.TotalFen
-    count: values.ShareCount
-    expires_at_ms: values.AtMs
+    kind: fields.PacketKind
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
+    expires_at_ms: fields.AtMs
 
 
 class PacketEmptied(_OfSender):
     """Every share is claimed, and every claim settled."""
 
-    claimed_count: values.Count
-    claimed_fen: values.AnyFen
+    claimed_count: fields.Count
+    claimed_fen: fields.AnyFen
 
 
 class PacketClosed(_OfSender):
     """The packet has ended: every share is claimed and settled, or went back to the sender."""
 
-    claimed_count: values.Count
-    claimed_fen: values.AnyFen
-    refunded_count: values.Count
-    refunded_fen: values.AnyFen
+    claimed_count: fields.Count
+    claimed_fen: fields.AnyFen
+    refunded_count: fields.Count
+    refunded_fen: fields.AnyFen
 
 
 class ShareClaimed(_OfSender):
     """A user durably claimed a share, or its amount is in their account (`claim.settled`)."""
 
     prize_id: Annotated[
-        values.PrizeId | None, about("Cash prize of the unit; only when it is settled.")
+        fields.PrizeId | None, about("Cash prize of the unit; only when it is settled.")
     ]
-    share_no: values.ShareNo
-    amount_fen: values.ShareFen
+    share_no: fields.ShareNo
+    amount_fen: fields.ShareFen
     user: HostUserId
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class DrawWon(TypedDict):
     """A user won a prize."""
 
-    campaign_id: values.CampaignId
-    draw_id: values.Word
-    prize_id: values.PrizeId
-    title: values.Word
+    campaign_id: fields.CampaignId
+    draw_id: fields.Word
+    prize_id: fields.PrizeId
+    title: fields.Word
     kind: PrizeKind
-    amount_fen: Annotated[values.ShareFen | None, about("Amount of a cash prize.")]
+    amount_fen: Annotated[fields.ShareFen | None, about("Amount of a cash prize.")]
     unit_no: Annotated[int, about("Number of the unit.", ge=1)]
     user: HostUserId
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class WithdrawalEnded(TypedDict):
     """A withdrawal was paid, or failed and its money is back in the balance."""
 
-    withdrawal_id: values.Word
-    amount_fen: values.ShareFen
+    withdrawal_id: fields.Word
+    amount_fen: fields.ShareFen
     channel: ProviderName
     user: HostUserId
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class PaymentPaid(TypedDict):
     """A payment came in, for the user's balance or for a packet."""
 
-    payment_id: values.Word
-    amount_fen: values.ShareFen
+    payment_id: fields.Word
+    amount_fen: fields.ShareFen
     channel: ProviderName
-    packet_id: Annotated[values.PacketId | None, about("The packet that it funds.")]
+    packet_id: Annotated[fields.PacketId | None, about("The packet that it funds.")]
     user: HostUserId
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class WebhookTest(TypedDict):
     """Test that an operator requested."""
 
-    webhook: values.Word
+    webhook: fields.Word
 
 
 DATA: dict[EventType, type] = {

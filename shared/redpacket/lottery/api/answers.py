@@ -21,43 +21,43 @@ from redpacket.lottery.model.lottery import PRIZES_MAX, UNITS_MAX, PrizeKind
 from redpacket.lottery.model.odds import POINT_BITS
 from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
-from redpacket.packets.api import values
+from redpacket.packets.api import answer_fields as fields
 from redpacket.platform.http.bodies import about
 
 
 class Rules(TypedDict):
     """Limits for one user and day; 0 attempts or wins means no limit."""
 
-    attempts_per_user_per_day: values.PerUser
+    attempts_per_user_per_day: fields.PerUser
     wins_per_user_per_day: Annotated[
-        values.PerUser, about("After this many wins, the user's other draws of the day miss.")
+        fields.PerUser, about("After this many wins, the user's other draws of the day miss.")
     ]
     guaranteed_after_misses: Annotated[
-        values.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
+        fields.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
     ]
     helps_per_user_per_day: Annotated[
-        values.PerUser,
+        fields.PerUser,
         about(
             "Maximum attempts a day that friends can give to one user. Users see 0 if the "
             "campaign has no passphrase or no limit of attempts."
         ),
     ]
     helps_given_per_user_per_day: Annotated[
-        values.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
+        fields.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
     ]
 
 
 class WonPrize(TypedDict):
     """Won prize."""
 
-    prize_id: values.PrizeId
-    title: Annotated[values.Word, Field(examples=["New Year"])]
+    prize_id: fields.PrizeId
+    title: Annotated[fields.Word, Field(examples=["New Year"])]
     kind: Annotated[PrizeKind, about(PRIZE_KINDS)]
     amount_fen: Annotated[
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
         about("Cash amount of one unit; null for other kinds.", 888),
     ]
-    image_url: Annotated[values.PrizeImage | None, Field(examples=[None])]
+    image_url: Annotated[fields.PrizeImage | None, Field(examples=[None])]
 
 
 class ShownPrize(WonPrize):
@@ -72,14 +72,14 @@ class ShownPrize(WonPrize):
         ),
     ]
     once_per_user: Annotated[bool, about("Whether each user can win it only once.")]
-    status: values.ToldStatus
+    status: fields.ToldStatus
     is_sold_out: bool
 
 
 class Prize(ShownPrize):
     """Prize in the users' view."""
 
-    weight: Annotated[values.Weight | None, about("Null for a prize that is off.")]
+    weight: Annotated[fields.Weight | None, about("Null for a prize that is off.")]
     probability: Annotated[
         float,
         about(
@@ -96,7 +96,7 @@ class PrizeAdmin(ShownPrize):
     """Prize in the operators' view; `issued` counts the won units of `total`."""
 
     weight: Annotated[
-        values.Weight,
+        fields.Weight,
         about("The prize's weight in a draw, relative to the others and `miss_weight`."),
     ]
     total: Annotated[int, about("Total units; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
@@ -111,7 +111,7 @@ class PrizeAdmin(ShownPrize):
         about("Null for a prize without a limit per day."),
     ]
     version: Annotated[
-        values.Version,
+        fields.Version,
         about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
 
@@ -119,13 +119,13 @@ class PrizeAdmin(ShownPrize):
 class Plan(TypedDict):
     """Campaign settings."""
 
-    campaign_id: values.CampaignId
-    title: Annotated[values.Word, Field(examples=["New Year"])]
+    campaign_id: fields.CampaignId
+    title: Annotated[fields.Word, Field(examples=["New Year"])]
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
-    starts_at_ms: values.AtMs
-    ends_at_ms: values.EndsAtMs
+    starts_at_ms: fields.AtMs
+    ends_at_ms: fields.EndsAtMs
     timezone: Annotated[
-        values.Word,
+        fields.Word,
         about("Time zone of the campaign's days; permanent.", "Asia/Shanghai"),
     ]
     rules: Annotated[Rules, about("Limits for one user.")]
@@ -133,10 +133,10 @@ class Plan(TypedDict):
         WhenSoldOut, about("Whether the other prizes or the miss get a sold-out prize's weight.")
     ]
     quota_per_user: Annotated[
-        values.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
+        fields.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
     ]
-    amounts_shown: values.ShownAmounts
-    status: values.ToldStatus
+    amounts_shown: fields.ShownAmounts
+    status: fields.ToldStatus
 
 
 ChainHash = Annotated[
@@ -156,8 +156,8 @@ class Beacon(TypedDict):
     chain_hash: ChainHash
     genesis_s: Annotated[int, about("Time of round 1.", 1_692_803_367, ge=0)]
     period_s: Annotated[int, about("Seconds between rounds.", 3, ge=1)]
-    committed_at_ms: values.AtMs
-    timezone: Annotated[values.Word, about("Time zone of the days.", "Asia/Shanghai")]
+    committed_at_ms: fields.AtMs
+    timezone: Annotated[fields.Word, about("Time zone of the days.", "Asia/Shanghai")]
 
 
 class DrawnBy(TypedDict):
@@ -171,7 +171,7 @@ class DrawnBy(TypedDict):
         RoundNo | None, about("The round that decides today; null without a beacon.")
     ]
     beacon_at_ms: Annotated[
-        values.AtMs | None,
+        fields.AtMs | None,
         about(
             "Time of that round. Until it is available, about 2 seconds later, draws return 409 "
             "`campaign_not_started` with `Retry-After`."
@@ -180,9 +180,9 @@ class DrawnBy(TypedDict):
 
 
 class _Today(Plan, DrawnBy):
-    day: Annotated[values.Day, about("Today in the campaign's time zone.")]
+    day: Annotated[fields.Day, about("Today in the campaign's time zone.")]
     commitment: Annotated[
-        values.Digest | None,
+        fields.Digest | None,
         about(
             "Fixes the secret seeds of all days, from the campaign's creation on; null without "
             "prizes."
@@ -193,8 +193,8 @@ class _Today(Plan, DrawnBy):
 class RainPacket(TypedDict):
     """Open packet of a campaign."""
 
-    packet_id: values.PacketId
-    count: values.ShareCount
+    packet_id: fields.PacketId
+    count: fields.ShareCount
 
 
 class Campaign(_Today):
@@ -224,25 +224,25 @@ class CampaignAdmin(_Today):
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
-        values.Weight, about("The weight of a miss, relative to the prizes' weights.")
+        fields.Weight, about("The weight of a miss, relative to the prizes' weights.")
     ]
     passphrase: Annotated[
-        values.Word | None,
+        fields.Word | None,
         about("The passphrase to type or say (口令红包); at most 20 characters.", "恭喜发财"),
     ]
     budget_fen: Annotated[
-        values.AnyFen,
+        fields.AnyFen,
         about(
             "Maximum total of the campaign's packets; an edit without it changes nothing.",
             1_000_000,
         ),
     ]
-    budget_left_fen: Annotated[values.AnyFen, about("The remaining budget.", 990_000)]
+    budget_left_fen: Annotated[fields.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
-        values.Version,
+        fields.Version,
         about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
-    table_version: Annotated[values.Version, about("The version of the prizes in current draws.")]
+    table_version: Annotated[fields.Version, about("The version of the prizes in current draws.")]
     required_claims: Annotated[
         dict[str, list[str]],
         about(
@@ -277,7 +277,7 @@ class OneDraw(TypedDict):
             None,
         ),
     ]
-    drawn_at_ms: values.AtMs
+    drawn_at_ms: fields.AtMs
 
 
 class GoodsAddress(TypedDict):
@@ -289,7 +289,7 @@ class GoodsAddress(TypedDict):
     address: Annotated[str | None, about("Their address.", "上海市世纪大道 1 号")]
 
 
-AttemptsLeft = Annotated[values.PerUser | None, about("Attempts left today; null without a limit.")]
+AttemptsLeft = Annotated[fields.PerUser | None, about("Attempts left today; null without a limit.")]
 
 
 class Drawn(OneDraw):
@@ -301,9 +301,9 @@ class Drawn(OneDraw):
 class Draw(OneDraw):
     """Draw of the caller, with the facts that decided it."""
 
-    day: values.Day
+    day: fields.Day
     formula: Annotated[
-        values.Word,
+        fields.Word,
         about(
             "With the day's seed in hex for `{seed}` and the SHA-256 of the round's signature in "
             "hex for `{randomness}`, its SHA-256 begins with the 13 hex digits of `point`.",
@@ -316,37 +316,37 @@ class Draw(OneDraw):
     beacon_round: Annotated[
         RoundNo | None, about("The round that decided it; null without a beacon.")
     ]
-    odds: Annotated[values.Word, about("The odds at the time of the draw.", "10/100")]
+    odds: Annotated[fields.Word, about("The odds at the time of the draw.", "10/100")]
     table_version: Annotated[
-        values.Version, about("The version of the prizes that decided the draw.")
+        fields.Version, about("The version of the prizes that decided the draw.")
     ]
 
 
 class Draws(TypedDict):
     """The caller's draws, newest first, with the facts that decided them."""
 
-    user_token: values.UserToken
+    user_token: fields.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
-    next: values.Next
+    next: fields.Next
 
 
 class DrawProof(TypedDict):
     """Seed of a day, which the commitment to all days covers."""
 
-    campaign_id: values.CampaignId
-    day: values.Day
+    campaign_id: fields.CampaignId
+    day: fields.Day
     commitment: Annotated[
-        values.Digest, about("The commitment that the campaign has shown since its creation.")
+        fields.Digest, about("The commitment that the campaign has shown since its creation.")
     ]
     seed: Annotated[
         str,
         about(
             "The seed of the day's draws; secret until the day ends.",
-            values.SOME_DIGEST,
+            fields.SOME_DIGEST,
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
         ),
     ]
-    secret_version: values.SecretVersion
+    secret_version: fields.SecretVersion
     beacon: Annotated[Beacon | None, about("Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None,
@@ -368,6 +368,6 @@ class Helped(TypedDict):
 class Preheated(TypedDict):
     """Counts of found and loaded packets, without closed ones."""
 
-    packet_count: values.Count
-    loaded_count: values.Count
-    next: values.Next
+    packet_count: fields.Count
+    loaded_count: fields.Count
+    next: fields.Next

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.fields import UserToken
+from redpacket.packets.api.request_fields import UserToken
 from redpacket.platform.http.bodies import StrictBody, about, example
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from redpacket.campaigns.model import CampaignStatus
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.packets.api.fields import (
+from redpacket.packets.api.request_fields import (
     WEIGHT_MAX,
     Description,
     Fen,

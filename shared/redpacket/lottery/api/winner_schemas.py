@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from redpacket.lottery.model.winners import Address, WinnerStatus
-from redpacket.packets.api.fields import (
+from redpacket.packets.api.request_fields import (
     ADDRESS_GRAPHEMES_MAX,
     Nickname,
     Note,

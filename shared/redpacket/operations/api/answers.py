@@ -9,7 +9,14 @@ from typing_extensions import TypedDict
 
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch as SwitchName
-from redpacket.packets.api.values import SOME_PACKET_ID, AtMs, BalanceFen, Count, UserToken, Word
+from redpacket.packets.api.answer_fields import (
+    SOME_PACKET_ID,
+    AtMs,
+    BalanceFen,
+    Count,
+    UserToken,
+    Word,
+)
 from redpacket.platform.http.bodies import about
 
 

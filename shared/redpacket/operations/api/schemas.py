@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from redpacket.campaigns.model import AT_MS_MAX
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
-from redpacket.packets.api.fields import Note
+from redpacket.packets.api.request_fields import Note
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.users.api.schemas import HostId
 

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.ledger.model import FEN_MAX, TransferKind
-from redpacket.packets.api import values
+from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
 from redpacket.payments.api.answers import PaymentId
@@ -17,7 +17,7 @@ from redpacket.platform.http.bodies import about
 from redpacket.platform.http.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 
 AvatarUrl = Annotated[
-    values.HttpsUrl | None,
+    fields.HttpsUrl | None,
     about("An https address on one of the deployment's `AvatarHosts`.", None),
 ]
 
@@ -25,38 +25,38 @@ AvatarUrl = Annotated[
 class PublicPerson(TypedDict):
     """A user as shown to anyone."""
 
-    nickname: Annotated[values.Word, about("At most 32 characters.", "Alice")]
+    nickname: Annotated[fields.Word, about("At most 32 characters.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ErasablePerson(TypedDict):
     """A user as shown in the caller's own lists."""
 
-    nickname: Annotated[values.Word | None, about("Null for an erased user.", "Alice")]
+    nickname: Annotated[fields.Word | None, about("Null for an erased user.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ShownPerson(PublicPerson):
     """A user as shown to other users."""
 
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class Me(ShownPerson):
     """The caller and their balance."""
 
-    balance_fen: values.BalanceFen
+    balance_fen: fields.BalanceFen
 
 
 class Claim(TypedDict):
     """The caller's claim; the amount is durable."""
 
     outcome: Annotated[Literal["claimed", "already_claimed"], about("Result of the request.")]
-    packet_id: values.PacketId
-    share_no: values.ShareNo
-    amount_fen: values.ShareFen
-    claimed_at_ms: values.AtMs
-    payout: values.Payout
+    packet_id: fields.PacketId
+    share_no: fields.ShareNo
+    amount_fen: fields.ShareFen
+    claimed_at_ms: fields.AtMs
+    payout: fields.Payout
 
 
 class Admission(TypedDict):
@@ -71,7 +71,7 @@ class Admission(TypedDict):
             pattern="^[A-Za-z0-9_-]+$",
         ),
     ]
-    expires_at_ms: values.EndsAtMs
+    expires_at_ms: fields.EndsAtMs
 
 
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
@@ -80,9 +80,9 @@ Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("o
 class Thanked(TypedDict):
     """The caller's thanks."""
 
-    packet_id: values.PacketId
-    share_no: values.ShareNo
-    thanks: Annotated[values.Word, about("The stored emoji.", "🙏")]
+    packet_id: fields.PacketId
+    share_no: fields.ShareNo
+    thanks: Annotated[fields.Word, about("The stored emoji.", "🙏")]
 
 
 PictureFile = NewType("PictureFile", bytes)
@@ -105,35 +105,35 @@ class RemovedPicture(TypedDict):
     """A picture that an operator removed, and who uploaded it."""
 
     picture_id: Annotated[str, about("The id of the picture.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
-    user_token: values.UserToken
+    user_token: fields.UserToken
 
 
 class SentPacket(TypedDict):
     """A packet as it was sent; a repeat returns the same."""
 
-    packet_id: values.PacketId
+    packet_id: fields.PacketId
     status: Annotated[
         Literal["open", "unpaid"],
         about("`unpaid` until the payment succeeds, if the packet has a `pay_with`."),
     ]
-    kind: values.PacketKind
-    split: values.PacketSplit
-    opening: values.PacketOpening
-    total_fen: values.TotalFen
-    count: values.ShareCount
-    greeting: values.Greeting
-    created_at_ms: values.AtMs
-    starts_at_ms: values.AtMs
-    expires_at_ms: values.EndsAtMs
-    campaign_id: values.OfCampaign
-    amounts_shown: values.ShownAmounts
-    cover_url: values.CoverUrl
-    commitment: values.Commitment
+    kind: fields.PacketKind
+    split: fields.PacketSplit
+    opening: fields.PacketOpening
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
+    greeting: fields.Greeting
+    created_at_ms: fields.AtMs
+    starts_at_ms: fields.AtMs
+    expires_at_ms: fields.EndsAtMs
+    campaign_id: fields.OfCampaign
+    amounts_shown: fields.ShownAmounts
+    cover_url: fields.CoverUrl
+    commitment: fields.Commitment
     share_url: Annotated[
         str,
         about(
             "Link to the packet's page, for users who may claim a share.",
-            f"https://example.com/packets/{values.SOME_PACKET_ID}",
+            f"https://example.com/packets/{fields.SOME_PACKET_ID}",
             pattern="^https?://",
         ),
     ]
@@ -143,23 +143,23 @@ class SentPacket(TypedDict):
 class Taken(ShownPerson):
     """A claim without its amount."""
 
-    share_no: values.ShareNo
-    claimed_at_ms: values.AtMs
-    is_luckiest: values.IsLuckiest
-    payout: values.Payout
-    thanks: values.GivenThanks
+    share_no: fields.ShareNo
+    claimed_at_ms: fields.AtMs
+    is_luckiest: fields.IsLuckiest
+    payout: fields.Payout
+    thanks: fields.GivenThanks
 
 
 class ShownClaim(Taken):
     """A claim as shown to anyone."""
 
-    amount_fen: values.ShownFen
+    amount_fen: fields.ShownFen
 
 
 class OwnClaim(Taken):
     """The viewer's own claim."""
 
-    amount_fen: values.ShareFen
+    amount_fen: fields.ShareFen
 
 
 SeenCount = Annotated[
@@ -180,34 +180,34 @@ class Record(TypedDict):
     A page may have fewer claims than `limit` without being the last.
     """
 
-    packet_id: values.PacketId
+    packet_id: fields.PacketId
     sender: ShownPerson
     is_sender: Annotated[bool, about("Whether the caller sent it.")]
-    kind: values.PacketKind
-    split: values.PacketSplit
-    opening: values.PacketOpening
+    kind: fields.PacketKind
+    split: fields.PacketSplit
+    opening: fields.PacketOpening
     is_exclusive: Annotated[
         bool, about("Whether only listed recipients may claim a share (专属红包).")
     ]
     needs_passphrase: Annotated[
         bool, about("Whether a claim needs a passphrase, typed or spoken (口令红包).")
     ]
-    greeting: values.Greeting
-    status: values.PacketState
-    total_fen: values.TotalFen
-    count: values.ShareCount
+    greeting: fields.Greeting
+    status: fields.PacketState
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
     claimed_count: SeenCount
-    claimed_fen: values.ClaimedFen
-    remaining_count: values.RemainingCount
-    refunded_fen: Annotated[values.AnyFen, about("Amount refunded to the sender.", 0)]
-    refunded_at_ms: Annotated[values.AtMs | None, about("Null before a refund.", None)]
-    created_at_ms: values.AtMs
-    starts_at_ms: values.AtMs
-    expires_at_ms: values.EndsAtMs
-    campaign_id: values.OfCampaign
-    emptied_in_ms: values.EmptiedInMs
+    claimed_fen: fields.ClaimedFen
+    remaining_count: fields.RemainingCount
+    refunded_fen: Annotated[fields.AnyFen, about("Amount refunded to the sender.", 0)]
+    refunded_at_ms: Annotated[fields.AtMs | None, about("Null before a refund.", None)]
+    created_at_ms: fields.AtMs
+    starts_at_ms: fields.AtMs
+    expires_at_ms: fields.EndsAtMs
+    campaign_id: fields.OfCampaign
+    emptied_in_ms: fields.EmptiedInMs
     closed_at_ms: Annotated[
-        values.AtMs | None,
+        fields.AtMs | None,
         about("Time when an expired packet was closed; null for an emptied one.", None),
     ]
     luckiest: Annotated[
@@ -215,47 +215,47 @@ class Record(TypedDict):
         about("The claim of the largest amount (手气最佳), once it is certain.", None),
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
-    next: values.Next
-    amounts_shown: values.ShownAmounts
-    cover_url: values.CoverUrl
-    commitment: values.Commitment
+    next: fields.Next
+    amounts_shown: fields.ShownAmounts
+    cover_url: fields.CoverUrl
+    commitment: fields.Commitment
     mine: Annotated[OwnClaim | None, about("The caller's own claim.", None)]
 
 
 class FeedClaim(PublicPerson):
     """A claim as shown to anyone with the packet's id."""
 
-    amount_fen: values.ShownFen
-    claimed_at_ms: values.AtMs
-    is_luckiest: values.IsLuckiest
-    thanks: values.GivenThanks
+    amount_fen: fields.ShownFen
+    claimed_at_ms: fields.AtMs
+    is_luckiest: fields.IsLuckiest
+    thanks: fields.GivenThanks
 
 
 class Feed(TypedDict):
     """A packet as shown to anyone with its id."""
 
-    packet_id: values.PacketId
-    status: values.PacketState
-    kind: values.PacketKind
-    greeting: values.Greeting
+    packet_id: fields.PacketId
+    status: fields.PacketState
+    kind: fields.PacketKind
+    greeting: fields.Greeting
     sender: PublicPerson
-    count: values.ShareCount
+    count: fields.ShareCount
     claimed_count: Annotated[int, about("Number of claimed shares.", 1, ge=0, le=COUNT_MAX)]
-    remaining_count: values.RemainingCount
-    total_fen: values.TotalFen
-    claimed_fen: values.ClaimedFen
-    amounts_shown: values.ShownAmounts
-    cover_url: values.CoverUrl
+    remaining_count: fields.RemainingCount
+    total_fen: fields.TotalFen
+    claimed_fen: fields.ClaimedFen
+    amounts_shown: fields.ShownAmounts
+    cover_url: fields.CoverUrl
     claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
-    emptied_in_ms: values.EmptiedInMs
-    next: values.Next
+    emptied_in_ms: fields.EmptiedInMs
+    next: fields.Next
 
 
 class Proof(TypedDict):
     """The input of the commitment, and a page of the resulting amounts."""
 
-    commitment: values.Commitment
-    secret_version: values.SecretVersion
+    commitment: fields.Commitment
+    secret_version: fields.SecretVersion
     seed: Annotated[
         str,
         about(
@@ -265,8 +265,8 @@ class Proof(TypedDict):
         ),
     ]
     algorithm: Split
-    total_fen: values.TotalFen
-    count: values.ShareCount
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
     share_fen_min: Annotated[int, about("Minimum amount of a share.", ge=1, le=FEN_MAX)]
     share_fen_max: Annotated[int, about("Maximum amount of a share.", ge=1, le=FEN_MAX)]
     unit_fen: Annotated[
@@ -278,47 +278,47 @@ class Proof(TypedDict):
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
     ]
-    next: values.Next
+    next: fields.Next
 
 
 class SentItem(TypedDict):
     """A packet that the caller sent."""
 
-    packet_id: values.PacketId
-    kind: values.PacketKind
-    greeting: values.Greeting
-    total_fen: values.TotalFen
-    count: values.ShareCount
+    packet_id: fields.PacketId
+    kind: fields.PacketKind
+    greeting: fields.Greeting
+    total_fen: fields.TotalFen
+    count: fields.ShareCount
     claimed_count: SeenCount
-    claimed_fen: values.ClaimedFen
-    at_ms: values.AtMs
-    status: values.PacketState
+    claimed_fen: fields.ClaimedFen
+    at_ms: fields.AtMs
+    status: fields.PacketState
 
 
 class ReceivedItem(TypedDict):
     """A share that the caller received."""
 
-    packet_id: values.PacketId
+    packet_id: fields.PacketId
     sender: ErasablePerson
-    kind: values.PacketKind
-    greeting: values.Greeting
-    amount_fen: values.ShareFen
-    is_luckiest: values.IsLuckiest
-    campaign_id: values.OfCampaign
-    prize_id: values.PaidPrize
-    at_ms: values.AtMs
-    status: values.PacketState
+    kind: fields.PacketKind
+    greeting: fields.Greeting
+    amount_fen: fields.ShareFen
+    is_luckiest: fields.IsLuckiest
+    campaign_id: fields.OfCampaign
+    prize_id: fields.PaidPrize
+    at_ms: fields.AtMs
+    status: fields.PacketState
 
 
 class Totals(TypedDict):
     """The totals of a list of packets."""
 
-    total_fen: Annotated[values.SumFen, about("Sum over the whole list, not only this page.", 8888)]
-    count: Annotated[values.Count, about("Number of packets in the whole list.", 10)]
+    total_fen: Annotated[fields.SumFen, about("Sum over the whole list, not only this page.", 8888)]
+    count: Annotated[fields.Count, about("Number of packets in the whole list.", 10)]
     luckiest_count: Annotated[
-        values.Count, about("Number of packets in which the user had the largest amount.")
+        fields.Count, about("Number of packets in which the user had the largest amount.")
     ]
-    next: values.Next
+    next: fields.Next
 
 
 class Sent(Totals):
@@ -337,8 +337,8 @@ class Transfer(TypedDict):
     """One entry of the caller's account."""
 
     transfer_id: Annotated[
-        values.Word,
-        about("The transfer's id in the ledger.", f"settle#{values.SOME_PACKET_ID}#3"),
+        fields.Word,
+        about("The transfer's id in the ledger.", f"settle#{fields.SOME_PACKET_ID}#3"),
     ]
     kind: TransferKind
     amount_fen: Annotated[
@@ -346,13 +346,13 @@ class Transfer(TypedDict):
         about("Positive for a credit, negative for a debit.", 888, ge=-FEN_MAX, le=FEN_MAX),
     ]
     counterparty: Annotated[
-        values.Word, about("The other side of the transfer.", values.SOME_PACKET_ID)
+        fields.Word, about("The other side of the transfer.", fields.SOME_PACKET_ID)
     ]
-    at_ms: values.AtMs
+    at_ms: fields.AtMs
 
 
 class Transfers(TypedDict):
     """Entries of the caller's account, newest first."""
 
     items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
-    next: values.Next
+    next: fields.Next

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from redpacket.campaigns.model import CAMPAIGN_ID
-from redpacket.packets.api.fields import (
+from redpacket.packets.api.request_fields import (
     GREETING_GRAPHEMES_MAX,
     AmountsWord,
     CoverUrl,

@@ -1,6 +1,7 @@
 """The split of a packet's total into shares: a pure function of its terms and secret seed.
 
-docs/reference/splits.md specifies it.
+`shares.py` divides equally, computes one share at its claim (`live.py`), or all shares at once
+(`presplit.py`). docs/reference/splits.md specifies each.
 """
 
 from redpacket.packets.split.shares import amounts_fen, share_amount_fen

@@ -7,7 +7,15 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.packets.api.values import AtMs, EndsAtMs, Next, PacketId, SumFen, UserToken, Word
+from redpacket.packets.api.answer_fields import (
+    AtMs,
+    EndsAtMs,
+    Next,
+    PacketId,
+    SumFen,
+    UserToken,
+    Word,
+)
 from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
 from redpacket.payments.model.provider_name import ProviderName

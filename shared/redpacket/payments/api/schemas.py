@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.fields import Fen, GatewayChannel, Note, PaymentMethod
+from redpacket.packets.api.request_fields import Fen, GatewayChannel, Note, PaymentMethod
 from redpacket.payments.api.parameters import PAYMENT_ID
 from redpacket.payments.model.payments import Resolution, ResolvedBy
 from redpacket.platform.http.bodies import StrictBody, about, example

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from redpacket.packets.api.fields import NICKNAME_GRAPHEMES_MAX, Fen, ImageUrl, Nickname
+from redpacket.packets.api.request_fields import NICKNAME_GRAPHEMES_MAX, Fen, ImageUrl, Nickname
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.user_id import HOST_ID, check_host_id

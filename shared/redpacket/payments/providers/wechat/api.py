@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from redpacket.containers import containers
-from redpacket.packets.api.fields import Nickname
+from redpacket.packets.api.request_fields import Nickname
 from redpacket.payments.api.linking import add_link_routes
 from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import confirmation_view

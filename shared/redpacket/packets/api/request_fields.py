@@ -1,4 +1,4 @@
-"""Field types that several request bodies share."""
+"""Field types that several request bodies share; `answer_fields` has those of answers."""
 
 from __future__ import annotations
 

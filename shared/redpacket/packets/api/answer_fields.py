@@ -1,4 +1,4 @@
-"""Field types that several responses share, with bounds, descriptions and examples."""
+"""Field types that several answers share, with bounds, descriptions and examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from redpacket.campaigns.api.parameters import DAY
 from redpacket.campaigns.model import CAMPAIGN_ID, AmountsShown, CampaignStatus
 from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import PRIZE_ID
-from redpacket.packets.api.fields import PER_USER_MAX, WEIGHT_MAX
+from redpacket.packets.api.request_fields import PER_USER_MAX, WEIGHT_MAX
 from redpacket.packets.model.packet import COUNT_MAX, Kind, Opening, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.split import Split
