@@ -26,7 +26,7 @@ from local.stack import Stack
 
 SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-PACKAGES = ("chromium", "fonts-noto-cjk")
+PACKAGES = ("chromium", "fonts-noto-cjk", "fonts-noto-color-emoji")
 PHONE: ViewportSize = {"width": 390, "height": 844}
 # WCAG 2.5.5: a target for fingers.
 FINGER_PX = 44
