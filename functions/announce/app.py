@@ -9,7 +9,7 @@ from redpacket.events.use_cases.announce import announce
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001 - Lambda's form
-    """Announce a batch of one table's changes, or a record that was put aside."""
+    """Announce a batch of one table's changes, or a dead-lettered record."""
     return announce_batch(
         event["Records"],
         read=containers.events.read_change,

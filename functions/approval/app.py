@@ -37,7 +37,7 @@ handler = Api()
     csv=APPROVAL_COLUMNS,
 )
 def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
-    """List what waits, and what was decided, newest first."""
+    """List pending and decided approvals, newest first."""
     page, cursor = containers.operators.approvals.list_approvals(
         approval_cursor_of(request), list_limit_of(request)
     )
@@ -53,7 +53,7 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     refusals=(*_DECIDING, CampaignNotFound, CampaignEnded, InsufficientFunds, InvalidRequest, Busy),
 )
 def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
-    """Approve what another operator asked for; it is applied at once, and once."""
+    """Approve another operator's request; it is applied immediately, and only once."""
     approval = decide_approval.approve(
         approval_id_of(request), operator_of(request), ports=containers.operators.decide_ports
     )
@@ -67,7 +67,7 @@ def approve(request: HttpRequest) -> HttpAnswer[ListedApproval]:
     refusals=_DECIDING,
 )
 def reject(request: HttpRequest) -> HttpAnswer[ListedApproval]:
-    """Reject what another operator asked for."""
+    """Reject another operator's request."""
     approval = decide_approval.reject(
         approval_id_of(request), operator_of(request), ports=containers.operators.decide_ports
     )

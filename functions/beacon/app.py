@@ -9,9 +9,9 @@ from redpacket.platform.telemetry import powertools_logger
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 - Lambda's form
-    """Fetch, verify and keep the rounds that become due within this minute.
+    """Fetch, verify and store the rounds that are due within this minute.
 
-    `{"wait_s": 0}` fetches what is due by now and ends, for a person who invokes it.
+    An operator's `{"wait_s": 0}` fetches the rounds that are due now.
     """
     wait_s, fairness = event.get("wait_s"), containers.fairness
     time_left_ms = context.get_remaining_time_in_millis() - RESERVE_MS

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from redpacket.lottery.api.answers import Audience, Campaign, CampaignAdmin, Preheated
 
 _PREHEAT_WITHIN_MS = 20_000
-"""API Gateway waits 30 seconds; what is left by then, the next call loads."""
+"""API Gateway waits 30 seconds; the next call loads the rest."""
 
 CAMPAIGN_CACHING = ("public, max-age=1",)
 
@@ -63,7 +63,7 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     refusals=(CampaignNotFound,),
 )
 def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
-    """Show a campaign to an operator, with its budget and stock and what is left of them."""
+    """Show a campaign to an operator, with its total and remaining budget and stock."""
     watched = watch_lottery(
         campaign_id_of(request),
         campaigns=containers.campaigns.repository,
@@ -111,7 +111,7 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
     body_bytes_max=BODY_BYTES_MAX,
 )
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
-    """Put users on a campaign's list, take others from it, and say what it is for."""
+    """Add users to a campaign's list, remove others, and set the list's mode."""
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)

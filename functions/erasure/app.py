@@ -30,7 +30,7 @@ handler = Api()
     refusals=(AccountNotEmpty, InvalidRequest),
 )
 def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
-    """Erase who a user is, once nothing is theirs; ledger and journal keep their pseudonym."""
+    """Erase a user who owns and owes nothing; the ledger and audit log keep the pseudonym."""
     user_id = user_of(request).user_id
     containers.operators.erase_user(user_id, lambda: note_erasure(request, user_id))
     return HttpAnswer({"user_token": user_id})
@@ -43,7 +43,7 @@ def erase_user(request: HttpRequest) -> HttpAnswer[Erased]:
     refusals=(PictureNotFound,),
 )
 def remove_picture(request: HttpRequest) -> HttpAnswer[RemovedPicture]:
-    """Remove a picture; its packets show the plain cover within an hour, when caches end."""
+    """Remove a picture; its packets show the plain cover once caches expire, within an hour."""
     picture_id, pictures = picture_id_of(request), containers.packets.pictures
     owner_id = pictures.owner_of(picture_id)
     if owner_id is None:

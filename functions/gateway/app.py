@@ -14,7 +14,7 @@ handler = Api()
 
 def _mount(channel: ProviderName) -> None:
     def receive(request: HttpRequest) -> HttpAnswer[None]:
-        """Take a callback of the provider, which signs it."""
+        """Queue a callback that the provider signed."""
         ports = containers.payments.callback_ports
         handle_callback(channel, request.headers, request.body, ports=ports)
         return HttpAnswer(None)

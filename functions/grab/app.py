@@ -43,7 +43,7 @@ def grab_packet(request: RequestOf[GrabBody]) -> HttpAnswer[Grabbed]:
     guards.guard_grab()
     user, passphrase, via = request.user, None, None
     if request.json():
-        # Most grabs have no body, and then the schemas are not worth their import.
+        # Most grabs have no body, so they skip the slow import of the schemas.
         from redpacket.packets.api.claim_schemas import GrabBody
         from redpacket.platform.http.bodies import body_of
 

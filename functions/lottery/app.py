@@ -58,7 +58,7 @@ def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     guards.guard_draw(request)
     campaign_id, key_hash = campaign_id_of(request), key_hash_of(request)
     if request.json():
-        # Draws have no body, and then the schemas are not worth their import.
+        # Draws have no body, so they skip the slow import of the schemas.
         from redpacket.lottery.api.draw_schemas import DrawBody
         from redpacket.platform.http.bodies import body_of
 
@@ -117,7 +117,7 @@ def help_friend(request: RequestOf[HelpBody]) -> HttpAnswer[Helped]:
     refusals=(CampaignNotFound, ProofNotReady, RateLimited),
 )
 def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
-    """Reveal the seed of a day that is over."""
+    """Reveal the seed of a past day."""
     guards.guard_read(request)
     from redpacket.lottery.use_cases.read_draws import read_draw_proof
 

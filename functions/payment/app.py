@@ -71,7 +71,7 @@ _WITHDRAWALS_PER_PAGE = 20
 _RETURNS_PER_PAGE = 100
 
 _DEBTS_PER_PAGE = 20
-"""Debts on one page; each also reads a user's balance."""
+"""Debts per page; each one also reads a user's balance."""
 
 handler = Api()
 
@@ -105,7 +105,7 @@ def start_payment(request: RequestOf[PaymentBody]) -> HttpAnswer[Payment]:
     refusals=(PaymentNotFound, ChannelUnavailable, PayeeNotBound, RateLimited),
 )
 def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
-    """Show a payment of the caller's; an order that was cut off is made now."""
+    """Show the caller's payment; an interrupted order is completed now."""
     user, payments = request.user, containers.payments
     ports, payees = payments.payment_ports, payments.payees_of(user)
     payment = payment_flow.find_payment(
@@ -128,7 +128,7 @@ def read_payment(request: HttpRequest) -> HttpAnswer[Payment]:
     ),
 )
 def withdraw(request: RequestOf[WithdrawalBody]) -> HttpAnswer[Withdrawal]:
-    """Take money out, once per idempotency key: it leaves the balance now, and is paid soon."""
+    """Withdraw money, once per idempotency key: the balance is debited now, and paid out soon."""
     guards.guard_withdrawal()
     refuse_operators(request)
     idempotent = idempotent_request(request)
@@ -163,7 +163,7 @@ def read_withdrawals(request: HttpRequest) -> HttpAnswer[Withdrawals]:
     refusals=(WithdrawalNotFound,),
 )
 def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Show a withdrawal of the caller's."""
+    """Show the caller's withdrawal."""
     withdrawal = withdrawal_flow.find_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
@@ -179,7 +179,7 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     refusals=(WithdrawalNotFound, NotCancellable),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Request the cancellation of a withdrawal; one that was paid already becomes `paid`."""
+    """Request a withdrawal's cancellation; one that the provider has paid becomes `paid`."""
     withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,
@@ -194,7 +194,7 @@ def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     scopes=AUDITORS,
 )
 def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
-    """List money that providers took and that waits for a person, newest first."""
+    """List payments that wait for an operator's decision, newest first."""
     page, cursor = containers.payments.payment_lists.list_listed_returns(
         withdrawals_cursor_of(request), _RETURNS_PER_PAGE
     )
@@ -209,7 +209,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
-    """Take money that waits for a person off the list, once it was deposited or paid outside."""
+    """Resolve a listed payment whose money was deposited or paid outside."""
     resolution, ports = body_of(ResolutionBody, request).parsed, containers.payments.payment_ports
     resolved = return_payment.resolve_return(resolution, operator_of(request).user_id, ports=ports)
     return HttpAnswer(listed_return_view(resolved))
@@ -251,7 +251,7 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     scopes=AUDITORS,
 )
 def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
-    """List users who owe money, because it was refunded at the provider after they had spent it."""
+    """List users in debt: a provider refunded money that they had spent."""
     page, cursor = list_debts(
         withdrawals_cursor_of(request),
         _DEBTS_PER_PAGE,

@@ -116,7 +116,7 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     refusals=(CampaignNotFound, VersionConflict),
 )
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
-    """Hand over goods that were won, or let them be drawn again; the first decision is the last."""
+    """Hand over won goods, or let them be drawn again; the first decision is final."""
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
     winner = decide(

@@ -1,4 +1,4 @@
-"""HTTP handler for what only a user sees of themselves: profile, balance, address of goods."""
+"""HTTP handler for a user's own data: profile, balance, and address for goods."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ handler = Api()
 
 @handler.route("GET /me", refusals=(RateLimited,))
 def read_me(request: HttpRequest) -> HttpAnswer[Me]:
-    """Show the caller to themselves: public token, nickname, avatar, balance."""
+    """Show the caller's public token, nickname, avatar and balance."""
     guards.guard_read(request)
     if request.user.nickname and not request.scopes.isdisjoint(WATCHERS):
         # The audit log shows operators by name.
@@ -44,14 +44,14 @@ def read_me(request: HttpRequest) -> HttpAnswer[Me]:
 
 @handler.route("GET /admin/me", refusals=(RateLimited,), scopes=WATCHERS)
 def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
-    """Show an operator to themselves: operators of another issuer have no GET /me."""
+    """Show the calling operator, since operators of another issuer have no GET /me."""
     return read_me(request)
 
 
 @handler.route("PUT /me/profile", refusals=(RateLimited,))
 def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
-    """Change what others see of the caller."""
-    guards.guard_read(request)  # it answers with the same page
+    """Change the caller's public profile."""
+    guards.guard_read(request)  # the answer is the page of GET /me
     from redpacket.users.confusables import skeleton_of
     from redpacket.users.use_cases.edit_profile import edit_profile as edit
 
@@ -73,7 +73,7 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     refusals=(CampaignNotFound, RateLimited),
 )
 def read_address(request: HttpRequest) -> HttpAnswer[GoodsAddress]:
-    """Show where the goods go that the caller's draw won."""
+    """Show the delivery address of goods that the caller won."""
     guards.guard_read(request)
     user_id = request.user.user_id
     address = containers.lottery.addresses.find([user_id]).get(user_id)
@@ -86,7 +86,7 @@ def read_address(request: HttpRequest) -> HttpAnswer[GoodsAddress]:
     refusals=(CampaignNotFound, VersionConflict, RateLimited),
 )
 def give_goods_address(request: RequestOf[AddressBody]) -> HttpAnswer[GoodsAddress]:
-    """Say where goods go that the caller won; a later address replaces it until the handover."""
+    """Set the delivery address of won goods; the caller may change it until the handover."""
     guards.guard_read(request)
     address, winner = body_of(AddressBody, request).given, _won(request)
     give_address(winner, address, addresses=containers.lottery.addresses)

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from redpacket.operations.api.answers import Reconciliation, StartedRun
 
 _RESERVE_MS = 60_000
-"""The audit that has begun must end before the Lambda does."""
+"""Milliseconds left for the running audit to end before the function's timeout."""
 
 handler = Api()
 
 
 @handler.route("POST /admin/reconcile", scopes=AUDITORS, statuses=(202,))
 def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
-    """Start a comparison of all tables; while one runs, answer its id."""
+    """Start a reconciliation of all tables, or return the id of the running one."""
     note_reconcile(request)
     return HttpAnswer(
         {
@@ -56,7 +56,7 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
     refusals=(RunNotFound,),
 )
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
-    """Read how a comparison stands, and what each check looked at and found."""
+    """Show a reconciliation's progress, and the rows and differences of each check."""
     run = find_run(run_id_of(request), runs=containers.reconciliation.runs)
     return HttpAnswer(views.reconciliation_view(run))
 

@@ -61,7 +61,7 @@ def read_feed(request: HttpRequest) -> HttpAnswer[Feed]:
     is_public=True,
 )
 def read_preview(request: HttpRequest) -> HttpAnswer[str]:
-    """Show chats what a packet's link is about, as HTML; never an amount."""
+    """Return the HTML preview of a packet's link for chats, without amounts."""
     return pages.preview_page(request)
 
 
@@ -95,7 +95,7 @@ def read_log(request: HttpRequest) -> HttpAnswer[LogPage]:
     caching=log_pages.PROOF_CACHING,
 )
 def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
-    """Prove that what was committed to of a packet or a campaign is in the log."""
+    """Prove that the log contains the commitment of a packet or a campaign."""
     return log_pages.inclusion_page(request)
 
 
@@ -107,7 +107,7 @@ def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
     caching=log_pages.PROOF_CACHING,
 )
 def prove_consistency(request: HttpRequest) -> HttpAnswer[LogConsistency]:
-    """Prove that the log of a later size begins with that of an earlier one."""
+    """Prove that a later log extends an earlier one."""
     return log_pages.consistency_page(request)
 
 
@@ -147,7 +147,7 @@ def read_picture(request: HttpRequest) -> HttpAnswer[PictureFile]:
 
 @handler.route("GET /me/sent", parameters=(pages.year_of, pages.sent_cursor_of), refusals=_READING)
 def read_sent(request: HttpRequest) -> HttpAnswer[Sent]:
-    """Show what the caller sent."""
+    """List the packets that the caller sent."""
     return pages.sent_page(request)
 
 
@@ -155,7 +155,7 @@ def read_sent(request: HttpRequest) -> HttpAnswer[Sent]:
     "GET /me/received", parameters=(pages.year_of, pages.entry_cursor_of), refusals=_READING
 )
 def read_received(request: HttpRequest) -> HttpAnswer[Received]:
-    """Show what the caller received."""
+    """List the shares that the caller received."""
     return pages.received_page(request)
 
 
@@ -163,7 +163,7 @@ def read_received(request: HttpRequest) -> HttpAnswer[Received]:
     "GET /me/transfers", parameters=(pages.entry_cursor_of, pages.limit_of), refusals=_READING
 )
 def read_transfers(request: HttpRequest) -> HttpAnswer[Transfers]:
-    """Show the caller's book."""
+    """List the caller's transfers."""
     return pages.transfers_page(request)
 
 

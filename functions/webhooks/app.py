@@ -32,7 +32,7 @@ handler = Api()
 
 @handler.route("GET /admin/webhooks", scopes=ADMINS)
 def list_webhooks(request: HttpRequest) -> HttpAnswer[Webhooks]:  # noqa: ARG001 - a route takes a request
-    """List who is told of which events, each with its last deliveries."""
+    """List webhooks with their events and last deliveries."""
     return HttpAnswer(
         {
             "items": [
@@ -67,7 +67,7 @@ def read_webhook(request: HttpRequest) -> HttpAnswer[WebhookDetails]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
-    """Create a webhook, which shows its secret this once, or edit one."""
+    """Create or edit a webhook; only the creation shows its secret."""
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
@@ -85,7 +85,7 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     refusals=(WebhookNotFound, VersionConflict),
 )
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
-    """Make a new secret, shown this once; the one before signs beside it for a day."""
+    """Create a new secret, shown only now; the previous one also signs for a day."""
     name = webhook_name_of(request)
     note_rotation(request, name)
     return HttpAnswer(
@@ -100,7 +100,7 @@ def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     refusals=(WebhookNotFound,),
 )
 def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
-    """Send an event of the type `redpacket.webhook.test` now, and say what came back."""
+    """Send a `redpacket.webhook.test` event now, and return the receiver's answer."""
     ports = containers.events.webhook_ports
     return HttpAnswer(
         attempt_view(edit_webhook.test_webhook(webhook_name_of(request), ports=ports))
@@ -114,7 +114,7 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
     refusals=(WebhookNotFound,),
 )
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
-    """Let dead letters be delivered again, for another day; call it until all are."""
+    """Retry dead letters for another day; repeat the call until none is left."""
     name = webhook_name_of(request)
     note_replay(request, name)
     count, is_complete = edit_webhook.replay_dead(name, ports=containers.events.webhook_ports)

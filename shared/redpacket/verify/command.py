@@ -109,7 +109,7 @@ def _verdict(compared: Sequence[str], findings: Findings) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Escape characters by which a text of the server could hide the verdict on a terminal."""
+    """Escape characters with which a server's text could hide the verdict on a terminal."""
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )

@@ -40,7 +40,7 @@ class Day:
 
 
 def day_of(proof: Document) -> Day:
-    """Return the day that a proof is of. Raises Unreadable."""
+    """Return the day of a proof. Raises Unreadable."""
     seed_text, name = get(proof, "seed", str), get(proof, "day", str)
     if not re.fullmatch(rf"[0-9a-f]{{{2 * SEED_BYTES}}}", seed_text):
         raise Unreadable(f"seed is not {SEED_BYTES} bytes in hex")

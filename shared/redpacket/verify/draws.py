@@ -23,7 +23,7 @@ def verify_draws(
     noted: str | None = None,
     user: str | None = None,
 ) -> Findings:
-    """Compare all that named documents say of one day's draws with what its seed makes of them.
+    """Compare the draws in named documents with those that the day's seed gives.
 
     Raises Unreadable.
     """

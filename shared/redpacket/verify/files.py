@@ -14,7 +14,7 @@ COUNT_MAX = 1_000_000
 
 
 class Unreadable(Exception):
-    """A file is not what the API answers."""
+    """Error of a file that is not an answer of the API."""
 
 
 def read(path: Path) -> Document:
@@ -29,7 +29,7 @@ def read(path: Path) -> Document:
 
 
 def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of the given kind
-    """Return a member that must be of a kind. Raises Unreadable."""
+    """Return a member of the expected type. Raises Unreadable."""
     value = document.get(name)
     if type(value) is not kind:
         raise Unreadable(f"{name} is missing, or no {kind.__name__}")
@@ -37,7 +37,7 @@ def get(document: Document, name: str, kind: type) -> Any:  # noqa: ANN401 - of 
 
 
 def shown_time(at_ms: int) -> str:
-    """Return a time as people read it. Raises Unreadable."""
+    """Return a time in readable form. Raises Unreadable."""
     try:
         return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
     except (ValueError, OSError, OverflowError) as error:

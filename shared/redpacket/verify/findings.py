@@ -1,11 +1,11 @@
-"""Findings of a verification: what was compared, what is not true, what was left unchecked."""
+"""Findings of a verification: comparisons, contradictions and unchecked parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 SHOWN_MAX = 20
-"""Differences that are printed; a wrong seed makes one for every share."""
+"""Maximum printed differences; a wrong seed makes one for every share."""
 
 
 @dataclass(slots=True)

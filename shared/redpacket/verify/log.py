@@ -39,10 +39,10 @@ class Checked(Findings):
 
     lines: list[str] = field(default_factory=list)
     roots: dict[int, str] = field(default_factory=dict)
-    """The root of each size that a signed head or a proof vouches for."""
+    """Root of each size that a signed head or a proof covers."""
     entries: dict[int, Commitment] = field(default_factory=dict)
     placed: set[int] = field(default_factory=set)
-    """The indexes of entries that a signed head has."""
+    """Indexes of entries that a signed head covers."""
 
     def skip_line(self, line: str) -> None:
         """Note that something could not be checked."""
@@ -51,7 +51,7 @@ class Checked(Findings):
 
 
 def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read what the command is given after `log`."""
+    """Parse the command's arguments after `log`."""
     parser = argparse.ArgumentParser(
         prog="redpacket.verify log", description=__doc__.partition("\n")[0]
     )
@@ -73,7 +73,7 @@ def verify_log(
     commitment: str | None = None,
     key_id: str | None = None,
 ) -> Checked:
-    """Compare everything that named documents say of the log. Raises Unreadable."""
+    """Compare the statements of named documents about the log. Raises Unreadable."""
     checked = Checked()
     heads = [(name, each) for name, each in documents if "head" in each]
     _check_heads(heads, key_id, checked)

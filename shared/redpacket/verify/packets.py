@@ -50,7 +50,7 @@ def _compare_page(
     for share_no, amount_fen in enumerate(stated, start=first_no):
         _compare_share(name, share_no, amount_fen, amounts, findings)
     findings.amount_count += len(stated)
-    # Or a page without the last amounts would pass for a whole one.
+    # Otherwise a page without the last amounts would pass for a whole one.
     last_no = first_no + len(stated) - 1
     true_next = str(last_no) if last_no < terms.count else None
     findings.compare(f"{name}: next", stated=page.get("next"), true=true_next)

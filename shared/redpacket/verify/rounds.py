@@ -13,7 +13,7 @@ QUICKNET_KEY = (
     "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
     "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
 )
-"""The chain of drand that a deployment takes if it names no other."""
+"""Default drand chain of a deployment."""
 
 
 def round_compared(
@@ -32,9 +32,9 @@ def round_compared(
 def _signature_checked(
     chain: BeaconChain, beacon_round: BeaconRound, public_key: str, findings: Findings
 ) -> str:
-    """Compare a round with the chain's public key, and say whether that could be done."""
+    """Verify a round by the chain's public key, and return words for the report."""
     if chain.chain_hash == QUICKNET.chain_hash:
-        # Or a known round of long ago would pass for a later one.
+        # Otherwise an old round would pass for a later one.
         findings.compare("the beacon's genesis_s", stated=chain.genesis_s, true=QUICKNET.genesis_s)
         findings.compare("the beacon's period_s", stated=chain.period_s, true=QUICKNET.period_s)
     if chain.chain_hash != QUICKNET.chain_hash and public_key == QUICKNET_KEY:
@@ -58,7 +58,7 @@ def _signature_checked(
 
 
 def chain_of(stated: Document) -> BeaconChain:
-    """Return the chain that a proof's beacon is of. Raises Unreadable."""
+    """Return the chain of a proof's beacon. Raises Unreadable."""
     return BeaconChain(
         get(stated, "chain_hash", str), get(stated, "genesis_s", int), get(stated, "period_s", int)
     )
