@@ -40,7 +40,7 @@ class CachedRounds:
         rounds: Callable[[], Rounds],
         *,
         clock: Clock,
-        is_signed: Callable[[str, BeaconRound], bool | None] = lambda _chain_hash, _found: True,
+        is_signed: Callable[[str, BeaconRound], bool | None] = lambda _chain_hash, _round: True,
     ) -> None:
         """Defer *rounds* to the first read, because many processes never read a round.
 
@@ -50,7 +50,7 @@ class CachedRounds:
         self._rounds = rounds
         self._is_signed = is_signed
         self._clock = clock
-        self._found: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
+        self._cached: ProcessCache[tuple[str, int], BeaconRound] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
         )
         self._unverified: set[tuple[str, int]] = set()
@@ -61,7 +61,7 @@ class CachedRounds:
     def find(self, chain: BeaconChain, round_no: int) -> BeaconRound | None:
         """Return a round, or None if it is missing. Raises Unavailable, also for a second after."""
         key = chain.chain_hash, round_no
-        beacon_round = self._found.find(key)
+        beacon_round = self._cached.find(key)
         if beacon_round or self._clock.now_ms() < chain.time_ms(round_no):
             return beacon_round
         if missed := self._missed.find(key):
@@ -80,7 +80,7 @@ class CachedRounds:
                 raise InvariantViolated(f"round {round_no} of the beacon is not its chain's")
             if is_signed is None:
                 self._unverified.add(key)
-            self._found.keep(key, beacon_round)
+            self._cached.keep(key, beacon_round)
         else:
             self._missed.keep(key, _NOT_THERE)
         return beacon_round

@@ -112,12 +112,12 @@ def kept_sums(transfers: Sequence[Transfer]) -> dict[str, int]:
     return dict(sums)
 
 
-def exists(_found: Row) -> RedPacketError:
+def exists(_row: Row) -> RedPacketError:
     """Return the error for an id that already exists, which is a bug."""
     return InvariantViolated("a packet or transfer with this id already exists")
 
 
-def _is_used(_found: Row) -> RedPacketError:
+def _is_used(_row: Row) -> RedPacketError:
     message = "is only allowed for a new account or one that already pays only for campaigns"
     return InvalidRequest.of("is_for_campaigns", message)
 

@@ -34,11 +34,11 @@ class CachedSnapshots:
 
         Raises CampaignNotFound, also for a draft; Unavailable.
         """
-        snapshot = self._recall(campaign_id, version_min)
+        snapshot = self._get(campaign_id, version_min)
         check_is_published(snapshot.campaign, self._clock.now_ms())
         return snapshot
 
-    def _recall(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
+    def _get(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
         cached = self._snapshots.find(campaign_id)
         if cached and cached.version >= version_min:
             return cached

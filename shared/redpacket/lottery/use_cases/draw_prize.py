@@ -67,7 +67,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
             return DrawResult(state.before, attempts_left(campaign.rules, state.player))
         if campaign.beacon and round_ is None:
             check_is_giving(campaign, ports.clock.now_ms())
-            _recall_round(campaign.beacon, day, ports)
+            _get_round(campaign.beacon, day, ports)
             continue
         _check_audience(snapshot, drawer, state, ports)
         seed = ports.snapshots.seed(campaign_id, day.name)
@@ -113,7 +113,7 @@ def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconR
     if campaign.beacon is None:
         return None
     try:
-        return _recall_round(campaign.beacon, day, ports)
+        return _get_round(campaign.beacon, day, ports)
     except (DayNotStarted, Unavailable):
         is_first_day = day.starts_at_ms <= campaign.starts_at_ms
         if is_first_day and is_giving(campaign, ports.clock.now_ms()):
@@ -121,7 +121,7 @@ def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconR
         return None
 
 
-def _recall_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
+def _get_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
     try:
         return ports.rounds.get(beacon.chain, beacon.round_of(day.starts_at_ms))
     except RoundPendingError as pending:

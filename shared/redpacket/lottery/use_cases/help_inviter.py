@@ -72,7 +72,7 @@ def help_inviter(
         raise HelpQuotaExhausted
     # Repeat this on a retry: the first call may not have updated the cache.
     player = ports.draws.find_player(campaign_id, inviter_id, day.name)
-    _tell_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
+    _update_cache(DrawRequest(campaign_id, inviter_id, "", day, 0), player, ports)
     return Helped(status, attempts_left(campaign.rules, player))
 
 
@@ -88,7 +88,7 @@ def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: He
         raise PassphraseMismatch
 
 
-def _tell_cache(request: DrawRequest, player: Player, ports: HelpPorts) -> None:
+def _update_cache(request: DrawRequest, player: Player, ports: HelpPorts) -> None:
     try:
         ports.draw_cache.set_player(request, player)
     except Unavailable as error:

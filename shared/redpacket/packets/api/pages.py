@@ -64,7 +64,7 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
     if not request.query and not known_tags_of(request):  # neither a next page nor a poll
         containers.platform.logger.count("visited")
     headers = {"cache-control": RECORD_CACHING[0]}
-    return tagged(views.record_view(record, _people(record, viewer)), request, headers)
+    return tagged(views.record_view(record, _users_of(record, viewer)), request, headers)
 
 
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
@@ -76,7 +76,7 @@ def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     if record.packet.rules.prize_id:
         raise PacketNotFound
     headers = {"cache-control": _feed_caching(record.packet)}
-    return tagged(views.feed_view(record, _people(record)), request, headers)
+    return tagged(views.feed_view(record, _users_of(record)), request, headers)
 
 
 def preview_page(request: HttpRequest) -> HttpAnswer[str]:
@@ -133,7 +133,7 @@ def _read(request: HttpRequest, packet_id: str, viewer: User | None) -> Record:
     )
 
 
-def _people(record: Record, viewer: User | None = None) -> views.UserPresenter:
+def _users_of(record: Record, viewer: User | None = None) -> views.UserPresenter:
     """Return the users on a page from ProfilesTable; money rows have no names."""
     shares = [*record.claims, record.luckiest, record.mine]
     claimers = [share.claimer for share in shares if share and share.claimer]

@@ -202,7 +202,7 @@ class RedisShards(Cache):
         elif len(shares) == count:
             # Shares' outcomes are final: if each share has one, these are all claimers.
             proof = _TOLD
-        self._bring(cache_id, packet, count, shares, marks, proof)
+        self._load_entry(cache_id, packet, count, shares, marks, proof)
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, shard), "", "NX", "PX", life_ms))
@@ -227,7 +227,7 @@ class RedisShards(Cache):
             args += chain.from_iterable(pairs[start : start + _PAIRS_PER_LOAD])
             self.run(self._load, keys.claim_cache(cache_id), *args)
 
-    def _bring(
+    def _load_entry(
         self,
         cache_id: str,
         packet: Packet,

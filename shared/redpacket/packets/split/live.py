@@ -67,7 +67,7 @@ class _Walk:
         for number in range(start_no, block_no + 1):
             amounts = _draw_block(self._units, self._seed, number, left)
             left -= sum(amounts)
-            self._remember(number + 1, left)
+            self._checkpoint(number + 1, left)
         while len(self._blocks) >= _BLOCKS_KEPT:
             del self._blocks[next(iter(self._blocks))]
         self._blocks[block_no] = amounts
@@ -79,7 +79,7 @@ class _Walk:
         checkpoint = (place * self._stride, self._checkpoints[place])
         return max(checkpoint, self._next) if self._next[0] <= block_no else checkpoint
 
-    def _remember(self, block_no: int, left: int) -> None:
+    def _checkpoint(self, block_no: int, left: int) -> None:
         self._next = (block_no, left)
         if block_no != len(self._checkpoints) * self._stride:
             return

@@ -74,7 +74,7 @@ class Closing:
                 return Progress.UNFINISHED
             point, shard = place
             is_refunded = point is RecoveryPoint.SHARD_TO_TELL
-            progress = self._tell(shard) if is_refunded else self._refund(shard)
+            progress = self._publish(shard) if is_refunded else self._refund(shard)
             if progress is not Progress.DONE:
                 return progress
             step = self.packet.closing_step + 1
@@ -105,7 +105,7 @@ class Closing:
             refunded: list[Share] = []
             for start in range(0, len(missing), SHARES_PER_TRANSACTION):
                 if self._ports.is_over() or (refunded and self._is_turn_over()):
-                    self._keep_place(refunded)
+                    self._checkpoint(refunded)
                     return Progress.UNFINISHED
                 now_ms = self._ports.clock.now_ms()
                 chunk = self._refunded(missing[start : start + SHARES_PER_TRANSACTION], now_ms)
@@ -129,7 +129,7 @@ class Closing:
             self._know(shares)
         return Progress.DONE
 
-    def _tell(self, shard: int) -> Progress:
+    def _publish(self, shard: int) -> Progress:
         """Update the cache and write the shard's sums, or wait: the refund is already durable."""
         packet, ports = self.packet, self._ports
         shares = self._known
@@ -166,7 +166,7 @@ class Closing:
                 if not self._ports.is_over():
                     share_amount_fen(self.packet.terms, 1)
 
-    def _keep_place(self, refunded: Sequence[Share]) -> None:
+    def _checkpoint(self, refunded: Sequence[Share]) -> None:
         if refunded:
             self.packet = replace(self.packet, closing_no=refunded[-1].share_no)
             self._ports.packets.mark_step(self.packet)

@@ -146,14 +146,14 @@ def _payee_of(row: dict[str, Any]) -> Payee:
     )
 
 
-def _is_in_use(_found: Row) -> RedPacketError:
+def _is_in_use(_row: Row) -> RedPacketError:
     return OpenidInUse()
 
 
-def _has_changed(_found: Row) -> RedPacketError:
+def _has_changed(_row: Row) -> RedPacketError:
     return Unavailable("The account is being updated concurrently. Try again.")
 
 
-def _is_not_theirs(_found: Row) -> RedPacketError:
+def _is_not_theirs(_row: Row) -> RedPacketError:
     """Return the error for contradicting rows, which are a bug."""
     return InvariantViolated("the account or consent row names another user")

@@ -253,4 +253,4 @@ def _of_packet(row: Row, payment: Payment) -> Payment | RedPacketError:
 def _too_many_today(payment: Payment) -> Callable[[Row], RedPacketError]:
     day_ends_ms = statement_day_start_ms(statement_day(payment.created_at_ms)) + DAY_MS
     wait_s = -(-(day_ends_ms - payment.created_at_ms) // 1000)
-    return lambda _found: RateLimited("Daily limit of payments reached. Try tomorrow.", wait_s)
+    return lambda _row: RateLimited("Daily limit of payments reached. Try tomorrow.", wait_s)

@@ -94,10 +94,10 @@ class DynamoWithdrawals:
         return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        return self._waiting("transfer", channel, until_ms, limit)
+        return self._list_waiting("transfer", channel, until_ms, limit)
 
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
-        return self._waiting("look", channel, until_ms, limit)
+        return self._list_waiting("look", channel, until_ms, limit)
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
         self._dynamo.write(
@@ -258,7 +258,9 @@ class DynamoWithdrawals:
         returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
         return self._dynamo.try_transact([ended, uncounted, *returned])
 
-    def _waiting(self, kind: str, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
+    def _list_waiting(
+        self, kind: str, channel: ProviderName, until_ms: int, limit: int
+    ) -> list[str]:
         rows = oldest(self._dynamo, self._payments, f"{kind}-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.WITHDRAWAL_PREFIX) for row in rows]
 
@@ -282,7 +284,7 @@ class DynamoWithdrawals:
         return withdrawal_of(row) if row else None
 
 
-def _too_much_today(_found: Row) -> RedPacketError:
+def _too_much_today(_row: Row) -> RedPacketError:
     return WithdrawalLimitReached()
 
 

@@ -78,7 +78,7 @@ def compare_statements(
                 payments.logger.failure("bill_not_read", error, channel=channel, day=compared_day)
                 if isinstance(error, InvariantViolated) or not isinstance(error, RedPacketError):
                     errors.append(error)
-                    _tell([_of_day(channel, compared_day, str(error))], payments)
+                    _report([_of_day(channel, compared_day, str(error))], payments)
             if report:
                 reports[channel].append(report)
             else:
@@ -110,7 +110,7 @@ def _days_due(channel: ProviderName, payments: PaymentPorts) -> list[str]:
 def _report_late(channel: ProviderName, payments: PaymentPorts) -> None:
     due = _days_due(channel, payments)
     if due and payments.clock.now_ms() >= statement_day_start_ms(due[0]) + LATE_AFTER_MS:
-        _tell([_of_day(channel, due[0], "late")], payments)
+        _report([_of_day(channel, due[0], "late")], payments)
 
 
 def _of_day(channel: ProviderName, day: str, actual: str) -> Difference:
@@ -134,11 +134,11 @@ def compare_statement(
         + comparison.again(statement)
         + comparison.missing_in_statement(statement)
     )
-    _tell(differences, payments)
+    _report(differences, payments)
     return StatementReport(day, len(statement), len(unknown), tuple(differences))
 
 
-def _tell(differences: Iterable[Difference], payments: PaymentPorts) -> None:
+def _report(differences: Iterable[Difference], payments: PaymentPorts) -> None:
     for difference in differences:
         payments.logger.event(
             "bill_differs",
@@ -171,8 +171,8 @@ class _Comparison:
 
     def unknown(self, statement: list[StatementLine]) -> list[StatementLine]:
         """Return statement lines that are missing in our rows or have another amount."""
-        ours = {_said(line) for line in self._ours(-1, 0, 1)}
-        return [line for line in statement if _said(line) not in ours]
+        ours = {_facts(line) for line in self._ours(-1, 0, 1)}
+        return [line for line in statement if _facts(line) not in ours]
 
     def follow(self, line: StatementLine) -> None:
         notice = ProviderEvent(ProviderEventKind(line.kind), "", line.number, line.outside_no)
@@ -267,7 +267,7 @@ def _name(line: StatementLine) -> tuple[str, ...]:
     return line.kind, line.number
 
 
-def _said(line: StatementLine) -> tuple[tuple[str, ...], int]:
+def _facts(line: StatementLine) -> tuple[tuple[str, ...], int]:
     return _name(line), line.amount_fen
 
 

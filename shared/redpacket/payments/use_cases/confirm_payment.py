@@ -49,7 +49,7 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
         taken += [named] if named and named.number == number else []
     for transaction in taken:
         payment = _take(payment, transaction, ports)
-    return _go_on(payment, order, ports)
+    return _proceed(payment, order, ports)
 
 
 def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Payment:
@@ -139,7 +139,7 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
     return paid, funding_of(paid)
 
 
-def _go_on(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
+def _proceed(payment: Payment, order: OrderFound, ports: PaymentPorts) -> Payment:
     now_ms = ports.clock.now_ms()
     if payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms:
         payment = _close(payment, order, ports)

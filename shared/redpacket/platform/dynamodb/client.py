@@ -59,7 +59,7 @@ class Guarded(Generic[Refusal]):
     refusal: Callable[[dict[str, Value]], Refusal]
 
 
-def never_refused(_found: Row) -> NoReturn:
+def never_refused(_row: Row) -> NoReturn:
     """Raise InvariantViolated: a write without a condition cannot fail one."""
     raise InvariantViolated("a write without a condition was refused")
 
@@ -198,7 +198,7 @@ class Dynamo:
             # Next to a conflict, a failed condition is not final: the conflicting transaction may
             # be about to fail the condition of an earlier row.
             if not conflicts:
-                raise TransactionCanceled([_found(reason) for reason in reasons])
+                raise TransactionCanceled([_row_of(reason) for reason in reasons])
             self._wait(attempt)
         raise ConflictPersists(conflicts)
 
@@ -317,7 +317,7 @@ class Dynamo:
         return self._client
 
 
-def _found(reason: dict[str, Any]) -> dict[str, Value] | None:
+def _row_of(reason: dict[str, Any]) -> dict[str, Value] | None:
     if reason.get("Code") != "ConditionalCheckFailed":
         return None
     return from_wire(reason.get("Item", {}))

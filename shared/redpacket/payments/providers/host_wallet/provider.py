@@ -160,10 +160,10 @@ class HostOut:
                 "authorization_no": order.authorization_no,
             },
         )
-        return self._found(told, order.transfer_no)
+        return self._parsed(told, order.transfer_no)
 
     def query(self, transfer_no: str) -> TransferFound:
-        transfer = self._found(
+        transfer = self._parsed(
             self._client.call("transfer.query", {"bill_no": transfer_no}), transfer_no
         )
         if transfer.state in _ANSWER_OF_A_CALL:
@@ -176,7 +176,7 @@ class HostOut:
     def read_statement(self, day: str) -> list[StatementLine] | None:
         return _statement(self._client, day, "out")
 
-    def _found(self, told: Mapping[str, Any], transfer_no: str) -> TransferFound:
+    def _parsed(self, told: Mapping[str, Any], transfer_no: str) -> TransferFound:
         if told.get("bill_no") != transfer_no:
             raise _unreadable("bill_no")
         state = _word(TransferState, told, "state")

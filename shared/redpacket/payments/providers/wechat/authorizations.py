@@ -43,7 +43,7 @@ class WeChatAuthorizations:
                 "authorization_notify_url": self._notify_url,
             },
         )
-        return self._found(answer, authorization_no)
+        return self._parsed(answer, authorization_no)
 
     def query(self, authorization_no: str) -> AuthorizationFound:
         answer = self._client.get(f"{_by(authorization_no)}?is_display_authorization=true")
@@ -52,14 +52,14 @@ class WeChatAuthorizations:
             answer = self._client.get(_by(authorization_no))
         if answer.code == "NOT_FOUND":
             return AuthorizationFound(AuthorizationState.NOT_FOUND)
-        return self._found(answer, authorization_no)
+        return self._parsed(answer, authorization_no)
 
     def close(self, authorization_no: str) -> None:
         answer = self._client.post(f"{_by(authorization_no)}/close")
         if not answer.is_ok and answer.code not in {"NOT_FOUND", "INVALID_REQUEST"}:
             raise Unavailable(f"the gateway answered {answer.status}, {answer.code}")
 
-    def _found(self, answer: Answer, authorization_no: str) -> AuthorizationFound:
+    def _parsed(self, answer: Answer, authorization_no: str) -> AuthorizationFound:
         told = answer.body
         state = _STATES.get(str(told.get("state")))
         is_same = told.get("out_authorization_no") == authorization_no

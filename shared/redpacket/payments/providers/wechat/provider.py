@@ -274,7 +274,7 @@ class WeChatOut:
             if refusal := _REFUSALS.get(answer.code):
                 return TransferFound(TransferState.REFUSED, refusal=refusal, reason=answer.code)
             raise _unknown(answer)
-        return self._found(answer, order.transfer_no)
+        return self._parsed(answer, order.transfer_no)
 
     def query(self, transfer_no: str) -> TransferFound:
         answer = self._client.get(f"{_TRANSFERS}/out-bill-no/{quote(transfer_no, safe='')}")
@@ -282,7 +282,7 @@ class WeChatOut:
             return TransferFound(TransferState.NOT_FOUND)
         if not answer.is_ok:
             raise _unknown(answer)
-        return self._found(answer, transfer_no)
+        return self._parsed(answer, transfer_no)
 
     def cancel(self, transfer_no: str) -> None:
         answer = self._client.post(f"{_TRANSFERS}/out-bill-no/{quote(transfer_no, safe='')}/cancel")
@@ -315,7 +315,7 @@ class WeChatOut:
             "notify_url": told["notify_url"],
         }
 
-    def _found(self, answer: Answer, transfer_no: str) -> TransferFound:
+    def _parsed(self, answer: Answer, transfer_no: str) -> TransferFound:
         if answer.body.get("out_bill_no") != transfer_no:
             raise _unknown(answer)
         state = _of(_TRANSFER_STATES, answer, "state")
