@@ -440,18 +440,8 @@ class InMemorySystem:
 
     def sweep_ports(self) -> SweepPorts:
         """Return what each step of a sweep needs."""
-        return SweepPorts(
-            work=self.work,
-            packets=self.packets,
-            pages=self.pages,
-            claim_cache=self.claim_cache,
-            ledger=self.ledger,
-            payouts=self.payouts,
-            clock=self.clock,
-            logger=self.logger,
-            grace_ms=GRACE_MS,
-            in_parallel=self.in_parallel,
-        )
+        ports: SweepPorts = self.process().sweep_ports(0, 1)
+        return ports
 
     def load_packet(self, packet_id: str) -> None:
         """Load all shards from the ledger."""
