@@ -206,8 +206,9 @@ clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## ge
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
 	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json
 
-openapi: $(VENV)/app.ready ## write openapi.json from the code
+openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from the code, and what the page and the mini-program derive from it
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
+	@$(NPM) run api > /dev/null
 
 docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 films docs/tour.webp on the stack of `make up`
 	$(if $(RECORD),@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with httpx==0.28.1 --with pillow==13.0.0 --with playwright==1.65.2 python -m local.recording)
