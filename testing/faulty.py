@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 Failure: TypeAlias = Callable[[], Exception]
-"""Makes a new error each time: one that is raised again would keep every traceback it ever had."""
+"""Factory of errors: one that is raised again would keep all its tracebacks."""
 
 
 _LEFT_BEHIND = 0.5
@@ -33,19 +33,19 @@ _LEFT_BEHIND = 0.5
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
-"""There, and as much back again."""
+"""Milliseconds of one way; the answer takes as long."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
-"""Time for which a caller waits for an answer that does not come."""
+"""Milliseconds for which a caller waits for an answer that does not come."""
 
 
 class Killed(BaseException):
-    """The Lambda's worker dies here; nothing of its code runs any more."""
+    """Death of the worker; none of its code runs afterwards."""
 
 
 @dataclass
 class Faults:
-    """Decides by its seed what goes wrong; *rate* 0 means that faults have stopped."""
+    """Source of faults by seed; *rate* 0 stops them."""
 
     random: random.Random
     rate: float

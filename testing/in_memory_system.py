@@ -123,7 +123,7 @@ VARIABLES = {
 
 
 class InMemorySystem:
-    """People who send and grab; *told* remembers every answer for I5."""
+    """The system with its users; *told* has every answer for I5."""
 
     is_round_signed: Callable[[str, BeaconRound], bool] | None = None
     """Check of made-up rounds of the beacon, in place of the configured chain's key."""
@@ -156,11 +156,11 @@ class InMemorySystem:
         self.last_run: dict[str, Any] = {}
         self.duck: Duck | None = None
         self._exports: dict[str, dict[str, Rows]] = {}
-        # A process of its own for every grab, unless a test has some that live on.
+        # Each grab gets a new process unless a test keeps some.
         self.read_emptied: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
         )
-        # So is what a process has cached about campaigns.
+        # The same holds for a process's cache of campaigns.
         self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
             self.campaigns, clock=self.clock, logger=self.logger
         )
@@ -178,7 +178,7 @@ class InMemorySystem:
         self._ids = itertools.count(1)
 
     def stand_on(self, client: Any) -> None:
-        """Reach packets, claims, money and draws by *client* from now on."""
+        """Use *client* for packets, claims, money and draws from now on."""
         self.reached = client
         stored = process_on(_at_once(lambda: client), clock=self.clock)
         packets, ledger = stored.packets, stored.ledger
@@ -202,7 +202,7 @@ class InMemorySystem:
         return DynamoPrizes(_at_once(lambda: client), PUBLISHED_SEEDS)
 
     def branched(self) -> InMemorySystem:
-        """Return another system with the same rows at the same time; nothing is in its caches."""
+        """Return another system with the same rows and time, and empty caches."""
         other = InMemorySystem()
         other.clock.at_ms = self.clock.at_ms
         other.dynamo.hold(self.dynamo.rows())
@@ -211,9 +211,9 @@ class InMemorySystem:
         return other
 
     def process(self, **given: Any) -> Process:
-        """Return a process that has just started, on what the system stands on by now.
+        """Return a new process on the system's current services.
 
-        It is wired as a Lambda is; *given* takes the place of what this one would have.
+        Its containers are those of a function; *given* replaces members.
         """
         variables = {
             **VARIABLES,
@@ -297,7 +297,7 @@ class InMemorySystem:
         return self.send_order(order)
 
     def send_in_shards(self, shards: int, count: int, total_fen: int = 6000) -> Packet:
-        """Send a campaign's packet that is cut into *shards*."""
+        """Send a campaign's packet with *shards* shards."""
         self.shard_share_count = -(-count // shards)
         now_ms = self.clock.now_ms()
         campaign = a_campaign(
@@ -373,7 +373,7 @@ class InMemorySystem:
         return self.send(sender, rules=rules, campaign=campaign, **changes)
 
     def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
-        """Put the campaign gala of four days with its prizes; the cache knows nothing of it."""
+        """Put the campaign gala of four days with its prizes, without loading the cache."""
         plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
@@ -394,7 +394,7 @@ class InMemorySystem:
     def draw(
         self, campaign_id: str, user_id: str, key: str, snapshots: CachedSnapshots | None = None
     ) -> DrawResult:
-        """Draw once; *snapshots* are what a process remembers, nothing without them."""
+        """Draw once; *snapshots* are a process's cache, empty by default."""
         process = self.process(**({"snapshots": snapshots} if snapshots else {}))
         result: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(result.draw)
@@ -439,7 +439,7 @@ class InMemorySystem:
         return len(requeued.results), len(load_packets(stop_at_ms, ports=ports).results)
 
     def sweep_ports(self) -> SweepPorts:
-        """Return what each step of a sweep needs."""
+        """Return the ports of a sweep."""
         ports: SweepPorts = self.process().sweep_ports(0, 1)
         return ports
 
@@ -468,7 +468,7 @@ class InMemorySystem:
         return edit_campaign(plan, budget_fen, None, an_operator(), ports=ports)[0]
 
     def campaign_ports(self) -> CampaignPorts:
-        """Return what an edit of a campaign needs."""
+        """Return the ports of an edit of a campaign."""
         return CampaignPorts(
             campaigns=self.campaigns,
             prizes=self.prizes,
@@ -543,7 +543,7 @@ class InMemorySystem:
         return self.duck
 
     def turn_off(self, switch: Switch) -> None:
-        """Turn a switch off, as every process knows at once."""
+        """Turn a switch off for every process at once."""
         store = FakeSwitchStore()
         store.put(SwitchState(switch, is_on=False))
         self.switches = CachedSwitches(store=store, copy=None, clock=self.clock, logger=self.logger)
@@ -557,18 +557,18 @@ class InMemorySystem:
         return self.expire()
 
     def stored(self, packet: Packet) -> Packet:
-        """Return a packet as it is now."""
+        """Return the current packet."""
         stored = self.packets.find_packet(packet.packet_id)
         assert stored
         return stored
 
     def row(self, table: str, key: Mapping[str, str]) -> Item:
-        """Return a row as DynamoDB has it, which a test may forge."""
+        """Return DynamoDB's row itself, which a test may forge."""
         row: Item = self.dynamo.tables[table][key["pk"], key["sk"]]
         return row
 
     def forge(self, table: str, key: Mapping[str, str], **changes: Any) -> None:
-        """Change attributes of a row, and its place in the indexes with them."""
+        """Change attributes of a row, and its place in the indexes."""
         self.dynamo.tables[table][key["pk"], key["sk"]] = {**self.row(table, key), **changes}
 
     def ledger_state(self) -> LedgerState:
@@ -588,7 +588,7 @@ class InMemorySystem:
         return differences + self._lost_people()
 
     def host_ids(self) -> dict[str, str]:
-        """Return what users are to the host, by user id."""
+        """Return the host's ids by user id."""
         rows = scan_rows(self.dynamo, "profiles")
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 
@@ -617,12 +617,12 @@ def process_on(dynamo: Dynamo, **given: Any) -> Process:
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """Do everything in turn: `in_parallel` where no thread is wanted."""
+    """Run everything in order: `in_parallel` without threads."""
     return [do(item) for item in items]
 
 
 class _Interposed:
-    """A DynamoDB client that lets somebody in before each transaction."""
+    """DynamoDB client that runs a callback before each transaction."""
 
     def __init__(self, dynamo: FakeDynamo, do: Callable[[list[Any]], object]) -> None:
         self._dynamo = dynamo
@@ -637,7 +637,7 @@ class _Interposed:
 
 
 def a_person(user_id: str) -> User:
-    """Return a user as the edge makes one: ids are hashes there, and here they are not."""
+    """Return a user as the HTTP layer does, with a plain id instead of a hash."""
     return User(user_id, host_id=f"{user_id}@host")
 
 

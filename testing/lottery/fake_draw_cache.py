@@ -76,12 +76,12 @@ class FakeDrawCache:
         self._loading_until_ms: dict[str, int] = {}
 
     def snapshot(self) -> Item:
-        """Return a copy that later draws don't change: what a replica has seen so far."""
+        """Return a copy that later draws don't change, as a replica has."""
         kept = {name: value for name, value in vars(self).items() if name != "_clock"}
         return deepcopy(kept)
 
     def fail_over(self, snapshot: Item) -> None:
-        """Become what *snapshot* remembers."""
+        """Restore *snapshot*."""
         vars(self).update(deepcopy(snapshot))
 
     def draw(self, request: DrawRequest) -> DrawOutcome:

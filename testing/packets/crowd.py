@@ -1,4 +1,4 @@
-"""A crowd at one packet: threads, the real flows and a real cache, and what they ask the ledger."""
+"""A crowd at one packet: threads, real use cases, a real cache, and counted ledger reads."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ from testing.platform.wall_clock import WallClock
 CROWD = 200
 
 _READ_S = 0.01
-"""About what a call to DynamoDB takes: long enough for the others to come, too."""
+"""Duration of a DynamoDB call, long enough for the other users to arrive."""
 
 
 def a_crowded_town(cache_port: int) -> InMemorySystem:
@@ -33,7 +33,7 @@ def a_crowded_town(cache_port: int) -> InMemorySystem:
 
 
 def count_reads(system: InMemorySystem) -> MeteredDynamo:
-    """Let *system* be slow, and return what counts its reads from now on."""
+    """Slow *system* down, and return the counter of its reads."""
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(_SlowDynamo(meter))
     return meter
@@ -48,7 +48,7 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
     ready = threading.Barrier(CROWD)
 
     def grab(number: int) -> None:
-        # Everybody has a connection: 200 at once take a process longer than a load may.
+        # Connect first: 200 connections at once take longer than a load may.
         system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
         # A user who gets 503 asks again, like their client: a busy machine loads for longer than
@@ -71,7 +71,7 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
 
 
 class _SlowDynamo:
-    """A client for many threads, which does one call at a time."""
+    """Client for many threads that makes one call at a time."""
 
     def __init__(self, client: Any) -> None:
         self.exceptions = client.exceptions
@@ -90,7 +90,7 @@ class _SlowDynamo:
 
 
 class _CachePerThread(threading.local):
-    """A thread is what a Lambda's process is: it has a connection of its own."""
+    """Client with a connection for each thread, as each Lambda process has one."""
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)

@@ -41,7 +41,7 @@ class FakeShards:
         self._life_of_slot: dict[str, int] = {}
 
     def snapshot(self) -> dict[str, Item]:
-        """Return a copy that later claims don't change: what a replica has seen so far."""
+        """Return a copy that later claims don't change, as a replica has."""
         return {
             packet_id: {
                 **claim_cache,
@@ -53,7 +53,7 @@ class FakeShards:
         }
 
     def fail_over(self, snapshot: dict[str, Item], slots: Collection[str] | None = None) -> None:
-        """Become what *snapshot* remembers, or only in *slots*: one node of several is lost."""
+        """Restore *snapshot*, or only its *slots* if one of several nodes is lost."""
         life = next(self._lives)
         if slots is None:
             self._life, self._life_of_slot = life, {}
@@ -104,7 +104,7 @@ class FakeShards:
         return AdmitOutcome(AdmitStatus.ADMITTED, ends.setdefault(user_id, now_ms + life_ms))
 
     def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
-        """Return the answer of a packet that hands out nothing to the user."""
+        """Return the answer of a packet without a share for the user."""
         claim_cache = self.caches.get(packet_id) or self._a_claim_cache()
         terms, now_ms = claim_cache["terms"], self.clock.now_ms()
         if not terms:

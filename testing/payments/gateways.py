@@ -71,7 +71,7 @@ class Received:
 
 @dataclass(slots=True)
 class Inbox:
-    """Our callback address: a real server that keeps what comes."""
+    """Our callback address: a real server that stores requests."""
 
     url: str
     received: list[Received] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Inbox:
         return list(self.received)
 
     def clear(self) -> None:
-        # Notifications that the last story still awaited must not enter the next one.
+        # Late notifications of the last test must not enter the next one.
         wait_until(lambda: not self.under_way)
         self.received.clear()
         self.answers.clear()
@@ -113,7 +113,7 @@ class Fake:
 
 @dataclass(slots=True)
 class Side:
-    """One provider: its adapters, its counterparty, and what that sends us."""
+    """One provider: its adapters, its counterparty, and the callbacks that it sends."""
 
     channel: ProviderName
     fake: Fake

@@ -32,7 +32,7 @@ OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class BookedLine:
-    """A line that a statement must have; *account* is the payment or withdrawal behind it.
+    """Line that a statement must have; *account* is its payment or withdrawal.
 
     *outside_no* is empty for a refund, whose number is enough.
     """
@@ -64,7 +64,7 @@ def asked_lines(row: OutsideRow) -> list[BookedLine]:
         lines = [(StatementKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
     else:
         lines = [(StatementKind.REFUND, row.refund_no, "", row.done_at_ms)]
-        # A mismatched one may be another merchant's, whose statement we don't read.
+        # A mismatched one may belong to another merchant, whose statement we don't read.
         if row.reason is not ReturnReason.MISMATCHED:
             lines.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
     return [

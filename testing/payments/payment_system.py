@@ -1,4 +1,4 @@
-"""People who pay in and withdraw, on the system in memory and a provider in memory."""
+"""Users who pay in and withdraw, on the system and a provider in memory."""
 
 import itertools
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ BILLS_PER_MINUTE = 1_800
 
 
 class PaymentSystem:
-    """The flows of payments on one process' own clients; *system* has the people and the money."""
+    """Payment use cases with one process's clients; *system* has the users and the money."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class PaymentSystem:
         self.store = DynamoProviderPace(client)
         self.lists = DynamoPaymentLists(client)
         self.payees = FakePayees()
-        # The rows themselves, for stories about accounts that are bound.
+        # The real rows, for tests of linked accounts.
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
@@ -196,7 +196,7 @@ class PaymentSystem:
         channel: ProviderName = WECHAT,
         **changes: Any,
     ) -> Packet:
-        """Send a packet that its payment is to fund."""
+        """Send a packet that a payment will fund."""
         order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
         number = f"pp{next(self.ids):030d}"
         unpaid = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
@@ -244,7 +244,7 @@ class PaymentSystem:
         return self.sweep()
 
     def called(self, amount_fen: int, *, is_away: bool = False) -> Withdrawal:
-        """Let the user withdraw, and call the provider, which may be away meanwhile."""
+        """Let the user withdraw, and call the provider, which may be unavailable."""
         withdrawal = self.withdraw("user", amount_fen)
         self.gateway.is_away = is_away
         self.dispatch(1_000)
@@ -264,7 +264,7 @@ class PaymentSystem:
         return self.confirm(payment)
 
     def refund(self, payment: Payment, amount_fen: int) -> None:
-        """Refund a payment by hand at the provider, which tells of it."""
+        """Refund a payment by hand at the provider, which sends a callback."""
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 

@@ -21,7 +21,7 @@ RECEIVES_MAX = 5
 
 
 def make_tables(dynamodb: Any) -> None:
-    """Create the template's tables, without what only a deployment resolves."""
+    """Create the template's tables, without values that only a deployment resolves."""
     resources = read_template()["Resources"]
     for name, resource in TABLES.items():
         properties = resources[resource]["Properties"]
@@ -70,7 +70,7 @@ class Cloud(Stack):
         return str(queue_url), dlq_url
 
     def environment(self) -> dict[str, str]:
-        """Return what another process needs to find all this."""
+        """Return the variables with which another process finds this stack."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.aws_port}",
             "AWS_DEFAULT_REGION": REGION,

@@ -69,7 +69,7 @@ def _ports_of(use_case: Callable[..., Any]) -> dict[str, str]:
 
 
 class Process:
-    """All containers of a process, and use cases with their ports, by their names."""
+    """Containers of a process, and use cases with their ports, by name."""
 
     def __init__(self, **given: object) -> None:
         unknown = given.keys() - MEMBERS.keys()

@@ -62,7 +62,7 @@ class Server:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """End it as a lost machine ends: at once, without a word to anybody."""
+        """Kill it at once, as a lost machine ends."""
         self.admin.close()
         os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
@@ -70,7 +70,7 @@ class Server:
 
 @contextmanager
 def some_servers() -> Iterator[Callable[..., Server]]:
-    """Start servers with *options* of redis.conf; end whatever is left of them."""
+    """Start servers with *options* of redis.conf; stop them at the end."""
     servers: list[Server] = []
 
     def start(**options: str | int) -> Server:
@@ -89,7 +89,7 @@ def some_servers() -> Iterator[Callable[..., Server]]:
 
 
 class Address:
-    """The cache's host name: what it leads to may change, and who connects next notices."""
+    """Host name of the cache; a new connection follows its current address."""
 
     def __init__(self, server: Server) -> None:
         self.server = server

@@ -38,7 +38,7 @@ class Authority:
         self.bundle.write_bytes(self._root.public_bytes(Encoding.PEM))
 
     def server_context(self, *hosts: str) -> ssl.SSLContext:
-        """Return what a server needs that answers for *hosts*."""
+        """Return the TLS settings of a server for *hosts*."""
         key = _new_key()
         leaf = _certificate(_name("Test Server"), _name("Test Intermediate"), key, self._key, hosts)
         chain = self._folder / "server.pem"
@@ -52,7 +52,7 @@ class Authority:
 
 
 class Front:
-    """Speaks TLS on *port*, and plainly to the server behind; *count* is of its connections."""
+    """Front with TLS on *port* and a plain server behind it; *count* is of its connections."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.target = 0
@@ -109,7 +109,7 @@ def _pump(source: socket.socket, sink: socket.socket) -> None:
 
 @contextmanager
 def some_fronts(context: ssl.SSLContext, number: int) -> Iterator[list[Front]]:
-    """Start fronts, whose targets are to be set."""
+    """Start fronts; the caller sets their targets."""
     fronts = [Front(context) for _ in range(number)]
     try:
         yield fronts

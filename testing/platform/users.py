@@ -1,4 +1,4 @@
-"""Somebody with a token, who calls the API over HTTP and remembers what they were told."""
+"""User with a token who calls the API over HTTP and remembers the answers."""
 
 import uuid
 from typing import Any
@@ -21,7 +21,7 @@ class HttpUser:
         self._told = told
 
     def approve(self, response: httpx.Response) -> httpx.Response:
-        """Approve what another operator was told to wait for."""
+        """Approve another operator's pending request."""
         return self.post(f"/admin/approvals/{response.json()['approval_id']}/approve", {})
 
     def grab(self, packet_id: str, passphrase: str | None = None) -> httpx.Response:

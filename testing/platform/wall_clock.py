@@ -6,7 +6,7 @@ from testing.fakes import FakeClock
 
 
 class WallClock(FakeClock):
-    """The real time, which can be put forward; *at_ms* is by how much, and grows by sleeping."""
+    """Real time plus *at_ms*, which grows by sleeping."""
 
     def __init__(self) -> None:
         super().__init__(0)

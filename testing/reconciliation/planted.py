@@ -1,4 +1,4 @@
-"""A fault for each check of docs/invariants.md, which the nightly run must report."""
+"""Faults that the nightly run must report, one for each check of docs/invariants.md."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -112,7 +112,7 @@ class World:
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
-        """Run a night on which others can build; return the checks that find something."""
+        """Run a night as the base of later ones; return the checks that find something."""
         self.system.pass_time(MOVING_MS + 1)
         return {check.name for check in self.system.reconcile().checks if check.differences}
 
@@ -127,7 +127,7 @@ def _balance(user: str) -> dict[str, str]:
 
 
 def _give_to_another(world: World) -> None:
-    """Say that ann has both claims."""
+    """Give both claims to ann."""
     packet_id = world.open.packet_id
     first, second = (world.row("shares", keys.share(packet_id, number)) for number in (1, 2))
     second["user_id"] = first["user_id"]
