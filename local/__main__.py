@@ -8,7 +8,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return the exit code; errors are told in one sentence."""
+    """Run one command and return the exit code; an error is one sentence."""
     # While the modules load there is nothing to clean up, and no reason for a stack trace. Ctrl-C
     # is how `make run` is meant to end; for the others it is a failure.
     early = 0 if arguments == ["run"] else INTERRUPTED

@@ -25,7 +25,7 @@ class Access:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return what `make up BIND=... EMBED=...` says. Raises StackError."""
+        """Parse the options of `make up BIND=... EMBED=...`. Raises StackError."""
         made = cls(os.environ.get("BIND") or HOST, os.environ.get("EMBED", ""))
         wrong = [each for each in made.embed.split(",") if each and not _ORIGIN.fullmatch(each)]
         if wrong:
@@ -39,7 +39,7 @@ class Access:
 
     @property
     def host(self) -> str:
-        """The address that people open: this machine's own, or the one its network knows."""
+        """Address that people open: this machine's own, or its address in the network."""
         if self.bind == HOST:
             return HOST
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

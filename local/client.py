@@ -40,11 +40,11 @@ class Client:
         self._http.close()
 
     def get(self, path: str) -> dict[str, Any]:
-        """Return what is at *path*."""
+        """Return the resource at *path*."""
         return _content(until_answered(lambda: self._http.get(path)))
 
     def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Replace what is at *path*."""
+        """Replace the resource at *path*."""
         return _content(until_answered(lambda: self._http.put(path, json=body)))
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Client:
         return _content(until_answered(lambda: self.try_post(path, body, once)))
 
     def try_post(self, path: str, body: dict[str, Any], key: str | None = None) -> httpx.Response:
-        """Post *body* and return the answer, whatever it says."""
+        """Post *body* and return the answer, including an error."""
         return self._http.post(
             path, json=body, headers={"Idempotency-Key": key or uuid.uuid4().hex}
         )
@@ -62,7 +62,7 @@ class Client:
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
     """Repeat a request while the response is 503 or lost; a repeat returns the true result.
 
-    Raises StackError where every answer is lost.
+    Raises StackError if every answer is lost.
     """
     answer, lost = None, ""
     for number in range(TRIES):

@@ -73,7 +73,7 @@ def _serve(state_dir: Path, hint: str) -> None:
 
 
 def up() -> None:
-    """Start a stack in the background, unless it runs already, and print where it is."""
+    """Start a stack in the background, unless it runs already, and print its addresses."""
     print(json.dumps(started()))
 
 

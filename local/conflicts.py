@@ -19,7 +19,7 @@ from local.front import Proxy, read_body
 from local.serving import serve
 
 CONTROL = "/_conflicts"
-"""Takes the shortest and the longest time of a hold, in ms, from then on."""
+"""Route that sets the shortest and longest hold in milliseconds."""
 
 API = "DynamoDB_20120810."
 ERROR_TYPE = "com.amazonaws.dynamodb.v20120810#"
@@ -58,7 +58,7 @@ class Conflicts:
                 request = json.loads(body)
                 keys = _keys(verb, request)
             except (ValueError, LookupError, TypeError, AttributeError):
-                pass  # what is wrong with it the emulator says
+                pass  # the emulator rejects it
             else:
                 await self._meet(verb, request, keys, (scope, receive, send))
                 return
@@ -127,7 +127,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
     headers = [
         (b"content-type", b"application/x-amz-json-1.0"),
         (b"content-length", b"%d" % len(body)),
-        # Clients of DynamoDB check it, and try again where it is wrong.
+        # DynamoDB's clients check it, and retry if it is wrong.
         (b"x-amz-crc32", b"%d" % crc32(body)),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -53,7 +53,7 @@ class _Archive(zipfile.ZipFile):
 
 
 class _Worker(lambda_runtime.Worker):  # type: ignore[misc]
-    """A process whose log is whole once its pipe is empty: it logs before it answers."""
+    """Process whose log is complete once its pipe is empty, because it logs before it answers."""
 
     def _drain_stderr_bounded(self, *_: float) -> str:
         process = self._proc

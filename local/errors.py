@@ -2,4 +2,4 @@
 
 
 class StackError(Exception):
-    """The stack cannot do what was asked; the message is all that the user gets to see."""
+    """Error of a stack's command; the user sees only its message."""

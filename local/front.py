@@ -149,7 +149,7 @@ def application(issuer: Issuer, proxy: ASGIApp) -> Starlette:
 
 
 def _token_request(body: bytes) -> dict[str, Any] | str:
-    """Return the arguments for a token, or what is wrong with *body*."""
+    """Return the arguments for a token, or the error in *body*."""
     try:
         wanted = json.loads(body)
     except ValueError:

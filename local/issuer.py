@@ -19,7 +19,7 @@ TOKEN_TTL_S = 12 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A signed token and when it stops being accepted."""
+    """Signed token and its end."""
 
     token: str
     expires_at_ms: int
@@ -63,7 +63,7 @@ class Issuer:
         }
 
     def jwks(self) -> dict[str, Any]:
-        """Return the public half of the key pair, and what else is published."""
+        """Return the public half of the key pair, and the other published keys."""
         public = RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         keys = [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]
         if self._published.exists():

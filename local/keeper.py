@@ -25,7 +25,7 @@ def main(command: list[str]) -> int:
     try:
         return child.wait()
     finally:
-        # The command is gone; what it left behind in its group must go as well.
+        # The command has ended; end the rest of its group too.
         _signal_group(child.pid, signal.SIGKILL)
 
 

@@ -161,7 +161,7 @@ A deployment may set lower bounds for `count` and `share_fen_max` than are writt
 
 @cache
 def operations() -> dict[str, Operation]:
-    """Return what every handler declares, by route; handlers are loaded by path, as Lambda does."""
+    """Return the operations of all handlers by route; load handlers by path, as Lambda does."""
     collected: dict[str, Operation] = {}
     files = {file.parent.name: file for file in (places.ROOT / "functions").glob("*/app.py")}
     for handler in sorted(files, key=lambda name: (*_HANDLERS, name).index(name)):
@@ -211,7 +211,7 @@ def codes_of(operation: Operation) -> set[str]:
 
 
 def _errors_of(operation: Operation) -> set[type[RedPacketError]]:
-    """Return what an operation declares, with the classes of each group, and what all share."""
+    """Return an operation's declared errors, those of its groups, and the common ones."""
     shared: set[type[RedPacketError]] = {
         error for error in UBIQUITOUS if not (operation.is_public and error is Forbidden)
     }
@@ -517,7 +517,7 @@ def _operation(operation: Operation, forms: Schema, responses: Schema) -> Schema
 
 
 def _webhook(kind: EventType) -> Schema:
-    """Return what is posted to a receiver: a CloudEvent, signed as Standard Webhooks says."""
+    """Return the request to a receiver: a CloudEvent with a Standard Webhooks signature."""
     data = events.DATA[kind]
     event: Schema = {
         "specversion": {"const": "1.0"},

@@ -31,7 +31,7 @@ from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import Run, tables
 
 BETWEEN_LOOKS_S = 2.0
-"""Until a transaction is whole; on AWS, minutes."""
+"""Seconds until a transaction is complete; on AWS, minutes."""
 
 Answer = dict[str, Any]
 
@@ -43,7 +43,7 @@ class Orchestration:
         self._aws, self._outputs = aws, outputs
         self._executions: dict[str, Answer] = {}
         self._queries: dict[str, Found | str] = {}
-        """Rows by query, or why it failed."""
+        """Rows by query, or the error."""
         self._duck: Duck | None = None
         self._reports: Duck | None = None
         """Rows of the last good run."""
@@ -87,7 +87,7 @@ class Orchestration:
         return {"QueryExecutionId": query_id}
 
     def get_query_execution(self, request: Answer) -> Answer:
-        """Return that a query has succeeded, or why it failed."""
+        """Return a query's success or error."""
         query = self._queries[request["QueryExecutionId"]]
         failed = {"State": "FAILED", "StateChangeReason": query}
         status = failed if isinstance(query, str) else {"State": "SUCCEEDED"}

@@ -75,7 +75,7 @@ class File:
         headers = {
             **SECURITY_HEADERS,
             "content-type": f"{kind}; charset=utf-8" if is_text else kind,
-            # Names under assets/ hold a hash of what is in them.
+            # Names under assets/ contain a hash of the content.
             "cache-control": FOREVER if path.startswith("/assets/") else ASK_AGAIN,
             "vary": "accept-encoding",
         }
@@ -91,7 +91,7 @@ class File:
 
 
 def _document(path: str) -> str:
-    """Return what shows *path*: the operators' console, or the page."""
+    """Return the document for *path*: the operators' console or the page."""
     is_operators = path == OPERATOR_PREFIX or path.startswith(f"{OPERATOR_PREFIX}/")
     return OPERATOR_INDEX if is_operators else INDEX
 
@@ -108,7 +108,7 @@ def _is_crawler(scope: Scope) -> bool:
 
 
 def limits(parameters: Mapping[str, str]) -> dict[str, int]:
-    """Return the limits in fen that the page tells; the template's where none is given."""
+    """Return the limits in fen for the page, by default the template's."""
     # The proxies that import this module start without the package.
     from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 

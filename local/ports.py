@@ -24,7 +24,7 @@ class Ports:
 
     @classmethod
     def default(cls) -> Self:
-        """Return the ports that the documentation names, or free ones where those are taken."""
+        """Return the documented ports, or free ones if those are taken."""
         simulators = {name: _free_port(setup.port) for name, setup in setups().items()}
         return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18445, 18446, 18447)))
 
@@ -36,7 +36,7 @@ class Ports:
 
 def _free_port(wanted: int = 0) -> int:
     with socket.socket() as probe:
-        # Like servers: a port whose last connections are still closing counts as free.
+        # Like servers, treat a port whose last connections are closing as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, wanted))

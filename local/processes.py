@@ -39,7 +39,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The number of the keeper; the program and its children are its descendants."""
+        """Process id of the keeper; the program and its children are its descendants."""
         return self._keeper.pid
 
     def wait(self) -> int:
@@ -47,7 +47,7 @@ class Process:
         return self._keeper.wait()
 
     def wait_until(self, is_ready: Callable[[], bool], *, timeout_s: float) -> Self:
-        """Return once *is_ready* says so; fail when the program ends or takes too long."""
+        """Wait for *is_ready*; fail if the program ends or takes too long."""
         deadline = time.monotonic() + timeout_s
         while not is_ready():
             if self._keeper.poll() is not None:
@@ -77,7 +77,7 @@ class Process:
             self._keeper.stdin.close()
 
     def stop(self) -> None:
-        """End the program and wait for that."""
+        """End the program and wait for its end."""
         self.release()
         try:
             self._keeper.wait(STOP_TIMEOUT_S)

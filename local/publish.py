@@ -31,7 +31,7 @@ def publish(
     if not contents.keys() >= set(DOCUMENTS):
         raise StackError("the page isn't built: run `make page`")
     contents[CONFIG_PATH] = json.dumps(config).encode()
-    # A reader who loads a document must find everything that it names.
+    # Upload first what the documents name.
     paths = sorted(contents, key=lambda path: path in DOCUMENTS)
     prefix = f"{STAGING}/" if is_staging else ""
     for path in paths:

@@ -90,7 +90,7 @@ def _page(browser: Browser, user: dict[str, str], viewport: dict[str, int]) -> I
 
 
 def _film(page: Page, act: Callable[[], None]) -> list[Shot]:
-    """Return what the page shows while *act* runs."""
+    """Return the page's frames while *act* runs."""
     shots: list[Shot] = []
     session: CDPSession = page.context.new_cdp_session(page)
 
@@ -109,7 +109,7 @@ def _film(page: Page, act: Callable[[], None]) -> list[Shot]:
 
 
 class Stage:
-    """A stack with what the scenes need."""
+    """Stack with the data of the scenes."""
 
     def __init__(self, api: str) -> None:
         self.api = api

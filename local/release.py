@@ -42,7 +42,7 @@ def architecture(stage: str, root: Path = places.ROOT) -> str:
 
 
 def check_layers(expected: str, built: Path = BUILT) -> None:
-    """Raise StackError where a library of a layer is for another processor."""
+    """Raise StackError if a library of a layer is for another processor."""
     libraries = sorted(built.glob("*Layer/**/*.so"))
     if not libraries:
         raise StackError(f"no layer is built in {built.name}: run `make build`")

@@ -18,7 +18,7 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def document() -> dict[str, Any]:
-    """Return the bill: packages of the layers, and of the page where they are shipped."""
+    """Return the bill: packages of the layers and shipped packages of the page."""
     components = {component["purl"]: component for component in [*_of_layers(), *_of_page()]}
     return {
         "bomFormat": "CycloneDX",
@@ -61,7 +61,7 @@ def _component(kind: str, name: str, version: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file that is named."""
+    """Write the named file."""
     inventory = document()
     Path(sys.argv[1]).write_text(json.dumps(inventory, indent=2) + "\n", encoding="utf-8")
     print(f"Wrote {sys.argv[1]}: {len(inventory['components'])} packages")

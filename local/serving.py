@@ -14,7 +14,7 @@ def serve(
     host: str = HOST,
     is_proxy: bool = False,
 ) -> None:
-    """Serve to this machine alone by default. A proxy keeps the headers of what it hands on."""
+    """Serve to this machine alone by default. A proxy keeps the headers that it passes on."""
     uvicorn.run(
         application,
         host=host,

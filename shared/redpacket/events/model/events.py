@@ -22,10 +22,10 @@ from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 
 _ID_DIGITS = 32
 _SEQUENCE_DIGITS = 8
-"""Above twice the most shares of a packet."""
+"""More than twice the maximum number of shares."""
 
 _AT_MS_END = 253_402_300_800_000
-"""The year 10,000, which no calendar of ours has."""
+"""The year 10,000, beyond Python's calendar."""
 
 _UNSTARTED = {None, PacketStatus.UNPAID}
 
@@ -65,20 +65,20 @@ class Event:
     sequence: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a time that can't be told, by ValueError: others would wait behind it."""
+        """Raise ValueError for a time without a text form, which would block later events."""
         if not 0 <= self.at_ms < _AT_MS_END:
             raise ValueError(f"{self.at_ms} can not be the time of an event")
 
     @property
     def event_id(self) -> str:
-        """A name that is the same each time the change is seen: receivers drop repeats by it."""
+        """Id that is the same for each read of the change, so receivers can drop repeats."""
         place = "" if self.sequence is None else str(self.sequence)
         text = json.dumps([self.kind, self.subject, place])
         return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]}"
 
 
 def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the CloudEvent; a user whom *host_ids* does not have is null, with their token."""
+    """Return the CloudEvent; a user missing in *host_ids* is null, with their token."""
     happened = datetime.fromtimestamp(event.at_ms / 1000, UTC)
     users: dict[str, str | None] = {}
     for name, user_id in event.users.items():
@@ -94,13 +94,13 @@ def cloud_event(event: Event, source: str, host_ids: Mapping[str, str]) -> dict[
         "datacontenttype": "application/json",
     }
     if event.sequence is not None:
-        # A string that sorts as its number does, as the extension `sequence` wants it.
+        # A string that sorts like its number, as the extension `sequence` requires.
         told["sequence"] = f"{event.sequence:0{_SEQUENCE_DIGITS}d}"
     return {**told, "data": {**event.data, **users}}
 
 
 def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
-    """Yield what a change of a packet means; packets of prizes make no events."""
+    """Yield the events of a packet's change; packets of prizes have none."""
     if after.rules.prize_id:
         return
     was = before.status if before else None
@@ -138,7 +138,7 @@ def packet_events(before: Packet | None, after: Packet) -> Iterator[Event]:
 
 
 def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator[Event]:
-    """Yield what a change of a share's fate means; a unit of a prize is told of by its draw."""
+    """Yield the events of a share's change; a prize's unit has the event of its draw."""
     if after.status is not ShareStatus.CLAIMED or after.claimer is None:
         return
     users = {"user": after.claimer.user_id, "sender": packet.sender.user_id}
@@ -159,7 +159,7 @@ def share_events(before: Share | None, after: Share, packet: Packet) -> Iterator
 
 
 def draw_events(before: Draw | None, after: Draw) -> Iterator[Event]:
-    """Yield what a draw means: a hit is told of, once."""
+    """Yield the event of a winning draw, once."""
     if before is not None or after.prize is None:
         return
     won = {
@@ -176,7 +176,7 @@ def draw_events(before: Draw | None, after: Draw) -> Iterator[Event]:
 
 
 def withdrawal_events(before: Withdrawal | None, after: Withdrawal) -> Iterator[Event]:
-    """Yield what a change of a withdrawal means: that it was paid, or that it failed."""
+    """Yield the event of a withdrawal that was paid or failed."""
     kinds = {
         WithdrawalStatus.PAID: EventType.WITHDRAWAL_PAID,
         WithdrawalStatus.FAILED: EventType.WITHDRAWAL_FAILED,
@@ -194,7 +194,7 @@ def withdrawal_events(before: Withdrawal | None, after: Withdrawal) -> Iterator[
 
 
 def payment_events(before: Payment | None, after: Payment) -> Iterator[Event]:
-    """Yield what a change of a payment means: that it was paid."""
+    """Yield the event of a paid payment."""
     if after.status is not PaymentStatus.PAID or (before and before.status is after.status):
         return
     told = {

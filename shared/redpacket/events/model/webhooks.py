@@ -1,4 +1,4 @@
-"""Webhooks: who is told of which events, when a failed delivery is tried again, when it is dead."""
+"""Webhooks: subscriptions to events, retries of failed deliveries, and dead letters."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BOTH_SIGN_MS = 24 * 3_600_000
 """Time for which the old secret signs beside a new one."""
 
 FAILURES_MAX = 5
-"""After so many failures in a row a webhook is not asked for a while: its circuit is open."""
+"""Consecutive failures that open a webhook's circuit breaker."""
 
 SLOW_MS = 2_000
-"""A receiver that takes longer is asked by the sweep alone for a while, beside the others' way."""
+"""Milliseconds after which a receiver counts as slow; for a while only the sweep calls it."""
 
 _SLOW_FOR_MS = 60_000
 _NOTED_EVERY_MS = 10_000
@@ -120,7 +120,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event on its way to a webhook; *is_stored* where a row of the waiting list holds it."""
+    """Delivery of an event to a webhook; *is_stored* means that the waiting list has it."""
 
     webhook: str
     event: Event
@@ -150,7 +150,7 @@ def is_given_up(delivery: Delivery, now_ms: int) -> bool:
 
 
 def pause_ms(failure_count: int) -> int:
-    """Return for how long a webhook is left alone after its *failure_count*-th failure in a row."""
+    """Return the pause of a webhook after *failure_count* consecutive failures."""
     if failure_count < FAILURES_MAX:
         return 0
     doubled = _PAUSE_MS_MIN << min(failure_count - FAILURES_MAX, 16)
@@ -158,12 +158,12 @@ def pause_ms(failure_count: int) -> int:
 
 
 def slow_until_ms(attempt: DeliveryAttempt) -> int:
-    """Return until when a webhook counts as slow after *attempt*; 0 where it does not."""
+    """Return until when a webhook counts as slow after *attempt*, or 0."""
     return attempt.at_ms + _SLOW_FOR_MS if attempt.duration_ms > SLOW_MS else 0
 
 
 def person_delay_s(event: Event, host_ids: Mapping[str, str], now_ms: int) -> int:
-    """Return after how many seconds it may be known who an event is about; 0: tell it now."""
+    """Return the seconds until the host's id of an event's user may be known; 0 means now."""
     age_ms = now_ms - event.at_ms
     if age_ms >= PERSON_MS_MAX or all(user_id in host_ids for user_id in event.users.values()):
         return 0

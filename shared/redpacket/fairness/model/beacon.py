@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 MARGIN_MS = 10_000
-"""A round is later than what it decides by that much: clocks differ, and a log needs a moment."""
+"""Minimum milliseconds from a decision to its round: clocks differ, and the log lags."""
 
 PENDING_MS = 2_000
 """Usual delay until a round is available: signed, fetched, verified and written."""

@@ -44,13 +44,13 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The log as it was at some moment: how many entries, and the root over them in hex."""
+    """Log at one moment: the number of entries, and their root in hex."""
 
     size: int
     root: str
 
     def text(self, public_key: bytes) -> str:
-        """Return what a key signs: the text of a checkpoint (C2SP tlog-checkpoint)."""
+        """Return the signed text, a checkpoint (C2SP tlog-checkpoint)."""
         root = b64encode(bytes.fromhex(self.root)).decode()
         return f"{origin_of(public_key)}\n{self.size}\n{root}\n"
 
@@ -99,5 +99,5 @@ def _note_key_id(public_key: bytes) -> bytes:
 
 
 def id_hash_of(subject_id: str) -> str:
-    """Return what the log holds of the id of a packet or a campaign."""
+    """Return the log's hash of a packet's or a campaign's id."""
     return hashlib.sha256(subject_id.encode()).hexdigest()

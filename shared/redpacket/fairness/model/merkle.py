@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 Node: TypeAlias = tuple[int, int]
 Range: TypeAlias = tuple[int, int]
-"""The leaves from the first to before the second."""
+"""Range of leaves: from the first to before the second."""
 
 EMPTY_ROOT = hashlib.sha256().digest()
 
@@ -58,7 +58,7 @@ def hash_of(leaves: Range, hashes: Mapping[Node, bytes]) -> bytes:
 
 @dataclass(slots=True)
 class Peaks:
-    """A tree as its largest complete subtrees: all that is needed to append, and its root."""
+    """Tree as its largest complete subtrees, which suffice for its root and for an append."""
 
     size: int = 0
     hashes: list[bytes] = field(default_factory=list)
