@@ -28,9 +28,12 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
             _action(
                 "campaign_edited",
                 "campaign:gala",
-                *changes_between({"title": "x", "budget_fen": 1}, {"title": "y", "budget_fen": 2}),
+                *changes_between(
+                    {"title": "x", "budget_fen": 1, "ends_at_ms": 1, "status": "on"},
+                    {"title": "y", "budget_fen": 2, "ends_at_ms": 2, "status": "on"},
+                ),
             ),
-            "Ann changed title, budget_fen of campaign gala",
+            "Ann edited campaign gala: title, budget, ends at",
         ),
         (
             _action(
@@ -39,7 +42,7 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
                 Change("prize_id", "cup", "cup"),
                 Change("weight", "1", "2"),
             ),
-            "Ann changed weight of prize cup of campaign gala",
+            "Ann edited prize cup of campaign gala: weight",
         ),
         (
             _action("switch_turned", "switch:send", Change("on", "true", "false")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,10 +19,10 @@ _USER = "user:"
 
 _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}",
-    ActionKind.CAMPAIGN_EDITED: "{edited} {subject}",
+    ActionKind.CAMPAIGN_EDITED: "{edited} {subject}{fields}",
     ActionKind.CAMPAIGN_PREHEATED: "loaded {subject} into the cache",
     ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares for {subject}",
-    ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}",
+    ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}{fields}",
     ActionKind.PRIZE_FUNDED: "funded prize {prize_id} of {subject} with {total_fen}",
     ActionKind.STOCK_CHANGED: "changed the stock of prize {prize_id} of {subject}",
     ActionKind.APPROVAL_ASKED: "asked to change {subject}",
@@ -90,11 +91,16 @@ class _Facts(dict[str, str]):
             _name(name, users) if kind == "user" else f"{kind} {name}" if name else f"the {kind}"
         )
         is_new = all(each.before is None for each in changes)
-        changed = (each.field for each in changes if each.before != each.after)
-        self["edited"] = "created" if is_new else f"changed {', '.join(changed) or 'nothing'} of"
+        self["edited"] = "created" if is_new else "edited"
+        changed = [_field(each) for each in changes if each.before != each.after]
+        self["fields"] = f": {', '.join(changed)}" if changed and not is_new else ""
 
     def __missing__(self, field: str) -> str:
         return "…"
+
+
+def _field(change: Change) -> str:
+    return re.sub(r"_(fen|ms)$", "", change.field).replace("_", " ")
 
 
 def _text(change: Change) -> str:
