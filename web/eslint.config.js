@@ -13,7 +13,7 @@ export default config(
     extends: [ts.strictTypeChecked, ts.stylisticTypeChecked, lit["flat/recommended"]],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
-      // A name that shadows another compares with itself.
+      "@typescript-eslint/no-shadow": "error",
       "no-self-compare": "error",
       "lit/no-invalid-escape-sequences": "error",
       "lit/no-legacy-imports": "error",

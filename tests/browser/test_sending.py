@@ -98,6 +98,24 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     expect(una.page.locator(".qr img")).to_be_visible()
 
 
+def test_the_split_that_is_chosen_stays_shown_and_is_sent(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("sue", 1_000)
+    sue = a_person("Sue", "/send")
+    sue.page.get_by_text("更多玩法").click()
+    split = sue.page.locator("select[name=split]")
+
+    split.select_option("bell")
+    sue.page.locator("[name=greeting]").fill("恭喜")
+
+    expect(split).to_have_value("bell")
+    expect(split.locator("option:checked")).to_have_text("多数差不多")
+    with sue.page.expect_request(lambda request: request.method == "POST") as sent:
+        _send(sue, amount="10", count="3")
+    assert (sent.value.post_data_json or {})["split"] == "bell"
+
+
 def test_a_packet_for_chosen_people_is_theirs_alone(
     a_person: MakePerson, operator: Operator
 ) -> None:

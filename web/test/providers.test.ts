@@ -50,7 +50,7 @@ test("a provider has its own words in the language of now, and none for what it 
 });
 
 test("each provider has the same words in both languages", () => {
-  for (const { words } of Object.values(PROVIDERS)) {
-    assert.deepEqual(Object.keys(words.en), Object.keys(words["zh-CN"]));
+  for (const provider of Object.values(PROVIDERS)) {
+    assert.deepEqual(Object.keys(provider.words.en), Object.keys(provider.words["zh-CN"]));
   }
 });

@@ -196,8 +196,8 @@ const enProblems: Record<PacketCode, string> = {
 const others: Record<"zh" | "en", Record<string, string>> = { zh: {}, en: {} };
 
 /** Adds the words of all other codes. */
-export function addProblems(zh: Record<OtherCode, string>, en: Record<OtherCode, string>): void {
-  Object.assign(others, { zh, en });
+export function addProblems(words: Record<"zh" | "en", Record<OtherCode, string>>): void {
+  Object.assign(others, words);
 }
 
 /** Meaning of a problem for the reader; an unknown code has its own text. */

@@ -68,4 +68,4 @@ const en: Record<OtherCode, string> = {
   withdrawal_not_found: "This withdrawal can't be found",
 };
 
-addProblems(zh, en);
+addProblems({ zh, en });

@@ -46,8 +46,8 @@ export class OperatorWinners extends ConsoleView {
       const path = `/admin/campaigns/${this.campaignId}/winners/${row.unit}`;
       const list = this.querySelector<OperatorList>("op-list");
       try {
-        const body = typeof note === "string" && note.trim() ? { note: note.trim() } : {};
-        const decided = await write<Schemas["DecidedWinner"]>("PUT", path, { status, ...body });
+        const noted = typeof note === "string" && note.trim() ? { note: note.trim() } : {};
+        const decided = await write<Schemas["DecidedWinner"]>("PUT", path, { status, ...noted });
         list?.rows.replace((winner: Winner) => winner.unit === row.unit, decided);
         list?.requestUpdate();
       } catch (error) {

@@ -169,8 +169,7 @@ export class PacketFlow {
   }
 
   get canTap(): boolean {
-    const isOpen = this.state === "ready" || this.state === "admitted";
-    return isOpen && this.#options.now() >= this.waitUntilMs;
+    return ["ready", "admitted"].includes(this.state) && this.#options.now() >= this.waitUntilMs;
   }
 
   #claim(passphrase?: string): Promise<Schemas["Grabbed"]> {

@@ -208,7 +208,7 @@ export class CampaignView extends View {
   readonly #savePoster = async () => {
     const [{ drawCard }, { encode }] = await Promise.all([import("./card.ts"), import("uqr")]);
     const amounts = [...this.catches.values()];
-    const amount = yuan(amounts.reduce((all, amount) => all + amount, 0));
+    const amount = yuan(amounts.reduce((all, each) => all + each, 0));
     const got = amounts.length ? t("rain_got", { n: amounts.length, amount }) : "";
     const modules = encode(this.#link, { border: 0, ecc: "M" }).data;
     const canvas = drawCard(this.campaign!.title, got, modules, t("poster_text"));

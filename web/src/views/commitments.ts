@@ -11,8 +11,8 @@ const slot = (packetId: string) => `redpacket.commitment.${packetId}`;
 export function note(packetId: string, commitment: string): void {
   try {
     if (localStorage.getItem(slot(packetId))) return;
-    const noted: Noted = { commitment, at_ms: Date.now() };
-    localStorage.setItem(slot(packetId), JSON.stringify(noted));
+    const seen: Noted = { commitment, at_ms: Date.now() };
+    localStorage.setItem(slot(packetId), JSON.stringify(seen));
   } catch {
     // Storage is full or forbidden: the check says that it knows no earlier one.
   }

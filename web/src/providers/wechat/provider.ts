@@ -14,14 +14,14 @@ export const wechat: Provider = {
     signIn: () => import("./sign-in.ts"),
   },
   payment: {
-    codeOf: ({ wechat }) => wechat?.code_url,
-    isForApp: ({ wechat }) => Boolean(wechat?.package),
-    pay: async ({ wechat }) => (await import("./pay.ts")).pay(wechat!),
+    codeOf: (payment) => payment.wechat?.code_url,
+    isForApp: (payment) => Boolean(payment.wechat?.package),
+    pay: async (payment) => (await import("./pay.ts")).pay(payment.wechat!),
   },
   transfer: {
-    awaitsUser: ({ wechat }) => Boolean(wechat),
+    awaitsUser: (withdrawal) => Boolean(withdrawal.wechat),
     canConfirm: () => "WeixinJSBridge" in globalThis,
-    confirm: async ({ wechat }) => (await import("./pay.ts")).confirm(wechat!),
+    confirm: async (withdrawal) => (await import("./pay.ts")).confirm(withdrawal.wechat!),
   },
   account: {
     find: (client) => client.get("/me/wechat"),
