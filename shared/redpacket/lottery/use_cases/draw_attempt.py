@@ -144,7 +144,6 @@ class DrawAttempt:
         return is_guaranteed(outcome.odds, snapshot)
 
     def _decided(self, outcome: DrawOutcome, snapshot: CampaignSnapshot) -> Draw:
-        prizes = {prize.prize_id: prize for prize in snapshot.prizes}
         return Draw(
             campaign_id=self.request.campaign_id,
             user_id=self.request.user_id,
@@ -155,7 +154,9 @@ class DrawAttempt:
             point=self.request.point,
             odds=outcome.odds,
             snapshot_version=outcome.snapshot_version,
-            prize=prizes.get(outcome.prize_id) if outcome.prize_id else None,
+            prize=next(
+                (each for each in snapshot.prizes if each.prize_id == outcome.prize_id), None
+            ),
             unit_no=outcome.unit_no,
             day_no=outcome.day_no,
             beacon_round=self.round.round_no if self.round else None,

@@ -144,7 +144,8 @@ class PictureBody(StrictBody):
         StringConstraints(pattern=r"^[A-Za-z0-9+/]+={0,2}$", max_length=_PICTURE_LENGTH_MAX),
         about(
             f"Base64 of a still JPEG, PNG or WebP file of at most {PICTURE_BYTES_MAX // 1024} KiB "
-            f"and {PICTURE_SIDE_MAX} pixels a side. Metadata but a JPEG's orientation is removed."
+            f"and {PICTURE_SIDE_MAX} pixels a side. Metadata is removed, "
+            "except the orientation of a JPEG."
         ),
     ]
 
