@@ -110,7 +110,13 @@ class Api:
             raise no_target(f"--api is not an address, like https://HOST: {error}") from None
         except httpx.HTTPError as error:
             why = f"{method} {self._http.base_url.join(path)}: {type(error).__name__}: {error}"
-            detail = f"the API does not answer. Repeat the command, or run redpacket doctor. {why}"
+            # A repeat without the key might move money twice.
+            if "Idempotency-Key" in headers:
+                detail = f"the API does not answer. {why}"
+            else:
+                detail = (
+                    f"the API does not answer. Repeat the command, or run redpacket doctor. {why}"
+                )
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if answer.is_success:
             return answer
@@ -121,8 +127,11 @@ def _with_key(failure: Failure, key: str) -> Failure:
     """Return the failure with the key whose repeat moves nothing twice, if money may have moved."""
     if not key or failure.code is not Exit.UNAVAILABLE:
         return failure
-    words = f"{translate(str(failure))}\n" + translate(f"Repeat it with --key {key}")
-    return Failure(failure.code, words, {**failure.problem, "idempotency_key": key})
+    next_step = translate(f"The result is unknown. Repeat the command only with --key {key}")
+    words = f"{translate(str(failure))}\n{next_step}"
+    return Failure(
+        failure.code, words, {**failure.problem, "detail": words, "idempotency_key": key}
+    )
 
 
 def _failure_of(answer: httpx.Response) -> Failure:

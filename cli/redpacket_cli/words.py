@@ -189,7 +189,10 @@ ZH = {
     "the API does not answer. Repeat the command, or run redpacket doctor. {}": (
         "API 没有回应。请重复这条命令，或运行 redpacket doctor。{}"
     ),
-    "Repeat it with --key {}": "请加上 --key {} 重复这条命令",
+    "the API does not answer. {}": "API 没有回应。{}",
+    "The result is unknown. Repeat the command only with --key {}": (
+        "结果未知。重复这条命令时必须加上 --key {}"
+    ),
     "name the user: --as USER on a local stack, --user-token on AWS": (
         "请指定用户：本地环境用 --as USER，AWS 上用 --user-token"
     ),

@@ -351,10 +351,28 @@ def test_an_unknown_result_names_the_key_that_moves_nothing_twice(stack: Stack) 
 
     (sent,) = stack.sent("POST /admin/deposits")
     key = sent.headers["idempotency-key"]
-    assert (told.exit_code, told.stderr.splitlines()[-1]) == (4, f"Repeat it with --key {key}")
+    last = told.stderr.splitlines()[-1]
+    only_with_key = "The result is unknown. Repeat the command only with --key"
+    assert (told.exit_code, last) == (4, f"{only_with_key} {key}")
     problem = json.loads(stack.run("--json", "deposit", "alice", "5", "--key", "k").stderr)
     assert (problem["code"], problem["idempotency_key"]) == ("unavailable", "k")
-    assert "--key k 重复" in stack.run("--lang", "zh", "deposit", "alice", "5", "--key", "k").stderr
+    assert problem["detail"].endswith(f"{only_with_key} k")
+    assert (
+        "必须加上 --key k"
+        in stack.run("--lang", "zh", "deposit", "alice", "5", "--key", "k").stderr
+    )
+
+
+def test_a_lost_answer_of_a_deposit_asks_for_no_repeat_without_its_key(stack: Stack) -> None:
+    def lose(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("timed out", request=request)
+
+    stack.answers["POST /admin/deposits"] = lose
+
+    problem = json.loads(stack.run("--json", "deposit", "alice", "5", "--key", "k").stderr)
+
+    assert problem["detail"].lower().count("repeat") == 1
+    assert problem["detail"].endswith("Repeat the command only with --key k")
 
 
 def test_a_packet_is_sent_by_a_user_or_paid_by_a_campaign(stack: Stack) -> None:
