@@ -19,6 +19,8 @@ from testing.pictures import (
     webp_lossless,
 )
 
+EXIF_DIRECTORY_AT = 18
+"""Bytes of a segment before its first directory."""
 SECRET = b"31.2304N 121.4737E"
 JFIF_THUMBNAIL = b"JFXX\0" + SECRET
 PROFILE = jpeg_segment(0xE2, b"ICC_PROFILE\0\1\1colors")
@@ -68,6 +70,29 @@ def test_a_photo_stays_upright(order: str, orientation: int) -> None:
 
     assert picture.content == jpeg(3, 2, kept)
     assert picture_of(picture.content) == picture
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_only_the_first_directory_turns_a_photo(order: str) -> None:
+    """The second one is of a thumbnail, and a text may contain any bytes."""
+    thumbnail = exif_segment(6, order)[EXIF_DIRECTORY_AT:]
+
+    picture = picture_of(jpeg(3, 2, exif_segment(1, order, secret=thumbnail)))
+
+    assert picture.content == jpeg(3, 2)
+
+
+def test_only_the_first_exif_segment_turns_a_photo() -> None:
+    first, second = exif_segment(6, ">"), exif_segment(3, ">")
+
+    assert picture_of(jpeg(3, 2, first, second, second)).content == jpeg(3, 2, first)
+
+
+@pytest.mark.parametrize("length", range(len(exif_segment(6, ">")) - 4))
+def test_a_damaged_exif_segment_is_dropped(length: int) -> None:
+    segment = jpeg_segment(0xE1, exif_segment(6, ">")[4 : 4 + length])
+
+    assert picture_of(jpeg(3, 2, segment)).content in {jpeg(3, 2), jpeg(3, 2, exif_segment(6, ">"))}
 
 
 @pytest.mark.parametrize("make", [png, jpeg, webp, webp_lossless])

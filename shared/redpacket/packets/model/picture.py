@@ -1,4 +1,4 @@
-"""Pictures that users upload: still, of a bounded size, and without metadata but a photo's turn."""
+"""Pictures that users upload: still, bounded in size, with no metadata but a JPEG's orientation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ _JPEG_KEPT = re.compile(
 )
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 """Marker after the data of a scan."""
-_JPEG_TURN = re.compile(
-    rb"\xff\xe1..Exif\0\0.*?(?:\x01\x12\0\x03\0{3}\x01\0|\x12\x01\x03\0\x01\0{3})([\x02-\x08])",
-    re.DOTALL,
-)
-"""EXIF segment of a photo that is not upright, up to its orientation in either byte order."""
-_JPEG_TURNED = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0%b" + bytes(6)
+_JPEG_EXIF = re.compile(rb"\xff\xe1..Exif\0\0", re.DOTALL)
+_EXIF_ORIENTATION, _EXIF_TURNED = 0x0112, range(2, 9)
+_EXIF_OF_ORIENTATION = b"\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0%b" + bytes(6)
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_KEPT = frozenset(
     b"IHDR PLTE IDAT IEND tRNS bKGD gAMA cHRM sRGB iCCP sBIT pHYs".split(),
@@ -51,7 +48,7 @@ class Picture:
 
 
 def picture_of(content: bytes) -> Picture:
-    """Return the picture that *content* is, without metadata but the orientation of a JPEG.
+    """Return *content* as a picture with no metadata but the orientation of a JPEG.
 
     Raises ValueError with the reason for a file that is no picture, damaged, animated or too large.
     """
@@ -104,7 +101,7 @@ def _png_parts(content: bytes) -> _Parts:
 
 
 def _jpeg_parts(content: bytes) -> _Parts:
-    at, marker = len(_JPEG_START), 0
+    at, marker, orientation = len(_JPEG_START), 0, 0
     yield _JPEG_START, ()
     while marker != _JPEG_END:
         start, marker = struct.unpack_from(">BB", content, at)
@@ -117,11 +114,28 @@ def _jpeg_parts(content: bytes) -> _Parts:
             following = _JPEG_MARKER.search(content, end)
             end = following.start() if following else len(content) + 1
         part = _cut(content, at, end)
-        if turn := _JPEG_TURN.match(part):
-            yield _JPEG_TURNED % turn[1], ()
+        if not orientation and (exif := _JPEG_EXIF.match(part)):
+            orientation = _orientation(part[exif.end() :])
+            if orientation in _EXIF_TURNED:
+                yield _EXIF_OF_ORIENTATION % bytes((orientation,)), ()
         elif _JPEG_KEPT.match(part):
             yield part, struct.unpack_from(">HH", part, 5) if marker in _JPEG_FRAMES else ()
         at = end
+
+
+def _orientation(exif: bytes) -> int:
+    """Return the orientation that the first directory states, or 1 (upright)."""
+    order = "<" if exif.startswith(b"II") else ">"
+    try:
+        (start,) = struct.unpack_from(f"{order}I", exif, 4)
+        (count,) = struct.unpack_from(f"{order}H", exif, start)
+        for each in range(count):
+            tag, _, _, value = struct.unpack_from(f"{order}HHIH", exif, start + 2 + 12 * each)
+            if tag == _EXIF_ORIENTATION:
+                return int(value) or 1
+    except struct.error:
+        pass
+    return 1
 
 
 def _webp_parts(content: bytes) -> _Parts:
