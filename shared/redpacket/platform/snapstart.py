@@ -14,8 +14,8 @@ from redpacket.platform.settings import settings
 def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
     """Import all modules of *packages* and call *build*, only if a snapshot follows.
 
-    Without a snapshot, imports stay lazy. *build* makes what a first request needs, but opens no
-    connection and reads no credential, which a snapshot would outlive.
+    Without a snapshot, imports stay lazy. *build* makes what slows a first request most, but opens
+    no connection and reads no credential, which a snapshot would outlive.
     """
     if not settings.makes_snapshot():
         return
