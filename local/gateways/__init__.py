@@ -1,6 +1,6 @@
-"""The simulator of payment providers, with a folder for each, and their entries in stack and page.
+"""Payment providers: a folder for each, with its simulator and its setup.
 
-One core has the books, one policy misbehaves; each provider only translates. Stacks reach it over
-HTTP, flows in process. It shares no line with the product, so that a mistake of ours can't hide in
-both.
+One core keeps the simulators' books, and one policy misbehaves; each provider only translates. The
+simulators share no line with the product, so that a mistake of ours can't hide in both. A setup is
+also for production: `local/publish.py` makes the page's configuration from it.
 """

@@ -1,4 +1,4 @@
-"""Each provider in a stack's parameters and in the page's configuration, without importing it."""
+"""Setups of providers: a local stack's parameters, and the page's configuration in any stack."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Setup(ABC):
         """Return the other parameters of a local stack, whose simulator is at *url*."""
 
     def page(self, _parameters: Parameters, _url: str = "") -> dict[str, str] | None:
-        """Return the provider's part of /config.json; *url* is a simulator's."""
+        """Return the provider's part of /config.json; *url* is a simulator's, if it has one."""
         return None
 
     def auth(self, _parameters: Parameters) -> dict[str, str] | None:

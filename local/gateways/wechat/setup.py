@@ -1,4 +1,4 @@
-"""WeChat in a stack's parameters and in the page's configuration."""
+"""Setup of WeChat, for local stacks and for the page in production."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AUTHORIZE = "/connect/oauth2/authorize"
 AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
-"""Address at which WeChat's own browser gets the code that links a user's account."""
+"""Real address, for production: WeChat's browser gets the code there that links an account."""
 
 
 class WeChatSetup(Setup):
