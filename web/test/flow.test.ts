@@ -129,6 +129,20 @@ for (const isSignedIn of [true, false]) {
   });
 }
 
+test("after a refused token, the list leads back to the sign-in", async () => {
+  const record = { ...RECORD, claimed_count: 1 };
+  const { flow } = viewer({ "GET ": [record], "GET /feed": [FEED], "POST /grab": [refused("unauthorized")] });
+  await flow.load();
+  await flow.take();
+  assert.equal(flow.state, "signed_out");
+
+  flow.watch();
+  flow.showCover();
+  flow.end();
+
+  assert.equal(flow.state, "signed_out");
+});
+
 test("an untouched packet has no list to watch", async () => {
   const { flow } = viewer({ "GET ": [{ ...RECORD, claimed_count: 0 }] });
   await flow.load();

@@ -145,8 +145,9 @@ export class PacketFlow {
   /** Shows the cover to a viewer of the list: the sender may also take a share. */
   showCover(): void {
     this.live.stop();
-    const { packet } = this;
-    this.#go(packet ? stateOf({ ...packet, is_sender: false }, this.#options.now()) : "signed_out");
+    const { packet, problem } = this;
+    const isKnown = packet && problem !== "unauthorized";
+    this.#go(isKnown ? stateOf({ ...packet, is_sender: false }, this.#options.now()) : "signed_out");
     this.#waitForStart();
   }
 
