@@ -3,7 +3,10 @@ import test from "node:test";
 
 import type { Ask, Client } from "../src/api/client.ts";
 import { Problem, type Code } from "../src/api/problems.ts";
+import { p } from "../src/i18n/packet.ts";
+import { announcement } from "../src/packet/cover.ts";
 import { PacketFlow } from "../src/packet/flow.ts";
+import { insideView } from "../src/packet/inside.ts";
 
 const NOW_MS = 1_000_000;
 const RECORD = {
@@ -56,6 +59,15 @@ const refused = (code: Code, retryAfterS?: number) => new Problem(code, 400, ret
 const turns = async () => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };
+
+/** The texts of a template; its parts that are no text are left out. */
+function textOf(part: unknown): string {
+  if (Array.isArray(part)) return part.map(textOf).join(" ");
+  if (typeof part === "object" && part && "strings" in part && "values" in part) {
+    return `${textOf(part.strings)} ${textOf(part.values)}`;
+  }
+  return typeof part === "string" ? part : "";
+}
 
 test("a tap claims a share", async () => {
   const { flow, states } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
@@ -142,6 +154,28 @@ test("after a refused token, the list leads back to the sign-in", async () => {
 
   assert.equal(flow.state, "signed_out");
 });
+
+for (const [status, left, word] of [
+  ["emptied", 0, "gone"],
+  ["closing", 2, "expired"],
+  ["closed", 2, "expired"],
+] as const) {
+  test(`a reader of the list learns that the packet is ${status}, and is offered no share`, async () => {
+    const taken = { claimed_count: 1 };
+    const ended = { ...FEED, ...taken, status, remaining_count: left, emptied_in_ms: null, claimed_fen: null };
+    const { flow } = viewer({ "GET ": [{ ...RECORD, ...taken }], "GET /feed": [{ ...ended, status: "open" }, ended] });
+    await flow.load();
+    flow.watch();
+    await turns();
+    await flow.live.ask();
+    flow.end();
+
+    const text = textOf(insideView(flow, undefined));
+    assert.ok(text.includes(p(word)), text);
+    assert.equal(announcement(flow), p(word));
+    for (const other of [p("take_own"), p("left", { n: left })]) assert.ok(!text.includes(other), other);
+  });
+}
 
 test("an untouched packet has no list to watch", async () => {
   const { flow } = viewer({ "GET ": [{ ...RECORD, claimed_count: 0 }] });

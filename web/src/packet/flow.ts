@@ -151,6 +151,12 @@ export class PacketFlow {
     this.#waitForStart();
   }
 
+  /** The state that the texts tell: a packet may end while its list is watched. */
+  get told(): State {
+    const { feed } = this.live;
+    return this.state === "watching" && feed && feed.status !== "open" ? stateOfFeed(feed) : this.state;
+  }
+
   /** Thanks the sender; what the API has is shown if it refuses. */
   async thank(emoji: Emoji): Promise<void> {
     const { client, packetId, changed } = this.#options;
