@@ -863,8 +863,8 @@ def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(hand
     needed = {
         name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
     } - given
-    read_by_the_logger = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
-    own = set(FUNCTIONS[function]["Environment"]["Variables"]) - read_by_the_logger
+    read_by_libraries = {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "RES_OPTIONS"}
+    own = set(FUNCTIONS[function]["Environment"]["Variables"]) - read_by_libraries
 
     assert needed <= _variables(function)
     assert own <= needed
@@ -878,6 +878,11 @@ def test_a_lookup_of_a_name_that_nobody_answers_keeps_a_request_within_ten_secon
     lookup_s = 2 * int(options["timeout"]) * int(options["attempts"])
 
     assert REQUEST_S + lookup_s < 10
+
+
+@pytest.mark.parametrize("function", ["TransferFunction", "DeliverFunction"])
+def test_a_packet_that_is_lost_fails_no_call_for_which_nobody_waits(function: str) -> None:
+    assert "attempts:2" in FUNCTIONS[function]["Environment"]["Variables"]["RES_OPTIONS"]
 
 
 @each_function
