@@ -562,6 +562,18 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
     assert player(system, "bob") == lottery.Player(1, 0, 1)
 
 
+def test_a_unit_that_an_outdated_cache_gave_is_offered_again(system: InMemorySystem) -> None:
+    loaded(system, a_prize("gala", total=1))
+    (prize,) = system.prizes.list_prizes("gala")
+    system.prizes.put_prize(replace(prize, title="龙井", version=2), prize)
+    system.pass_time(5000)
+
+    draw = system.draw("gala", "bob", "key").draw
+
+    assert draw.prize
+    assert (draw.prize.title, draw.unit_no) == ("龙井", 1)
+
+
 def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=2))
     system.draw("gala", "ann", "key")
