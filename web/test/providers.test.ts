@@ -44,7 +44,7 @@ test("users sign in by the provider that the configuration names, and by no othe
   assert.deepEqual([signInProvider(base), signInProvider(undefined)], [undefined, undefined]);
 });
 
-test("a provider has its own words in the language of now, and none for what it can't do", () => {
+test("a provider has its own words in the current language, and none for what it can't do", () => {
   assert.equal(say(coin, "pay", { name: "Coin" }), "Pay with Coin");
   assert.equal(say(coin, "bind"), "");
 });

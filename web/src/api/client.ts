@@ -46,7 +46,7 @@ export interface Ask {
 
 export interface ClientOptions {
   base: string;
-  /** The token of now; undefined asks without one. */
+  /** Returns the current token; undefined sends requests without one. */
   token: () => string | undefined;
   /** Gets a fresh token when the API refuses the one it had; undefined where it can't. */
   renew?: () => Promise<string | undefined>;

@@ -130,7 +130,7 @@ const en: Record<Own, string> = {
   take_prize: "Nice",
 };
 
-/** A word of these views or of the page, in the language of now. */
+/** A word of these views or of the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   if (!(word in zh)) return pageWord(word as PageWord, params);
   return fill((language() === "en" ? en : zh)[word as Own], params);

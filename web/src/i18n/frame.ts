@@ -56,7 +56,7 @@ const en: Record<FrameWord, string> = {
 
 export const frame = { zh, en };
 
-/** A word of the frame, in the language of now. */
+/** A word of the frame, in the current language. */
 export function f(word: FrameWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

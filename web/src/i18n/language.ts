@@ -1,4 +1,4 @@
-/** The language of now, and who must be told when it changes. */
+/** The current language, and its listeners. */
 
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 
@@ -73,7 +73,7 @@ export class Speaks implements ReactiveController {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Formats a time in the language of now. A format costs far more to make than to use, so it is kept. */
+/** Formats a time in the current language. Formats are cached: making one costs far more than using it. */
 export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): string {
   const key = language() + JSON.stringify(options);
   const format = formats.get(key) ?? new Intl.DateTimeFormat(language(), options);

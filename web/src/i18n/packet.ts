@@ -123,7 +123,7 @@ const en: Record<PacketWord, string> = {
   verify: "Check that it is fair",
 };
 
-/** A word of the packet, in the language of now. */
+/** A word of the packet, in the current language. */
 export function p(word: PacketWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

@@ -77,7 +77,7 @@ const en: Record<Word, string> = {
   proof_large: "This packet is too large for a page; use the offline verifier",
 };
 
-/** A word of the page, in the language of now. */
+/** A word of the page, in the current language. */
 export function t(word: Word, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

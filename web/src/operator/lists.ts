@@ -224,7 +224,7 @@ export function withdrawals(): ListOf<Withdrawal> {
   };
 }
 
-/** A sentence of the API about a withdrawal, in the language of now. */
+/** A sentence of the API about a withdrawal, in the current language. */
 const translated = (text: string) => (language() === "en" ? text : (WAITS[text] ?? text));
 
 /** A person by name, with the token that the API takes. */

@@ -115,7 +115,7 @@ const zh = {
   as_users: "用户看到的页面",
   per_second: "每秒领取",
   funnel: "从打开到到账",
-  funnel_hint: "所有活动和红包的合计，晚几分钟；百分比和上一步比。未登录的读者和红包雨玩家不计入打开，红包雨每次点中都计入抢；实物不入账。",
+  funnel_hint: "所有活动和红包的合计，数据有几分钟延迟；百分比相对于上一步。未登录的读者和红包雨玩家不计入打开，红包雨每次点中都计入抢；实物不入账。",
   stage_visited: "登录后打开红包或抽奖",
   stage_tried: "抢或抽",
   stage_won: "抢到或抽中",
@@ -422,7 +422,7 @@ const en: Record<OpWord, string> = {
   per_second: "Claims per second",
   funnel: "From a visit to money",
   funnel_hint:
-    "Of all campaigns and packets, a few minutes late. Percentages are of the stage before. Readers who are not signed in and players of a rain do not count as visits, but each grab of a rain counts. Goods are not credited.",
+    "Counts cover all campaigns and packets and lag by a few minutes. Percentages are relative to the previous stage. Visits exclude signed-out readers and players of a rain, but each grab of a rain counts. Goods are not credited.",
   stage_visited: "Opened a packet or lottery, signed in",
   stage_tried: "Grabbed or drew",
   stage_won: "Got a share or prize",
@@ -613,7 +613,7 @@ const en: Record<OpWord, string> = {
   withdrawal_cancelled: "Canceled",
 };
 
-/** A word of the console, in the language of now. */
+/** A word of the console, in the current language. */
 export function o(word: OpWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }

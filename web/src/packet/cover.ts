@@ -193,7 +193,7 @@ function secondsUntil(atMs: number): number {
 
 /** Announcement for screen readers when the state changes. */
 export function announcement(flow: PacketFlow): string {
-  const { told: state, problem, claim } = flow;
+  const { shownState: state, problem, claim } = flow;
   if (state === "opened" && claim) return p("live_open", { amount: yuan(claim.amount_fen) });
   if (state === "opening") return p("opening");
   if (state === "confirming") return p("confirming");

@@ -151,8 +151,8 @@ export class PacketFlow {
     this.#waitForStart();
   }
 
-  /** The state that the texts tell: a packet may end while its list is watched. */
-  get told(): State {
+  /** State for the texts: a packet may end while its list is shown. */
+  get shownState(): State {
     const { feed } = this.live;
     return this.state === "watching" && feed && feed.status !== "open" ? stateOfFeed(feed) : this.state;
   }

@@ -37,7 +37,7 @@ export function insideView(flow: PacketFlow, proofUrl: string | undefined): Temp
 }
 
 function resultView(flow: PacketFlow) {
-  const { told: state, claim, packet } = flow;
+  const { shownState: state, claim, packet } = flow;
   if (state === "opened" && claim) {
     const isQueued = claim.payout === "queued";
     const isBest = ownOf(flow)?.is_luckiest;

@@ -1,4 +1,4 @@
-/** A provider's word in the language of now. */
+/** A provider's word in the current language. */
 
 import { fill, language, type Params } from "../i18n/language.ts";
 import type { Provider, Word } from "./provider.ts";

@@ -15,7 +15,7 @@ const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;
 const FLIP_MS = 420;
-/** Of so many packets one is big: it draws the eye, and promises nothing. */
+/** One packet in this many is big; its size doesn't change its amount. */
 const BIG_OF = 9;
 const BIG = 1.9;
 

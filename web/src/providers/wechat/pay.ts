@@ -6,10 +6,10 @@ interface Bridge {
   invoke(name: string, options: object, done: () => void): void;
 }
 
-/** Asks the user to pay; returns when WeChat has closed its form, whatever came of it. */
+/** Asks the user to pay; returns when WeChat has closed its form, also without a payment. */
 export async function pay(prompt: Schemas["WeChatPrompt"]): Promise<void> {
   const bridge = await bridgeOf();
-  // The outcome is the API's to tell: WeChat may say "ok" before the money is there.
+  // Only the API reports the outcome: WeChat may say "ok" before the money is there.
   await new Promise<void>((done) => bridge.invoke("getBrandWCPayRequest", prompt, done));
 }
 

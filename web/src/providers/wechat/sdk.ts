@@ -83,7 +83,7 @@ async function configure(client: Client, url: string): Promise<Wx> {
   return wx;
 }
 
-/** WeChat on iOS knows a page by the address that it was loaded with, on Android by that of now. */
+/** WeChat on iOS knows a page by the address that it was loaded with, on Android by the current one. */
 function urlToSign(): string {
   const [loaded] = performance.getEntriesByType("navigation");
   const isIos = /iPhone|iPad/.test(navigator.userAgent);
