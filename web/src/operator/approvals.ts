@@ -68,7 +68,7 @@ export class OperatorApprovals extends ConsoleView {
         list?.requestUpdate();
         if (decided.refusal) return o("refused_by", { code: decided.refusal });
       } catch (error) {
-        // Somebody else may have decided, or the change is refused by now: the list knows.
+        // Somebody else may have decided, or the change is now refused: reload the list.
         list?.reload();
         throw error;
       }

@@ -1,4 +1,4 @@
-/** The list of who may take part: a file of users, sent in parts, with the lines that are wrong. */
+/** The audience: a file of users, sent in parts, with the invalid lines. */
 
 import { html, nothing } from "lit";
 
@@ -74,7 +74,7 @@ export class OperatorAudience extends ConsoleView {
         const part = users.slice(at, at + USERS_PER_CALL);
         await write("POST", path, use === "remove" ? { remove: part } : { add: part });
       }
-      // The list counts from its mode on: so that comes last, when all users are there.
+      // The mode puts the list into effect, so it comes last, after all users.
       const { size } = await write<Schemas["Audience"]>("POST", path, use === "remove" ? {} : { mode: use });
       this.done = { sent: users.length, all: users.length };
       this.dispatchEvent(new Event("edited", { bubbles: true }));

@@ -1,4 +1,4 @@
-/** One campaign: what operators do to it, how it goes, and what needs a look. */
+/** One campaign: its actions, its progress, and its warnings. */
 
 import { html, nothing } from "lit";
 
@@ -83,7 +83,7 @@ export class OperatorCampaign extends CampaignView {
     </div>`;
   }
 
-  /** Asks first, outside of what makes the page busy. */
+  /** Asks for confirmation before the page is busy. */
   #do(duty: "send_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
     return this.act(duty, async () => {
       const message = await work();
@@ -181,7 +181,7 @@ export class OperatorCampaign extends CampaignView {
   #changeStock(prize: Prize, delta: number): Promise<void> {
     return this.act(DUTY_OF[prize.kind], async () => {
       const path = `/admin/campaigns/${this.campaignId}/prizes/${prize.prize_id}/stock`;
-      // Under the version that is shown: what another operator changed meanwhile is not changed blindly.
+      // The write names the shown version, so it can't overwrite another operator's change.
       const body = { delta, version: prize.version };
       const answer = await write<Prize | Awaiting>("POST", path, body, newKey());
       await this.lookNow();

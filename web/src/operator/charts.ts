@@ -11,7 +11,7 @@ import { money } from "./view.ts";
 import { o } from "./words.ts";
 
 const HEIGHT_PX = 180;
-/** Distances of the times below a curve: the shortest is that of two texts that differ. */
+/** Intervals of the time labels, in seconds; at the shortest, two labels still differ. */
 const STEPS_S = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 

@@ -340,7 +340,7 @@ export class OperatorEditor extends ConsoleView {
     }
   }
 
-  /** Writes the steps in order, up to one that waits for another operator; says whether more come after it. */
+  /** Writes the steps in order, up to one that needs an approval; returns whether more follow it. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
     const versions = new Map(this.#before?.prizes.map((prize) => [prize.prize_id, prize.version]));

@@ -1,4 +1,4 @@
-/** One table for all lists: columns, filters in the address, pages, and the whole of it as CSV. */
+/** One table for all lists: columns, filters in the address, pages, and a CSV export. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -20,7 +20,7 @@ export interface Column<Row> {
 export interface Filter {
   name: string;
   label: OpWord;
-  /** A choice of these; without them it is typed. */
+  /** Values to choose from; without them the filter is typed. */
   options?: readonly { value: string; label: OpWord }[];
 }
 
@@ -28,7 +28,7 @@ export interface Filter {
 export interface ListOf<Row> {
   path: string;
   title: OpWord;
-  /** The file's name, without its end. */
+  /** Name of the file, without its extension. */
   file: string;
   /** The API has no CSV of it. */
   isWithoutCsv?: boolean;
@@ -36,7 +36,7 @@ export interface ListOf<Row> {
   duty: Duty;
   columns: readonly Column<Row>[];
   filters?: readonly Filter[];
-  /** Buttons of a row, where there are any. */
+  /** Buttons of a row, if any. */
   actions?: (row: Row) => TemplateResult | typeof nothing;
 }
 
@@ -61,7 +61,7 @@ export class OperatorList extends ConsoleView {
     this.#saving?.abort();
   }
 
-  /** The filters that the address says, so that a link or a reload shows the same rows. */
+  /** Filters from the address, so that a link or a reload shows the same rows. */
   get #filters(): Record<string, string> {
     const query = new URLSearchParams(location.search);
     const names = this.list.filters?.map(({ name }) => name) ?? [];
@@ -154,7 +154,7 @@ export class OperatorList extends ConsoleView {
     `;
   }
 
-  /** On a narrow screen rows become cards, which must not cost a reader the table: so its roles are said. */
+  /** On a narrow screen rows become cards; explicit roles keep the table for screen readers. */
   #table() {
     const { columns, actions } = this.list;
     return html`

@@ -32,10 +32,10 @@ const options = (...values: OpWord[]) => values.map((label) => ({ value: label, 
 const status = (...values: OpWord[]): Filter => ({ name: "status", label: "status", options: options(...values) });
 const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—");
 
-/** A text of somebody's own, which may have no place to break. */
+/** User-written text, which may have no place to break. */
 const long = (text: string) => html`<span class="long">${text}</span>`;
 
-/** A user by the host's own id, and by their token where that is gone. */
+/** A user by the host's own id, or by their token without one. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
   return html`${long(row.user ?? row.user_token)}
   ${row.nickname ? html`<small>${row.nickname}</small>` : nothing}`;
@@ -65,7 +65,7 @@ export function campaigns(): ListOf<Campaign> {
 
 const asked = new WeakMap<Packet, Promise<number | string>>();
 
-/** Shares that are taken of a packet in play: its feed says so, as the list waits for the end. */
+/** Claimed shares of an open packet, from its feed: the list has them only after the end. */
 function takenOf(row: Packet) {
   if (!["open", "emptied", "closing"].includes(row.status)) return "—";
   const path = `/packets/${row.packet_id}/feed?limit=1`;

@@ -7,18 +7,18 @@ import { stateOf } from "./plan.ts";
 type Campaign = Schemas["CampaignAdmin"];
 type Packet = Schemas["ListedPacket"];
 
-/** So many packets are followed by their feeds, which the API lets caches keep for a second. */
+/** Most packets to follow by their feeds, which caches may keep for a second. */
 export const FOLLOWED_MAX = 20;
 const WINDOW_MS = 10_000;
 const OVER: readonly Packet["status"][] = ["closed", "cancelled", "unpaid"];
 
-/** Taken in a second, over the last ten. */
+/** Claims per second, over the last ten seconds. */
 export class Meter {
   #seen: { atMs: number; taken: number }[] = [];
 
   note(atMs: number, taken: number): void {
     const isOld = (sample: { atMs: number }) => sample.atMs < atMs - WINDOW_MS;
-    // One older look stays, so that slow looks still have a distance.
+    // One older look stays, so that slow looks still have an interval.
     const firstNew = this.#seen.findIndex((sample) => !isOld(sample));
     this.#seen = [...this.#seen.slice(firstNew < 0 ? -1 : Math.max(0, firstNew - 1)), { atMs, taken }];
   }
@@ -48,7 +48,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): Sample[]
   return [...all.slice(0, half).filter((_, at) => at % 2 === 0), ...all.slice(half)];
 }
 
-/** Taken in a second, before each sample but the first. */
+/** Claims per second before each sample except the first. */
 export function speeds(samples: readonly Sample[]): number[] {
   return samples.slice(1).map((sample, at) => {
     const before = samples[at]!;
@@ -68,13 +68,13 @@ export interface Look {
   taken: number;
   left: number;
   packets: number;
-  /** Packets that are too many to follow. */
+  /** Number of packets beyond the limit to follow. */
   unfollowed: number;
   /** The newest claims of the packets that are followed. */
   claims: Lucky[];
 }
 
-/** The newest rows of a list that only grows: each read goes on from its last page. */
+/** The newest rows of an append-only list: each read continues from its last page. */
 export class Tail<Row> {
   readonly #client: Client;
   readonly #path: string;

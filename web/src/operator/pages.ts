@@ -7,13 +7,13 @@ export interface Page<Row> {
   next: string | null;
 }
 
-/** A page may be short, or empty, and go on: so many are read at most before the reader is asked. */
+/** Most pages to read before the reader is asked: one may be short or empty without being the last. */
 const READS_MAX = 10;
 export const CSV_LIMIT = 100;
 /** Most rows that a browser saves; the command writes the rest. */
 export const CSV_PAGES_MAX = 1000;
 
-/** A list's address with those of *query* that say something. */
+/** A list's address with the values of *query* that aren't empty. */
 export function address(path: string, query: Record<string, string | number | null | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
@@ -35,7 +35,7 @@ export class Rows<Row> {
     this.#filters = filters;
   }
 
-  /** Reads on until there are rows that were not there before, or the list is over. */
+  /** Reads pages until new rows arrive or the list ends. */
   async more(signal?: AbortSignal): Promise<void> {
     const before = this.items.length;
     for (let reads = 0; reads < READS_MAX && this.next !== null; reads++) {
@@ -47,7 +47,7 @@ export class Rows<Row> {
     }
   }
 
-  /** Puts what an answer says in the place of the row that *isIt* knows. */
+  /** Merges *changed* into the row that *isIt* matches. */
   replace(isIt: (row: Row) => boolean, changed: Partial<Row>): void {
     this.items = this.items.map((row) => (isIt(row) ? { ...row, ...changed } : row));
   }

@@ -1,4 +1,4 @@
-/** A campaign as its form holds it, and the writes that make the API's campaign the same. */
+/** A campaign as its form holds it, and the writes that bring the API's campaign into line. */
 
 import type { Schemas } from "../api/client.ts";
 import { parseYuan, yuan } from "../money.ts";
@@ -22,7 +22,7 @@ export interface PrizeForm {
   is_on: boolean;
 }
 
-/** Texts as they are typed; times are of the campaign's own zone, like 2027-01-29T20:00. */
+/** Texts as they are typed; times are in the campaign's zone, like 2027-01-29T20:00. */
 export interface PlanForm {
   id: string;
   title: string;
@@ -109,7 +109,7 @@ export function planOf(campaign: Campaign): PlanForm {
   };
 }
 
-/** A prize's chance in a draw, while all prizes that are on have stock. */
+/** A prize's chance in a draw, while all active prizes have stock. */
 export function percentOf(campaign: Campaign, prize: Prize): string {
   const on = campaign.prizes.filter((other) => other.status === "on" || other === prize);
   const all = on.reduce((sum, other) => sum + other.weight, campaign.miss_weight);
@@ -120,7 +120,7 @@ export function percentText(share: number): string {
   return String(Number((100 * share).toFixed(3)));
 }
 
-/** Percent that no prize that is on has; negative where they have more than there is. */
+/** Percent that no active prize has; negative if they exceed 100. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
   const shares = prizes.filter((prize) => prize.is_on).map((prize) => Number(prize.percent) || 0);
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
@@ -285,12 +285,12 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** A time in a zone as a field for times takes it. */
+/** A time in a zone, as a datetime field takes it. */
 export function localText(ms: number, timezone: string): string {
   return new Date(ms + offsetMs(ms, timezone)).toISOString().slice(0, 16);
 }
 
-/** The time that a field for times says in a zone; undefined for none. */
+/** The time of a datetime field in a zone; undefined if it is empty. */
 export function atMs(text: string, timezone: string): number | undefined {
   const asUtc = Date.parse(`${text}Z`);
   if (Number.isNaN(asUtc) || !isZone(timezone)) return undefined;

@@ -1,4 +1,4 @@
-/** The way of requests from a visit to money, and those that were refused, by reason. */
+/** The funnel from a visit to money, and refused requests by reason. */
 
 import { html, nothing } from "lit";
 
@@ -77,7 +77,7 @@ class Refusals extends View {
     return html`<ol class="items">
       ${STAGES.map((stage, at) => {
         const before = at && counts[STAGES[at - 1]!];
-        // A rain is grabbed many times without a visit: no part of it.
+        // Grabs of a rain may exceed visits: then there is no percentage.
         const share = before && counts[stage] <= before ? ` · ${Math.round((100 * counts[stage]) / before)}%` : "";
         return bar(o(`stage_${stage}`), `${o("times", { n: counts[stage] })}${share}`, counts[stage], most);
       })}

@@ -6,7 +6,7 @@ import { Problem } from "../api/problems.ts";
 export type Role = (typeof BY_ROUTE)[keyof typeof BY_ROUTE][number];
 export const ROLES: readonly Role[] = ["admin", "operate", "treasury", "audit"];
 
-/** Each with the roles that its routes let in. */
+/** Duties, each with the roles that its routes accept. */
 const DUTIES = {
   read: BY_ROUTE["GET /admin/campaigns"],
   switch: BY_ROUTE["PUT /admin/switches/{name}"],
@@ -36,7 +36,7 @@ export function rolesOf(scope: string): Role[] {
   return ROLES.filter((role) => scopes.includes(`hongbao/${role}`));
 }
 
-/** The duties of one person, less those that the API has refused them since. */
+/** Duties of one person, without those that the API has since refused. */
 export class Duties {
   readonly roles: readonly Role[];
   readonly #refused = new Set<Duty>();
@@ -51,12 +51,12 @@ export class Duties {
     return isOfRole && !this.#refused.has(duty);
   }
 
-  /** Those that the role or the API keeps from them. */
+  /** Duties that the role or the API denies. */
   get missing(): Duty[] {
     return (Object.keys(DUTIES) as Duty[]).filter((duty) => !this.may(duty));
   }
 
-  /** Notes that the API refused *duty*, if *error* says so; a refusal for four eyes is not about the role. */
+  /** Records that the API refused *duty*, if *error* says so; a four-eyes refusal is not about the role. */
   note(duty: Duty, error: unknown): void {
     if (error instanceof Problem && error.code === "forbidden") this.#refused.add(duty);
   }

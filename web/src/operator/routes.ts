@@ -36,7 +36,7 @@ export function routeOf(path: string): Route {
   return { place: "lost", id: "" };
 }
 
-/** The places that every view links to, with what they need. */
+/** Places that every view links to, with the duties that they need. */
 export const PLACES = [
   { place: "campaigns", path: "/operator", duty: "read" },
   { place: "packets", path: "/operator/packets", duty: "read" },

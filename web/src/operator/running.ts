@@ -11,7 +11,7 @@ import { o } from "./words.ts";
 
 export type Deed = "publish" | "pause" | "resume" | "end";
 
-/** The deeds that make sense where a campaign stands. */
+/** Actions that a campaign's state allows. */
 export function deedsOf(campaign: Campaign, nowMs = Date.now()): readonly Deed[] {
   const state = stateOf(campaign, nowMs);
   if (state === "draft") return ["publish"];
@@ -20,7 +20,7 @@ export function deedsOf(campaign: Campaign, nowMs = Date.now()): readonly Deed[]
   return state === "paused" ? ["resume", "end"] : [];
 }
 
-/** Asks, with what users will see, and does it under the version that is shown; undefined when not. */
+/** Confirms *deed* with a preview, and does it under the shown version; undefined if canceled. */
 export async function doDeed(campaign: Campaign, deed: Deed) {
   const body = html`
     <p>${o(`${deed}_hint`)}</p>
@@ -41,7 +41,7 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
   return awaits(answer) ? awaitingView() : o(`${deed}_done`);
 }
 
-/** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined when not. */
+/** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
 export async function sendRain(campaign: Campaign) {
   const field = (label: string, more: ReturnType<typeof html>) =>
     html`<label class="field tall"><span>${label}</span>${more}</label>`;

@@ -53,7 +53,7 @@ export function valueOf(field: string, text: string | null): string {
 
 const DEFAULTS: readonly (string | null)[] = [null, "", "0", "{}", "[]", "false"];
 
-/** A new thing has all its fields: those that say nothing are told apart. */
+/** Whether a new thing's field only has its default. */
 export function isDefault({ before, after }: Change): boolean {
   return before === null && DEFAULTS.includes(after);
 }
@@ -86,7 +86,7 @@ export function changesView(recorded: readonly Change[], isOpen = false): Templa
   </details>`;
 }
 
-/** An import names hundreds of users in one text. */
+/** An import lists hundreds of users in one text. */
 const SHORT_MAX = 300;
 
 function linesOf(changes: readonly Change[]) {

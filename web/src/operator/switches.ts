@@ -1,4 +1,4 @@
-/** The switches, with the reason that operators find; off is asked about, on is not. */
+/** The switches, with their reasons; only turning one off asks for confirmation. */
 
 import { html, nothing } from "lit";
 

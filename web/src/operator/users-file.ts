@@ -1,11 +1,11 @@
-/** A file of users: the first column, with the lines that name none. */
+/** A file of users: its first column, and the lines without a valid user. */
 
 /** The rule of redpacket.platform.user_id. */
 const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}$/;
 
 export interface UserFile {
   users: string[];
-  /** Lines that name no user, by their number. */
+  /** Numbers of the lines without a valid user. */
   bad: { line: number; text: string }[];
 }
 

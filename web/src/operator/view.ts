@@ -13,7 +13,7 @@ import { o } from "./words.ts";
 
 let cached: { scope: string; duties: Duties } | undefined;
 
-/** The duties of who is signed in. */
+/** Duties of the signed-in operator. */
 export function duties(): Duties {
   const scope = session.person?.scope ?? "";
   if (cached?.scope !== scope) cached = { scope, duties: new Duties(scope) };
@@ -48,7 +48,7 @@ export class ConsoleView extends View {
     this.isBusy = false;
   }
 
-  /** Does *work* as *duty*, one at a time; a duty that the API refuses is hidden from then on. */
+  /** Runs *work* as *duty*, one at a time; hides a duty once the API refuses it. */
   protected async act(duty: Duty, work: () => Promise<TemplateResult | string>): Promise<void> {
     if (this.isBusy) return;
     this.isBusy = true;
@@ -73,7 +73,7 @@ export class ConsoleView extends View {
   }
 }
 
-/** Sends a write that is safe to repeat; *key* as it says, or a new one. */
+/** Sends a write that is safe to repeat, under *key* or a new one. */
 export function write<Answer extends object>(method: Method, path: string, body?: unknown, key = newKey()): Promise<Answer> {
   return session.client.ask<Answer>(method, path, { body, key, repeats: REPEATS });
 }
@@ -87,7 +87,7 @@ export function awaitingView(): TemplateResult {
   return html`${o("awaits")} <a href="/operator/approvals?status=awaiting">${o("approvals")}</a>`;
 }
 
-/** Shows *body* and asks; the form when it was agreed to, undefined when not. */
+/** Shows *body* and asks; returns the form after consent, otherwise undefined. */
 export function confirm(title: string, body: TemplateResult, yes: string): Promise<FormData | undefined> {
   const dialog = document.createElement("dialog");
   return new Promise((done) => {
@@ -118,7 +118,7 @@ export function confirm(title: string, body: TemplateResult, yes: string): Promi
   });
 }
 
-/** The lines of a question: what it is about, and what it says. */
+/** Lines of a question: its subject and its text. */
 export function facts(...lines: [string, TemplateResult | string | number][]): TemplateResult {
   return html`<dl class="facts">
     ${lines.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
@@ -131,7 +131,7 @@ export function when(atMs: number | null | undefined): string {
   return formatTime(atMs, { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" });
 }
 
-/** A time as a campaign's own people read it, in its time zone. */
+/** A time in the campaign's time zone. */
 export function inZone(atMs: number, timeZone: string): string {
   return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 }

@@ -1,4 +1,4 @@
-/** A campaign that is looked at again and again: for the page that runs it, and for the wall. */
+/** A campaign that is polled, for its page and for the wall. */
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf, type Problem } from "../api/problems.ts";
@@ -12,7 +12,7 @@ const EVERY_MS = 2_000;
 /** Packets and switches change less often than counts. */
 const LOOKS_PER_LIST = 5;
 
-/** Samples of this page load, by campaign: they outlive a walk to another view. */
+/** Samples of this page load, by campaign: they survive a change of view. */
 const SAMPLES = new Map<string, Sample[]>();
 
 export class CampaignView extends ConsoleView {
@@ -26,7 +26,7 @@ export class CampaignView extends ConsoleView {
   declare campaignId: string;
   declare campaign: Campaign | undefined;
   declare seen: Look | undefined;
-  /** Why the last look failed; what an action came to stays told beside it. */
+  /** Why the last look failed; an action's result stays shown beside it. */
   declare trouble: Problem | undefined;
   /** Claims that a look reads of each packet. */
   protected claims = 1;

@@ -1,4 +1,4 @@
-/** Winners of goods: hand over, or let be drawn again; the first decision is the last. */
+/** Winners of goods: hand over, or return to the stock; a decision is final. */
 
 import { html, nothing } from "lit";
 
@@ -51,7 +51,7 @@ export class OperatorWinners extends ConsoleView {
         list?.rows.replace((winner: Winner) => winner.unit === row.unit, decided);
         list?.requestUpdate();
       } catch (error) {
-        // Somebody else has decided: the list shows what.
+        // Somebody else has decided: the list shows the decision.
         list?.reload();
         throw error;
       }

@@ -618,7 +618,7 @@ export function o(word: OpWord, params?: Params): string {
   return fill((language() === "en" ? en : zh)[word], params);
 }
 
-/** The word of a value that the API says; one that is newer than this console is shown as it is. */
+/** The word for a value of the API; a value that this console doesn't know is shown as it is. */
 export function wordOf(value: string): string {
   return value in zh ? o(value as OpWord) : value;
 }
