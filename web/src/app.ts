@@ -190,7 +190,7 @@ export class App extends View {
   }
 
   #askForSignIn(): void {
-    // The provider asks who it is: no other question before.
+    // The provider identifies the user: ask nothing before it does.
     const isSilent = signInProvider(session.config)?.app?.isHere();
     if (session.config?.auth.kind === "oidc" || isSilent) void this.attempt(() => session.signIn(here()));
     else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));

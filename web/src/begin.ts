@@ -1,10 +1,10 @@
-/** The start of a visit: finds out who comes, and asks for the packet of the link. */
+/** The start of a visit: finds the user, and requests the link's packet. */
 
 import { feedPath } from "./api/client.ts";
 import { routeOf } from "./routes.ts";
 import { session } from "./session.ts";
 
-/** Settles when the user is known, with the path to go on at, if another. */
+/** Settles when the user is known, with the path to continue at, if it differs. */
 export const begun = begin();
 // The app shows the problem as soon as it is there.
 begun.catch(() => undefined);

@@ -25,7 +25,7 @@ export interface ProviderAuth {
   kind: Channel;
 }
 
-/** Parts of the providers, which alone read them. */
+/** Settings that only the providers read. */
 type ProviderParts = Partial<Record<Channel, Record<string, string>>>;
 
 /** Limits of the deployment, in fen. */
@@ -45,7 +45,7 @@ export interface Config extends ProviderParts {
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
-  /** The providers that money goes in and out by; without one there is no wallet. */
+  /** Providers of payments and withdrawals; without one there is no wallet. */
   channels?: Channel[];
 }
 

@@ -61,7 +61,7 @@ export async function depart(auth: OidcAuth, path: string): Promise<void> {
   location.assign(target);
 }
 
-/** End of a sign-in, and the path to go on at. */
+/** End of a sign-in, and the path to continue at. */
 export interface Arrival {
   path: string;
   tokens?: Tokens;

@@ -1,6 +1,6 @@
 /** The route of the page, and navigation without a reload. */
 
-/** Is told how far down the reader was at the new place: 0 unless they come back to it. */
+/** Receives the scroll position at the new place: 0 unless the reader returns to it. */
 type Listener = (scrollTop: number) => void;
 
 const listeners = new Set<Listener>();

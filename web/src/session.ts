@@ -32,7 +32,7 @@ const SLOT = "redpacket.dev-user";
 export class Session {
   person: Person | undefined;
   config: Config | undefined;
-  /** Why there is no user, where that needs a word. */
+  /** Why there is no user, if that needs an explanation. */
   notice: "denied" | "failed" | "expired" | undefined;
   readonly writes = new PendingWrites(sessionStorage);
   readonly #listeners = new Set<() => void>();
@@ -52,7 +52,7 @@ export class Session {
     return this.#client;
   }
 
-  /** Reads the configuration and finds out who comes; returns the path to go on at, if another. */
+  /** Loads the configuration and finds the user; returns the path to continue at, if it differs. */
   async begin(): Promise<string | undefined> {
     this.config = await readConfig();
     const { auth } = this.config;
@@ -70,7 +70,7 @@ export class Session {
     return arrived.path;
   }
 
-  /** Comes back from a provider, or leaves for it: in its app users sign in without a tap. */
+  /** Completes a provider's sign-in, or begins it: in its app users sign in without a tap. */
   async #arriveSilently(): Promise<Arrival | undefined> {
     const app = signInProvider(this.config)?.app;
     if (!app?.isHere()) return undefined;
@@ -79,7 +79,7 @@ export class Session {
     return arrived;
   }
 
-  /** Signs in where the deployment says; only the local issuer knows users by name. */
+  /** Signs in at the deployment's issuer; only the local one knows users by name. */
   async signIn(path: string): Promise<void> {
     const auth = this.config?.auth;
     if (auth?.kind === "oidc") await depart(auth, path);
@@ -90,7 +90,7 @@ export class Session {
     await new Promise(() => undefined);
   }
 
-  /** Becomes a user of the development issuer. */
+  /** Signs in as a user of the development issuer. */
   async signInAs(user: DevUser): Promise<void> {
     this.#devUser = user;
     sessionStorage.setItem(SLOT, JSON.stringify(user));
@@ -152,7 +152,7 @@ export class Session {
     if (token) this.#use(token, tokens.id_token);
   }
 
-  /** Access tokens often have no name: then the id token tells it. */
+  /** Access tokens often have no name: then the id token's is used. */
   #use(token: string, idToken = ""): void {
     this.#token = token;
     this.notice = undefined;
@@ -161,13 +161,13 @@ export class Session {
     this.person = { sub, nickname, scope };
   }
 
-  /** A silent sign-in tells no name, and its subject is a hash. */
+  /** A silent sign-in has no name, and its subject is a hash. */
   #nameless(sub: string): string {
     return signInProvider(this.config) ? "" : sub;
   }
 }
 
-/** Waits, but no longer than until the network is back. */
+/** Waits, or until the network is back if that is sooner. */
 function untilOnline(ms: number): Promise<void> {
   return new Promise((done) => {
     const end = () => {

@@ -39,7 +39,7 @@ export interface Ask {
   key?: string;
   /** Repeats while the answer is 503 or the network is away. Only for what may be repeated. */
   repeats?: number;
-  /** Called before each repeat, so that the wait can be told. */
+  /** Called before each repeat, so that the page can show the wait. */
   onRepeat?: (problem: Problem) => void;
   signal?: AbortSignal;
 }
@@ -64,7 +64,7 @@ const ANSWER_TIMEOUT_MS = 32_000;
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
-/** Path of the first page of what everybody may see of a packet. */
+/** Path of the first page of a packet's public feed. */
 export function feedPath(packetId: string) {
   return `/packets/${packetId}/feed?limit=100`;
 }
@@ -160,7 +160,7 @@ export class Client {
   }
 }
 
-/** The problem that an answer tells; a gateway's own body has no code, so its status decides. */
+/** The problem in an answer; a gateway's own body has no code, so its status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
   let body: { code?: unknown } = {};
   try {

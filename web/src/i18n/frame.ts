@@ -1,4 +1,4 @@
-/** Words of the frame, and of what stands around a packet: all that a packet's link loads of the page's. */
+/** Words of the frame and around a packet: the only words of the page that a packet's link loads. */
 
 import { fill, language, type Params } from "./language.ts";
 

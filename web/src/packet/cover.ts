@@ -1,4 +1,4 @@
-/** The closed packet: who sent it, the greeting, and the coin to tap. */
+/** The closed packet: its sender, the greeting, and the coin to tap. */
 
 import { html, nothing, type TemplateResult } from "lit";
 

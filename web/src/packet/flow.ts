@@ -1,4 +1,4 @@
-/** One viewer and one packet: what is asked in which order, and where each answer leads. */
+/** One viewer and one packet: the order of requests, and the state after each answer. */
 
 import type { Client, Schemas } from "../api/client.ts";
 import { Problem, problemOf, type Code } from "../api/problems.ts";
@@ -33,7 +33,7 @@ export interface FlowOptions {
   now?: () => number;
   random?: () => number;
   sleep?: (ms: number) => Promise<void>;
-  /** No turning coin to wait for. */
+  /** Whether the viewer wants no motion: no turning coin to wait for. */
   isCalm?: boolean;
   /** The user whose link led here. */
   via?: string;
@@ -46,9 +46,9 @@ export class PacketFlow {
   cover: Cover | undefined;
   packet: Packet | undefined;
   claim: Claim | undefined;
-  /** With which emoji the viewer thanked the sender. */
+  /** Emoji of the viewer's thanks. */
   thanks: string | null | undefined;
-  /** The viewer had it before: nothing is opened. */
+  /** Whether the viewer had a share before: nothing is opened. */
   isRepeat = true;
   problem: Code | undefined;
   /** Until then the button is off. */
@@ -80,7 +80,7 @@ export class PacketFlow {
     this.live.stop();
   }
 
-  /** Finds out where the viewer stands. */
+  /** Loads the packet and the viewer's state. */
   async load(): Promise<void> {
     const { client, packetId, now } = this.#options;
     this.problem = undefined;
@@ -157,7 +157,7 @@ export class PacketFlow {
     return this.state === "watching" && feed && feed.status !== "open" ? stateOfFeed(feed) : this.state;
   }
 
-  /** Thanks the sender; what the API has is shown if it refuses. */
+  /** Thanks the sender; after a refusal the API's record is shown. */
   async thank(emoji: Emoji): Promise<void> {
     const { client, packetId, changed } = this.#options;
     this.thanks = emoji;

@@ -1,4 +1,4 @@
-/** The open packet: the amount, then who took how much. */
+/** The open packet: the amount, then the list of claims. */
 
 import { html, nothing, type TemplateResult } from "lit";
 
@@ -16,7 +16,7 @@ type Row = Feed["claims"][number];
 /** The own row before the list has it. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null };
 
-/** *proofUrl* leads to the check of the amounts, from a page that has no link to it. */
+/** *proofUrl* is the check of the amounts, for a page without its own link to it. */
 export function insideView(flow: PacketFlow, proofUrl: string | undefined): TemplateResult {
   const { cover } = flow;
   return html`
@@ -89,7 +89,7 @@ function recordsView(flow: PacketFlow) {
   if (!feed) return nothing;
   const own = ownOf(flow);
   const others = claims.filter((claim) => claim !== own);
-  // The API tells the oldest first: once all of them are known, the newest come first.
+  // The API lists the oldest first: once all rows are loaded, the newest come first.
   if (!hasMore) others.reverse();
   return html`
     <section class="records" aria-label=${p("records")}>
@@ -123,7 +123,7 @@ function moneyView(fen: number) {
   return html`${before}<b>${yuan(fen)}</b>${after}`;
 }
 
-/** Amounts may be hidden until the end: then only the numbers of shares are told. */
+/** Amounts may be hidden until the end: then only the number of shares is shown. */
 function sumText(feed: Feed): string {
   const n = feed.claimed_count;
   const m = feed.count;

@@ -29,7 +29,7 @@ export interface App {
   signIn?(): Promise<SilentSignIn>;
 }
 
-/** What a user sends on from the app, whose menu no page can open. */
+/** Sharing from the app, whose menu no page can open. */
 export interface Sharing {
   /** Sets what the menu shares of a packet: never an amount, and of an exclusive packet nothing. */
   setCard(client: Client, shared: Shared, link: string): Promise<void>;
@@ -61,7 +61,7 @@ export interface Transfer {
   confirm(withdrawal: Schemas["Withdrawal"]): Promise<void>;
 }
 
-/** The account that a user binds, to which withdrawals go. */
+/** The account that a user binds for withdrawals. */
 export interface Account {
   find(client: Client): Promise<Schemas["Binding"]>;
   /** Leaves for the provider, which names the account. */

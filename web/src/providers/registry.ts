@@ -7,7 +7,7 @@ import { wechat } from "./wechat/provider.ts";
 
 export const PROVIDERS: Record<Channel, Provider> = { wechat, host };
 
-/** The providers that money goes in and out by; without one there is no wallet. */
+/** Providers of payments and withdrawals; without one there is no wallet. */
 export function channelsOf(config: Config | undefined): Channel[] {
   return (Object.keys(PROVIDERS) as Channel[]).filter((channel) => config?.channels?.includes(channel));
 }
@@ -17,7 +17,7 @@ export function appHere(): App | undefined {
   return Object.values(PROVIDERS).find(({ app }) => app?.isHere())?.app;
 }
 
-/** The provider that users sign in by, if any. */
+/** Provider of the sign-in, if any. */
 export function signInProvider(config: Config | undefined): Provider | undefined {
   const kind = config?.auth.kind;
   return kind === undefined || kind === "dev" || kind === "oidc" ? undefined : PROVIDERS[kind];

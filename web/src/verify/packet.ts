@@ -1,4 +1,4 @@
-/** Compares everything that the API says of an ended packet with what its terms make of it. */
+/** Compares the API's records of an ended packet with the results of its terms. */
 
 import type { Schemas } from "../api/client.ts";
 import { amountsFen } from "./splits.ts";

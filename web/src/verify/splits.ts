@@ -39,7 +39,7 @@ function shuffled(amounts: bigint[], words: Words): bigint[] {
   return amounts;
 }
 
-/** The range of what a share gets beyond the least, with *left* to give and *later* shares after. */
+/** Range of a share above the minimum, with *left* to give and *later* shares after it. */
 function range(left: bigint, later: bigint, high: bigint, twice: bigint): [bigint, bigint] {
   const from = most(left - high * later, 0n);
   return [from, least(least(most(from, twice), left), high)];
@@ -132,7 +132,7 @@ function live(units: Units, seed: Uint8Array): bigint[] {
     const inBlock = Math.min(units.count - start, WORDS_PER_BLOCK);
     for (const word of wordBlock(seed, start / WORDS_PER_BLOCK, inBlock)) {
       const count = BigInt(units.count - amounts.length);
-      // Drawn is what is nearer to its bound: the share above the least, or the room below the cap.
+      // The value nearer to its bound is drawn: the share above the minimum, or the room below the cap.
       const room = high * count - left;
       const nearest = least(room, left);
       const scaled = word * count;

@@ -1,4 +1,4 @@
-/** The terms of a packet: all that decides its amounts, and the commitment to them. */
+/** Terms of a packet: everything that decides its amounts, and the commitment to them. */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
@@ -23,7 +23,7 @@ export interface Terms {
   seed: string;
 }
 
-/** Terms in units of `unit_fen`: what the algorithms read. */
+/** Terms in units of `unit_fen`, as the algorithms read them. */
 export interface Units {
   total: bigint;
   count: number;

@@ -19,7 +19,7 @@ import { loadingView, problemView, View } from "./view.ts";
 type Game = "rain" | "lottery";
 
 const DAY_MS = 86_400_000;
-/** Between two looks at the campaign: packets come, prizes go, operators pause it. Edges cache the answer. */
+/** Time between two looks at the campaign, which changes while it runs. Edges cache the answer. */
 const LOOK_MS = 8000;
 /** A crowd looks at the start, but not all in the same moment. */
 const SPREAD_MS = 2000;

@@ -24,7 +24,7 @@ export interface Draft {
   sealed?: string;
   /** A picture of the gallery, or an uploaded one. */
   cover?: string;
-  /** A picture of another host; it wins. */
+  /** A picture of another host; it takes precedence. */
   cover_link?: string;
   pay_with?: string;
 }
@@ -71,7 +71,7 @@ export function recipientsOf(draft: Draft): string[] {
 
 export type Wrong = "bad_amount" | "bad_count" | "bad_cover" | "no_people" | "too_small" | "too_large";
 
-/** The first thing that is wrong with each field; a limit is told while it is typed. */
+/** The first error of each field; limits are checked while the user types. */
 export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[]) {
   const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people", Wrong>> = {};
   const count = countOf(draft);

@@ -1,4 +1,4 @@
-/** Home: the balance, and what was received, sent and moved. */
+/** Home: the balance, received and sent packets, and transfers. */
 
 import { html, nothing } from "lit";
 
@@ -18,7 +18,7 @@ type Page = Packets | Schemas["Transfers"];
 
 const TABS: Tab[] = ["received", "sent", "transfers"];
 const FIRST_YEAR = 2026;
-/** Kinds of transfers that have words; a new one is told as "other". */
+/** Kinds of transfers that have words; a new one is shown as "other". */
 const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned".split(" ");
 
 export class Home extends View {
@@ -102,7 +102,7 @@ export class Home extends View {
   }
 
   #choose(tab: Tab): void {
-    // A reload and the way back find the tab in the address.
+    // A reload and Back find the tab in the address.
     history.replaceState(history.state, "", `/?tab=${tab}`);
     void this.attempt(() => this.#show(tab));
   }

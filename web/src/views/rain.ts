@@ -1,4 +1,4 @@
-/** A packet rain: a round on the whole screen, with many hits for each grab, and what it brought. */
+/** A packet rain: a full-screen round with many hits for each grab, and its result. */
 
 import { html, nothing } from "lit";
 
@@ -21,15 +21,15 @@ const LINGER_MS = 2000;
 const CLAIM_REPEATS = 8;
 /** States of a packet that has nothing more for this user. */
 const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
-/** Whether one packet refuses; otherwise no packet of the campaign has anything, now. */
+/** Whether only this packet refuses; otherwise every packet of the campaign does, now. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
 type Phase = "ready" | "counting" | "playing" | "over";
 
-/** Tells the campaign's view about a share. */
+/** Reports a share to the campaign's view. */
 export type Caught = CustomEvent<{ packet_id: string; amount_fen: number }>;
 
-/** Returns the claimed amount; opens at once what a two-step packet admits. */
+/** Returns the claimed amount; opens a two-step packet as soon as it admits. */
 async function takeShare(packetId: string): Promise<number> {
   const path = `/packets/${packetId}` as const;
   const ask = { body: {}, repeats: CLAIM_REPEATS };
@@ -110,7 +110,7 @@ export class Rain extends View {
 
   override render() {
     const isRound = this.phase === "counting" || this.phase === "playing";
-    // A pause is told below, and ends.
+    // A pause is shown below, and ends.
     const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>

@@ -1,4 +1,4 @@
-/** People to choose from: of the sender's own history, who took from them and who sent to them. */
+/** People to choose from: claimers and senders in the sender's history. */
 
 import { html } from "lit";
 

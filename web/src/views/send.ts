@@ -1,4 +1,4 @@
-/** Send: what is put in, for how many, and by which rules. */
+/** The send form: amount, count and rules. */
 
 import { html, nothing, svg } from "lit";
 
@@ -20,9 +20,9 @@ import "./user.css";
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
 /** A send whose outcome isn't known is repeated with its key this often. */
 const REPEATS = 12;
-/** Until the deployment says another. */
+/** Default without a limit from the deployment. */
 const SHARE_FEN_MAX = 20_000;
-/** Typed values, for the way back from a payment. */
+/** Typed values, for the return from a payment. */
 const SLOT = "draft";
 
 export class Send extends View {
@@ -281,7 +281,7 @@ export class Send extends View {
     `;
   }
 
-  /** Two ways on where the balance is too low: pay for the packet itself, or top up. */
+  /** Two options if the balance is too low: pay for the packet itself, or top up. */
   #shortage(isBusy: boolean) {
     const isFromBalance = (this.draft.pay_with ?? "balance") === "balance";
     const leftFen = (this.balanceFen ?? Infinity) - (totalFenOf(this.draft) ?? 0);

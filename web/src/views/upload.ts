@@ -1,6 +1,6 @@
 /** A picture of a file, cut to its form and small enough to upload. */
 
-/** Twice the size at which a phone shows the upper half of a packet; what is transparent gets *fill*. */
+/** Twice the size at which a phone shows the upper half of a packet; transparent pixels get *fill*. */
 export const COVER = { width: 892, height: 750, fill: "#9d0f23" };
 export const PRIZE = { width: 480, height: 480, fill: "#ffffff" };
 /** The limit of the API. */

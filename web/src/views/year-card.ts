@@ -13,10 +13,10 @@ export interface Year {
   largest: Item | undefined;
 }
 
-/** So many pages are looked through for the largest share. */
+/** Pages to search for the largest share. */
 const PAGES_MAX = 20;
 
-/** Loads what a year brought; all years if *year* is empty. */
+/** Loads the totals of a year, or of all years if *year* is empty. */
 export async function loadYear(client: Client, year: string): Promise<Year> {
   const query = (cursor?: string | null) =>
     new URLSearchParams({ ...(year && { year }), ...(cursor && { cursor }) }).toString();
