@@ -70,7 +70,7 @@ def test_readers_see_everybodys_luck_before_they_open(
     # Who watches while the last share goes learns it, and a late reader has the list at once.
     stranger.page.get_by_role("button", name="看看大家的手气").click()
     operator.grab("dan-watched", packet_id, "小丹")
-    expect(stranger.page.get_by_text("手慢了，红包派完了")).to_be_visible()
+    expect(stranger.page.locator("red-packet .sorry")).to_have_text("手慢了，红包派完了")
     expect(stranger.page.get_by_role("button", name="我也拆一个")).to_have_count(0)
     late = a_person("Late-Reader", f"/packets/{packet_id}")
     state(late.page, "gone").to_be_visible()
