@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from local import places
 from local.access import Access
@@ -15,6 +16,10 @@ from testing.platform.servers import OperatorCache
 
 EMBEDS = "http://localhost:5173"
 """The origin whose pages may embed packets of the tests' stack; no server is there."""
+
+# A busy machine breaks no promise of the code.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
 """Namespace of metrics, which the template sets for every function."""

@@ -137,5 +137,4 @@ TestTown = Story.TestCase
 TestTown.settings = settings(
     max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=50,
-    deadline=None,
 )

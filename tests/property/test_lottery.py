@@ -210,5 +210,4 @@ TestLottery = Story.TestCase
 TestLottery.settings = settings(
     max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=50,
-    deadline=None,
 )

@@ -145,5 +145,4 @@ TestParts = PartsStory.TestCase
 TestParts.settings = settings(
     max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=40,
-    deadline=None,
 )

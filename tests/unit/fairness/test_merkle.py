@@ -84,7 +84,6 @@ def test_roots_are_those_of_other_logs() -> None:
         assert reference(leaves[:size]).hex() == VECTORS["roots"][size]
 
 
-@settings(deadline=None)
 @given(sizes)
 def test_a_tree_that_grew_has_the_root_and_the_nodes_of_one_that_was_made_at_once(
     size: int,
@@ -99,7 +98,6 @@ def test_a_tree_that_grew_has_the_root_and_the_nodes_of_one_that_was_made_at_onc
     }
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.DataObject) -> None:
     size = data.draw(sizes)
@@ -122,7 +120,6 @@ def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.
         assert not merkle.is_included(leaf, index, size, forged, root)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_consistency_proof_is_that_of_the_rfc_and_proves_nothing_else(
     data: st.DataObject,
@@ -176,7 +173,7 @@ def test_a_batch_fits_into_one_transaction() -> None:
 # ---- signatures
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.binary(max_size=100), st.integers(1, 2**200), st.integers(0, 511))
 def test_a_signature_of_a_library_is_verified_and_no_other(
     message: bytes, secret: int, bit: int

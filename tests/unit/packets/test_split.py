@@ -321,7 +321,7 @@ def live_terms(count: int, **changes: Any) -> Terms:
 
 
 @given(st.lists(st.integers(1, 20_000), min_size=1, max_size=12), seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_live_shares_are_the_same_in_whatever_order_they_are_claimed(
     numbers: list[int], seed: bytes
 ) -> None:
