@@ -9,8 +9,8 @@ from math import inf
 REQUEST_S = 7.0
 """Seconds after which a user's request begins no more calls, so that it ends within ten.
 
-Calls end with it, and one of botocore, whose timeouts are fixed, a second later at most. A lookup
-of a name may add two (RES_OPTIONS in template.yaml).
+Calls end with it. Those of botocore and of the cache have fixed timeouts: they end two seconds
+later at most, and one more for each dead address. A lookup may add two (RES_OPTIONS).
 """
 
 
