@@ -264,7 +264,7 @@ class InMemorySystem:
             "draws": self.draws,
             "recorded_draws": self.draws,
             "prizes": self.prizes,
-            "edited_prizes": self.prizes,
+            "prize_rows": self.prizes,
             "draw_cache": self.draw_cache,
             "pictures": self.pictures,
             "outcome_counts": self.outcomes,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.text import Text
 
-from redpacket.packets.model.packet import fate_partitions
+from redpacket.packets.model.packet import partition_count
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.aws.cache_token import cache_token
 from redpacket.platform.aws.signature import Keys
@@ -181,7 +181,7 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
         *_rows(target, "PacketsTable", f"packet#{packet_id}"),
         *(
             row
-            for partition in range(fate_partitions(packet_id))
+            for partition in range(partition_count(packet_id))
             for row in _rows(target, "SharesTable", f"shares#{packet_id}#{partition}")
         ),
     ]

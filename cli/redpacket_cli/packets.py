@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from redpacket.packets.model.packet import fate_partitions
+from redpacket.packets.model.packet import partition_count
 from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api
@@ -292,7 +292,7 @@ def find(
     if packet_id:
         result["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
     if share_no:
-        result["share"] = _fate_of(target, packet_id, int(share_no))
+        result["share"] = _ledger_share(target, packet_id, int(share_no))
     elif packet_id and user_token:
         result["share"] = _share_of(target, packet_id, user_token)
     if not lines and not packet_id:
@@ -310,13 +310,13 @@ def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
 
 
 def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any] | None:
-    """Read a user's share and its fate in the ledger; None: they have none."""
+    """Read a user's share and its ledger row; return None if they have no share."""
     taken = _row(target, f"user#{user_token}", f"claim#{packet_id}")
-    return {**taken, **_fate_of(target, packet_id, int(taken["share_no"]))} if taken else None
+    return {**taken, **_ledger_share(target, packet_id, int(taken["share_no"]))} if taken else None
 
 
-def _fate_of(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
-    partition = (share_no - 1) % fate_partitions(packet_id)
+def _ledger_share(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
+    partition = (share_no - 1) % partition_count(packet_id)
     share = _row(target, f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")
     return {"share_no": share_no, **share}
 

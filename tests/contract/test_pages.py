@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from redpacket.campaigns.model import AmountsShown
 from redpacket.packets.model.claim import Share, ShareStatus
-from redpacket.packets.model.packet import PacketStatus, fate_partitions
+from redpacket.packets.model.packet import PacketStatus, partition_count
 from redpacket.packets.ports import Settled
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_packet_id, list_shares
@@ -73,7 +73,7 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
 
 def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
-    partitions = fate_partitions(packet_id)
+    partitions = partition_count(packet_id)
     shares = _fates(packet_id, range(1, 501, 2), range(2, 501, 2))
     books.pages.put_final(packet_id, shares)
 

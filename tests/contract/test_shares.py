@@ -9,7 +9,7 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.model.claim import Claimer, RecordStatus, Share, ShareRef, claimer_of
-from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, fate_partitions
+from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, partition_count
 from redpacket.packets.work_list_ports import Unreadable
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
@@ -178,7 +178,7 @@ def test_fates_are_paged_by_number(books: Books) -> None:
 
 def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None:
     packet = books.sent(count=30, shards=2)
-    partitions = fate_partitions(packet.packet_id)
+    partitions = partition_count(packet.packet_id)
     assert partitions == 16
     taken = (1, 9, 17, 25, 3, 4, 12, 20, 8, 16)
     for share_no in taken:

@@ -38,7 +38,7 @@ class EditingContainer(Container):
     @cached_property
     def prize_ports(self) -> PrizePorts:
         return PrizePorts(
-            prizes=self.lottery.edited_prizes,
+            prizes=self.lottery.prize_rows,
             funding=self.packets.prize_funding,
             packets=self.packets.packet_rows,
             codes=self.lottery.codes,
@@ -77,7 +77,7 @@ class EditingContainer(Container):
         """Ports that load edited prizes, without the keys of seeds."""
         return LoadPorts(
             campaigns=self.campaigns.repository,
-            prizes=self.lottery.edited_prizes,
+            prizes=self.lottery.prize_rows,
             draw_cache=self.lottery.draw_cache,
             clock=self.clock,
             logger=self.logger,
@@ -87,7 +87,7 @@ class EditingContainer(Container):
     def winner_ports(self) -> WinnerPorts:
         return WinnerPorts(
             winners=DynamoWinners(self.dynamo),
-            prizes=self.lottery.edited_prizes,
+            prizes=self.lottery.prize_rows,
             clock=self.clock,
             load=self.prize_load_ports,
         )

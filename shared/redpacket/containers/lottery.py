@@ -45,7 +45,7 @@ class LotteryContainer(Container):
         return DynamoPrizes(self.dynamo, self.platform.seeds)
 
     @cached_property
-    def edited_prizes(self) -> DynamoPrizes:
+    def prize_rows(self) -> DynamoPrizes:
         """Repository for the function that edits prizes, without the keys of seeds."""
         return DynamoPrizes(self.dynamo)
 

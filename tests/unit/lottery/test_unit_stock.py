@@ -9,7 +9,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock
-from redpacket.packets.model.packet import fate_partitions
+from redpacket.packets.model.packet import partition_count
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import Unavailable
 from testing.builders import a_packet_id, a_prize
@@ -61,7 +61,7 @@ PACKET_ID = a_packet_id(20)
 CASH = replace(GOODS, kind=PrizeKind.PACKET, packets=((PACKET_ID, 1_000_000),))
 
 
-@pytest.mark.parametrize(("prize", "partitions"), [(GOODS, 1), (CASH, fate_partitions(PACKET_ID))])
+@pytest.mark.parametrize(("prize", "partitions"), [(GOODS, 1), (CASH, partition_count(PACKET_ID))])
 def test_many_won_units_are_counted_by_calls_that_are_bounded(
     prize: Prize, partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,8 @@ from redpacket.packets.api import packet_ids as edge_ids
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import (
     SHARDS_MAX,
-    fate_partitions,
     other_shards,
+    partition_count,
     shard_count,
     shard_of_share,
     shard_of_user,
@@ -186,7 +186,7 @@ def test_shares_and_users_are_spread_evenly() -> None:
 
 
 def test_a_packet_of_the_most_parts_has_one_partition_for_each() -> None:
-    assert fate_partitions(a_packet_id(SHARDS_MAX)) == SHARDS_MAX
+    assert partition_count(a_packet_id(SHARDS_MAX)) == SHARDS_MAX
 
 
 def test_a_user_tries_each_other_part_once() -> None:

@@ -7,7 +7,7 @@ from redpacket.packets.dynamodb.packets import DynamoPackets
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Quota, Share
-from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules, fate_partitions
+from redpacket.packets.model.packet import Opening, Packet, PacketStatus, Rules, partition_count
 from redpacket.packets.use_cases.read_records import Record, list_sent, read_record
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.user import User
@@ -54,7 +54,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
     shown = _all_claims(system, packet, limit=25)
 
     # By partition, and by number within it: of a packet that isn't cut simply by number.
-    partitions = fate_partitions(packet.packet_id)
+    partitions = partition_count(packet.packet_id)
     place = {share.ref: ((share.share_no - 1) % partitions, share.share_no) for share in claims}
     assert shown == sorted(claims, key=lambda share: place[share.ref])
 
@@ -198,7 +198,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
     system: InMemorySystem, shards: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
     packet = system.send_in_shards(shards, count=1_000, total_fen=100_000)
-    partitions = fate_partitions(packet.packet_id)
+    partitions = partition_count(packet.packet_id)
     quota = Quota(packet.rules.campaign_id or "", 1)
     claimed = [number for number in range(1, 1_001) if (number - 1) // partitions < per_partition]
     for number in claimed:

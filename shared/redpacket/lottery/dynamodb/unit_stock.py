@@ -20,7 +20,7 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareStatus
-from redpacket.packets.model.packet import fate_partitions
+from redpacket.packets.model.packet import partition_count
 from redpacket.platform.dynamodb.client import Dynamo, Row, Value, update, values
 from redpacket.platform.errors import Unavailable
 
@@ -105,7 +105,7 @@ class UnitStock:
         runs: list[_Run] = []
         before = 0
         for packet_id, count in prize.packets:
-            for partition in range(fate_partitions(packet_id)):
+            for partition in range(partition_count(packet_id)):
                 pk = keys.shares(packet_id, partition)["pk"]
                 runs.append(_Run(self._shares, pk, keys.SHARE_PREFIX, before, count))
             before += count

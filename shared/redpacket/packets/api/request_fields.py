@@ -141,7 +141,7 @@ if TYPE_CHECKING:
 else:
     ChannelName = Literal[tuple(map(str, ProviderName))]
     PayWith = Literal[("balance", *map(str, ProviderName))]
-GatewayChannel = Annotated[
+ProviderChannel = Annotated[
     ChannelName,
     about("Provider; returns 422 `channel_unavailable` if not configured."),
 ]

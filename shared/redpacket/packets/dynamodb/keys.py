@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.packets.model.packet import fate_partitions, shard_count
+from redpacket.packets.model.packet import partition_count, shard_count
 
 
 def packet(packet_id: str) -> dict[str, str]:
@@ -45,7 +45,7 @@ def thanks(packet_id: str, share_no: int) -> dict[str, str]:
     A record page shows consecutive shares of a few consecutive partitions. Blocks are as large as
     two read units if everyone thanks, so a page rarely reads more than two.
     """
-    place, partition = divmod(share_no - 1, fate_partitions(packet_id))
+    place, partition = divmod(share_no - 1, partition_count(packet_id))
     block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"
     return {"pk": f"thanks#{packet_id}#{block}"}
 
@@ -55,7 +55,7 @@ THANKS_PARTITIONS, THANKS_PLACES = 8, 100
 
 def share(packet_id: str, share_no: int) -> dict[str, str]:
     """Return the key of a share in SharesTable; seven digits keep 1,000,000 shares in order."""
-    partition = (share_no - 1) % fate_partitions(packet_id)
+    partition = (share_no - 1) % partition_count(packet_id)
     return {**shares(packet_id, partition), "sk": f"{SHARE_PREFIX}{share_no:07d}"}
 
 
@@ -66,7 +66,7 @@ def shares(packet_id: str, partition: int) -> dict[str, str]:
 
 def share_partitions(packet_id: str, shard: int) -> range:
     """Return the numbers of the partitions with one shard's shares."""
-    return range(shard, fate_partitions(packet_id), shard_count(packet_id))
+    return range(shard, partition_count(packet_id), shard_count(packet_id))
 
 
 SHARES_PREFIX = "shares#"

@@ -9,7 +9,7 @@ from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Share, ShareStatus
-from redpacket.packets.model.packet import Packet, fate_partitions
+from redpacket.packets.model.packet import Packet, partition_count
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import Settled
 from redpacket.platform.dynamodb.client import Dynamo, put, update, values
@@ -50,7 +50,7 @@ class DynamoPages:
         claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
             if share.status is ShareStatus.CLAIMED:
-                claims[(share.share_no - 1) % fate_partitions(packet_id)].append(share)
+                claims[(share.share_no - 1) % partition_count(packet_id)].append(share)
         for partition, of_partition in claims.items():
             for start in range(0, len(of_partition), CLAIMS_PER_PAGE):
                 page = of_partition[start : start + CLAIMS_PER_PAGE]
@@ -61,7 +61,7 @@ class DynamoPages:
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
-        partitions = fate_partitions(packet_id)
+        partitions = partition_count(packet_id)
         # A value of 0 or below starts a partition, as in `RecordReader.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
-from redpacket.packets.model.packet import fate_partitions
+from redpacket.packets.model.packet import partition_count
 from redpacket.platform.dynamodb.client import Dynamo, update, values
 from redpacket.platform.errors import InvariantViolated
 
@@ -53,7 +53,7 @@ class DynamoShares:
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
-        partitions = fate_partitions(packet_id)
+        partitions = partition_count(packet_id)
         # A value of 0 or below encodes the start of a partition.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         first = max(0, after_no + 1)

@@ -212,7 +212,7 @@ def share_numbers(packet: Packet, shard: int) -> range:
     return range(shard + 1, packet.terms.count + 1, shard_count(packet.packet_id))
 
 
-def fate_partitions(packet_id: str) -> int:
+def partition_count(packet_id: str) -> int:
     """Return the number of ledger partitions for a packet's shares, a multiple of its shards.
 
     A partition takes about 1,000 write units a second; settling a claim takes two (docs/adr/0017).

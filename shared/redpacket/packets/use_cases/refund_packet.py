@@ -74,7 +74,7 @@ class Closing:
                 return Progress.UNFINISHED
             point, shard = place
             is_refunded = point is RecoveryPoint.SHARD_TO_TELL
-            progress = self._publish(shard) if is_refunded else self._refund(shard)
+            progress = self._finish(shard) if is_refunded else self._refund(shard)
             if progress is not Progress.DONE:
                 return progress
             step = self.packet.closing_step + 1
@@ -129,7 +129,7 @@ class Closing:
             self._know(shares)
         return Progress.DONE
 
-    def _publish(self, shard: int) -> Progress:
+    def _finish(self, shard: int) -> Progress:
         """Update the cache and write the shard's sums, or wait: the refund is already durable."""
         packet, ports = self.packet, self._ports
         shares = self._known

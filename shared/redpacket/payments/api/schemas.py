@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.request_fields import Fen, GatewayChannel, Note, PaymentMethod
+from redpacket.packets.api.request_fields import Fen, Note, PaymentMethod, ProviderChannel
 from redpacket.payments.api.parameters import PAYMENT_ID
 from redpacket.payments.model.payments import Resolution, ResolvedBy
 from redpacket.platform.http.bodies import StrictBody, about, example
@@ -18,7 +18,7 @@ class PaymentBody(StrictBody):
     model_config = example({"amount_fen": 8888, "channel": "host", "method": "native"})
 
     amount_fen: Annotated[Fen, about("The amount to credit.")]
-    channel: GatewayChannel
+    channel: ProviderChannel
     method: PaymentMethod
 
 
@@ -28,7 +28,7 @@ class WithdrawalBody(StrictBody):
     model_config = example({"amount_fen": 888, "channel": "host"})
 
     amount_fen: Annotated[Fen, about("The amount to withdraw.")]
-    channel: GatewayChannel
+    channel: ProviderChannel
 
 
 class CodeBody(StrictBody):

@@ -35,7 +35,7 @@ class Tally:
     """Refunded fen, by the first share of a chunk and its time."""
 
     def add(self, shares: Iterable[Share]) -> Tally:
-        """Take more fates."""
+        """Add the shares of a page."""
         for share in shares:
             self.share_count += 1
             if share.status is ShareStatus.REFUNDED:
@@ -49,7 +49,7 @@ class Tally:
 
 
 def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
-    """I2: `check_packet_total` of a packet whose fates were added up before."""
+    """I2: `check_packet_total` of a packet whose shares are already in a tally."""
     settled, refunded = tally.settled_fen, tally.refunded_fen
     total = packet.funded_fen
     if packet.status is not PacketStatus.CLOSED:

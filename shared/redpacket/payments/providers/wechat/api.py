@@ -98,8 +98,8 @@ def _consent_view(consent: Authorization | None) -> Consent:
         return {"status": AuthorizationStatus.CLOSED, "wechat": None}
     if consent.status is not AuthorizationStatus.AWAITING_CONFIRMATION:
         return {"status": consent.status, "wechat": None}
-    gateway = containers.providers.providers_in.get(ProviderName.WECHAT)
-    merchant = gateway.merchant if gateway else NO_MERCHANT
+    provider = containers.providers.providers_in.get(ProviderName.WECHAT)
+    merchant = provider.merchant if provider else NO_MERCHANT
     return {
         "status": consent.status,
         "wechat": confirmation_view(merchant, consent.confirmation),
