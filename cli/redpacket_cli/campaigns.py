@@ -52,7 +52,7 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
             _put_again(operator, prize_path, _json(body, file))
         except Failure as failure:
             session.screen.note(
-                f"Prize {prize_id} failed; what stands before it is saved. Correct it, and repeat "
+                f"Prize {prize_id} failed; everything before it is saved. Correct it, and repeat "
                 "the command."
             )
             raise failure from None

@@ -1,4 +1,4 @@
-"""Webhooks: who is told of which events, what waits for them, and what they did not take."""
+"""Webhooks: their subscriptions to events, and their waiting and dead deliveries."""
 
 from typing import Annotated, Any
 

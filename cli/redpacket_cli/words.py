@@ -164,7 +164,7 @@ ZH = {
     "{} rows so far": "已导出 {} 行",
     "{} so far": "已完成 {}",
     "campaign {}": "活动 {}",
-    "Prize {} failed; what stands before it is saved. Correct it, and repeat the command.": (
+    "Prize {} failed; everything before it is saved. Correct it, and repeat the command.": (
         "奖品 {} 没有成功，它前面的已保存。请改正后重复这条命令。"
     ),
     "Erase {} permanently?": "永久删除 {}？",

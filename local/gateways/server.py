@@ -24,7 +24,7 @@ Done = TypeVar("Done")
 
 
 class Provider(ABC):
-    """One provider's protocol over the core: its routes, its notices, its words for states."""
+    """Protocol of one provider over the core: routes, notices, and names of states."""
 
     words: Mapping[str, str] = {}
 
@@ -39,21 +39,21 @@ class Provider(ABC):
 
     @abstractmethod
     def message(self, made: Made) -> Message | None:
-        """Return what tells the merchant of something, if it is told."""
+        """Return the notice about *made* for the merchant, or None."""
 
     def user_of(self, name: str) -> str:
         """Return how the provider names the user *name*."""
         return name
 
     def forget(self, _: Body) -> None:
-        """Begin again with empty books."""
+        """Start over with empty books."""
         self.gateway.policy = Policy()
         self.gateway.forget()
         self.calls.clear()
         self.deliveries.forget()
 
     async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
-        """Carry out *call* as the policy wants it; Refused where it gets no answer."""
+        """Carry out *call* as the policy says. Raises Refused for a call without an answer."""
         self.gateway.lapse()
         meeting = self.gateway.policy.meet(self.gateway, call)
         if meeting.wait_ms:

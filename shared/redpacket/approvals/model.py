@@ -1,4 +1,4 @@
-"""Four eyes: what an operator may move alone in a day, and what waits for another one."""
+"""Pending changes, which a second operator approves or rejects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.model.operators import Change
 
 LIFE_MS = 72 * 3_600_000
-"""After that what was asked for has to be asked for again."""
+"""Milliseconds after which a pending change expires and must be requested again."""
 
 
 class ApprovalStatus(StrEnum):
@@ -34,7 +34,7 @@ class ApprovalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DepositAsked:
-    """A deposit that waits, with the hashes of its request."""
+    """Pending deposit, with the hashes of its request."""
 
     payee_id: str
     amount_fen: int
@@ -45,7 +45,7 @@ class DepositAsked:
 
 @dataclass(frozen=True, slots=True)
 class CampaignAsked:
-    """An edit of a campaign that waits, of the *version* that was shown; 0 is of none."""
+    """Pending edit of the campaign *version* that the operator saw; 0 creates a campaign."""
 
     plan: CampaignPlan
     budget_fen: int | None
@@ -55,7 +55,7 @@ class CampaignAsked:
 
 @dataclass(frozen=True, slots=True)
 class PrizeAsked:
-    """A cash prize that waits; *version* 0 is of a new one."""
+    """Pending cash prize; *version* 0 creates it."""
 
     plan: Prize
     version: int
@@ -63,7 +63,7 @@ class PrizeAsked:
 
 @dataclass(frozen=True, slots=True)
 class StockAsked:
-    """Stock of cash that waits, with the hashes of its request."""
+    """Pending stock of cash, with the hashes of its request."""
 
     campaign_id: str
     prize_id: str
@@ -85,7 +85,7 @@ KIND_OF: dict[type[PendingChange], ApprovalKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A change that *operator_id* requested, and another operator's decision.
+    """Change that *operator_id* requested, and another operator's decision.
 
     *refusal* is the code with which an approved change failed.
     """
@@ -115,11 +115,11 @@ class Approval:
 
     @property
     def version(self) -> int | None:
-        """The version that was shown to who asked; a deposit has none, 0 is of something new."""
+        """Version that the requester saw; 0 for something new, None for a deposit."""
         return None if isinstance(self.change, DepositAsked) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
-        """Return the current status; one that waits expires."""
+        """Return the current status; a pending change expires."""
         if self.status is ApprovalStatus.AWAITING and now_ms >= self.asked_at_ms + LIFE_MS:
             return ApprovalStatus.EXPIRED
         return self.status

@@ -24,7 +24,7 @@ class Limits(Protocol):
 
 
 class OutcomeCounts(Protocol):
-    """Counts of what requests led to; some of a busy process's last minute may be missing."""
+    """Counts of requests' outcomes; some of a busy process's last minute may be missing."""
 
     def count(self, hours: int) -> Mapping[str, int]:
         """Return the counts of codes and stages in the last *hours*. Raises Unavailable."""

@@ -86,7 +86,7 @@ class Provider(Generic[ProviderSettings]):
     """
 
     settings_type: type[ProviderSettings]
-    """Variables of this provider, beside those of all functions."""
+    """Variables of this provider, in addition to those of all functions."""
     pays_out_automatically = False
     """Whether raised balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False

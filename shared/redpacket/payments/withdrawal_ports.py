@@ -62,7 +62,7 @@ class TransferRepository(Protocol):
         """
 
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
-        """Stop calls for this bill; return None, without effect, if the withdrawal has changed.
+        """Stop calls for this transfer; return None, without effect, if the withdrawal has changed.
 
         The first stop counts, but one of CANCELS replaces a refusal.
         """
@@ -79,7 +79,7 @@ class TransferRepository(Protocol):
         """Schedule a withdrawal in `list_to_call` with the same number."""
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Start a new bill without consent; the previous one must be unpayable."""
+        """Start a new transfer without consent; the previous one must be unpayable."""
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
         """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""

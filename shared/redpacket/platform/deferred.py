@@ -21,6 +21,6 @@ class _Deferred:
 def deferred(build: Callable[[], Built]) -> Built:
     """Return a stand-in for what *build* returns each time, such as a cached property.
 
-    *build* runs when a method is first read. Only methods may be read: their values are kept.
+    *build* runs when a method is first read. Read only methods, because each value is cached.
     """
     return cast("Built", _Deferred(build))

@@ -24,7 +24,7 @@ ApprovalState = Annotated[ApprovalStatus, about("`expired` after 72 hours withou
 
 
 class AwaitingApproval(TypedDict):
-    """It is above what an operator may move alone in a day: another one must approve it."""
+    """The amount exceeds the operator's daily limit, so another operator must approve it."""
 
     approval_id: ApprovalId
     status: ApprovalState

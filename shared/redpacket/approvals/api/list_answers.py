@@ -18,8 +18,8 @@ class ActionChange(TypedDict):
     """Changed field of an action's subject; numbers and lists are JSON texts."""
 
     field: Annotated[fields.Word, Field(examples=["budget_fen"])]
-    before: Annotated[str | None, about("Null where nothing was.", "0")]
-    after: Annotated[str | None, about("Null where nothing is.", "1000000")]
+    before: Annotated[str | None, about("Null if there was none.", "0")]
+    after: Annotated[str | None, about("Null if there is none.", "1000000")]
 
 
 class OperatorName(TypedDict):
@@ -39,7 +39,7 @@ class ListedAction(TypedDict):
     at_ms: fields.AtMs
     operator: Annotated[OperatorName, about("Operator of the action.")]
     action: Annotated[ActionKind, about("Kind of the action.")]
-    subject: Annotated[fields.Word, about("To what: `kind:name`.", "campaign:new-year")]
+    subject: Annotated[fields.Word, about("Subject: `kind:name`.", "campaign:new-year")]
     subject_name: SubjectName
     summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
@@ -85,7 +85,7 @@ class CampaignPage(TypedDict):
 
 
 class ListedPacket(TypedDict):
-    """A packet in a list of operators; what was claimed is known once it is closed."""
+    """Packet in an operators' list; the claimed sums are known once it is closed."""
 
     packet_id: fields.PacketId
     sender: HostId
@@ -148,7 +148,7 @@ class SharerPage(TypedDict):
 
 
 class DecidedWinner(TypedDict):
-    """Goods that somebody won, and what became of them."""
+    """Won goods, and the operator's decision on them."""
 
     unit: Unit
     prize_id: fields.PrizeId
@@ -159,7 +159,7 @@ class DecidedWinner(TypedDict):
 
 
 class ListedWinner(DecidedWinner):
-    """Goods to hand over, with whom the host knows the winner as."""
+    """Goods to hand over, with the host's id of the winner."""
 
     user: HostId
     nickname: Nickname

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
 RUN_ID = "[0-9a-f_-]{1,80}"
-"""Name of an execution: ours, or one that the schedule made of its own ids."""
+"""Name of an execution: ours, or one that the schedule derived from its ids."""
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
@@ -84,7 +84,7 @@ def subject_of(text: str) -> str:
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
 def winner_cursor_of(text: str) -> tuple[str, int]:
-    """`next` of the page before."""
+    """`next` of the previous page."""
     prize_id, _, unit_no = of_form("cursor", UNIT, text).partition(".")
     return prize_id, int(unit_no)
 
@@ -109,7 +109,7 @@ def user_of(text: str) -> User:
 
 @optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
 def packet_status_of(text: str) -> PacketStatus:
-    """Only packets that stand so."""
+    """Only packets of this status."""
     return PacketStatus(of_form("status", "|".join(PacketStatus), text))
 
 
@@ -121,7 +121,7 @@ def of_prize(text: str) -> str:
 
 @optional("query", "status", missing=None, type="string", enum=list(WinnerStatus))
 def winner_status_of(text: str) -> WinnerStatus:
-    """Only winners of whom this became."""
+    """Only winners of this status."""
     return WinnerStatus(of_form("status", "|".join(WinnerStatus), text))
 
 
@@ -139,7 +139,7 @@ def limit_of(text: str) -> LimitName:
 
 @required("path", "run_id", type="string", pattern=f"^{RUN_ID}$")
 def run_id_of(text: str) -> str:
-    """The run, as its start named it."""
+    """Run ID from the response that started it."""
     if not re.fullmatch(RUN_ID, text, re.ASCII):
         raise RunNotFound
     return text
@@ -147,7 +147,7 @@ def run_id_of(text: str) -> str:
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")
 def unit_of(text: str) -> tuple[str, int]:
-    """The unit that was won: its prize and its number."""
+    """Won unit: its prize and number."""
     if not re.fullmatch(UNIT, text, re.ASCII):
         raise CampaignNotFound
     prize_id, _, unit_no = text.partition(".")

@@ -68,13 +68,13 @@ def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
 
 
 def action_summary(action: Action, users: UsersById) -> str:
-    """Return who did what to what, in one sentence."""
+    """Return one sentence about an operator's action."""
     done = _SENTENCES[action.kind].format_map(_Facts(action.subject, action.changes, users))
     return f"{_name(action.operator_id, users)} {done}"
 
 
 def approval_summary(approval: Approval, users: UsersById) -> str:
-    """Return who asks for what, in one sentence."""
+    """Return one sentence about a pending change."""
     facts = _Facts(approval.subject, approval.changes, users)
     facts["amount_fen"] = _yuan(approval.amount_fen)
     request = _ASKED[approval.kind].format_map(facts)

@@ -30,7 +30,7 @@ approval_cursor_of = cursor(APPROVAL_CURSOR)
 
 @required("path", "approval_id", type="string", pattern=f"^{APPROVAL_ID}$")
 def approval_id_of(text: str) -> str:
-    """The approval, as the answer that waits names it."""
+    """Approval ID from the 202 response."""
     if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
         raise ApprovalNotFound
     return text
@@ -38,7 +38,7 @@ def approval_id_of(text: str) -> str:
 
 @optional("query", "status", missing=None, type="string", enum=list(ApprovalStatus))
 def approval_status_of(text: str) -> ApprovalStatus:
-    """Only approvals that stand so."""
+    """Only approvals of this status."""
     return ApprovalStatus(of_form("status", "|".join(ApprovalStatus), text))
 
 

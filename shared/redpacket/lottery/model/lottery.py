@@ -264,9 +264,9 @@ def check_prize_id(prize_id: str) -> str:
 
 
 def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:
-    """Raise VersionConflict unless an edit of *version*, None for any, meets the *name* as it is.
+    """Raise VersionConflict if the *name* is no longer at *version*; None skips the check.
 
-    Version 0, which only an approval uses, means that none exists.
+    Version 0, which only approvals use, means that it must not exist.
     """
     if version is not None and version != (before.version if before else 0):
         is_now = f"is now at version {before.version}" if before else "does not exist"

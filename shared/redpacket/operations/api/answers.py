@@ -50,7 +50,7 @@ class Audit(TypedDict):
 
 
 class StartedRun(TypedDict):
-    """A comparison that goes on."""
+    """Reconciliation that has started."""
 
     run_id: Annotated[Word, about("Its id, for `GET /admin/reconcile/{run_id}`.", "3f" * 16)]
 
@@ -102,7 +102,7 @@ class Switches(TypedDict):
 
 
 class Limit(TypedDict):
-    """One limit; the audit log has who set it."""
+    """One limit; the audit log has its operator."""
 
     name: LimitName
     value: Count
@@ -125,7 +125,7 @@ class Refusal(TypedDict):
 
 
 class Funnel(TypedDict):
-    """Stages from a page to money, as the deployment counted them."""
+    """Counts of the stages from a visit to a withdrawal."""
 
     visited: Annotated[Count, about("Signed-in users' first reads of a packet or a lottery.")]
     tried: Annotated[Count, about("Grabs and draws, repeats included.")]

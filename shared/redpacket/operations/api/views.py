@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redpacket.reconciliation.ports import StoredRun
 
 STAGES = ("visited", "tried", "won", "credited", "withdrawn")
-"""Outcomes on the way to money, which use cases count beside the codes of refusals."""
+"""Stages on the way to money, which use cases count in addition to refusal codes."""
 
 
 def audit_view(differences: Sequence[Difference]) -> operators.Audit:
@@ -36,7 +36,7 @@ def _difference_view(difference: Difference) -> operators.Difference:
 
 
 def reconciliation_view(run: StoredRun) -> operators.Reconciliation:
-    """Return how a run stands, with what its checks found once it is done."""
+    """Return a run's status, and its checks' results once it is done."""
     statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
     kinds: tuple[Literal["full"], Literal["incremental"]] = ("full", "incremental")
     return {

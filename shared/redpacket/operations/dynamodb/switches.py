@@ -1,4 +1,4 @@
-"""Switches and limits in the only row of SwitchesTable, with attributes for what was changed."""
+"""Switches and limits in the only row of SwitchesTable, with an attribute for each change."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
 
 
 def listed_withdrawals(withdrawals: Sequence[Withdrawal]) -> list[answers.ListedWithdrawal]:
-    """Return withdrawals for operators, with what they wait for."""
+    """Return withdrawals for operators, with the causes of their waits."""
     users = containers.users.profiles.list_users([each.user_id for each in withdrawals])
     now_ms = containers.platform.clock.now_ms()
     return [_listed_view(each, users.get(each.user_id), now_ms) for each in withdrawals]

@@ -65,7 +65,7 @@ def start_packet_payment(
 ) -> Payment:
     """Return the payment of an unpaid packet, under the number in the packet's row.
 
-    Raises as `start_payment`, and PaymentNotFound for a packet that no payment funds.
+    Raises the errors of `start_payment`, and PaymentNotFound for a packet that no payment funds.
     """
     provider = ports.provider(channel)
     if packet.payment_id is None:

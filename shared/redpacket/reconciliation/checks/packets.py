@@ -90,7 +90,7 @@ def check_fates(facts: PacketFacts) -> list[Difference]:
 
 
 def check_once_per_user(facts: PacketFacts) -> list[Difference]:
-    """I4: a user takes at most one share of a packet, but of a prize's, which are won."""
+    """I4: a user takes at most one share of a packet, except a prize's packet."""
     if facts.packet.rules.prize_id:
         return []
     claimers = Counter(share.claimer.user_id for share in facts.shares if share.claimer)
@@ -102,7 +102,7 @@ def check_once_per_user(facts: PacketFacts) -> list[Difference]:
 
 
 def check_takers(shares: Iterable[Share], claimers: Iterable[Claimer]) -> list[Difference]:
-    """I4: every claim has its taker's note, of that share and amount; no note lacks its claim."""
+    """I4: every claim has its claimer's row with that share and amount, and vice versa."""
     claimed: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     noted: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for share in shares:

@@ -1,4 +1,4 @@
-"""The host's wallet has no routes beside its callback."""
+"""The host's wallet has no routes besides its callback."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def page_url_of(text: str) -> str:
     refusals=(ChannelUnavailable, PayeeNotBound),
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
-    """Request the caller's consent to transfers without a confirmation each."""
+    """Request the caller's consent to transfers without confirmation."""
     body, ports = body_of(ConsentBody, request), containers.payments.authorization_ports
     user_id, channel = request.user.user_id, ProviderName.WECHAT
     consent = consent_flow.authorize(user_id, channel, body.display_name, ports=ports)
@@ -87,7 +87,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     refusals=(ChannelUnavailable,),
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
-    """Sign an address of the page, which then may use WeChat's JS-SDK there."""
+    """Sign an address of the page, which may then use WeChat's JS-SDK there."""
     signer = required_part(containers.providers.page_signers, ProviderName.WECHAT)
     return HttpAnswer(signer.sign(page_url_of(request)))
 

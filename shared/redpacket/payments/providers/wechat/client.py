@@ -98,7 +98,7 @@ class WeChatClient:
         return self._read(*self._request(path, RequestType.POST, body))
 
     def download(self, url: str) -> bytes:
-        """Return a file that the provider named; it is unsigned, so compare its hash."""
+        """Return a file that the provider named. It is unsigned, so compare its hash."""
         if not url.startswith(f"{self._url}/"):
             raise Unavailable("the gateway returned a file URL on another host")
         status, content = self._request(

@@ -69,7 +69,7 @@ class JsSdk:
 
 
 def _lent(answer: HttpAnswer, name: str) -> tuple[str, int]:
-    """Return what WeChat lends, and for how many seconds. Raises Unavailable."""
+    """Return a token or ticket, and its lifetime in seconds. Raises Unavailable."""
     told = read_answer(answer)
     lent, life_s, code = told.get(name), told.get("expires_in"), told.get("errcode")
     if not isinstance(lent, str) or not lent or not isinstance(life_s, int):
