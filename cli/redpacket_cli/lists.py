@@ -43,7 +43,7 @@ def export_winners(
     status: Annotated[str, typer.Option(help="won, handed_over or forfeited.")] = "",
     to: To = STDOUT,
 ) -> None:
-    """Write who won goods as CSV: unit, prize, the host's id of the user, and what became of it."""
+    """Write winners of goods as CSV: unit, prize, the host's user id, and the decision."""
     query = {"prize_id": prize, "status": status}
     _export(session_of(context), f"/admin/campaigns/{campaign_id}/winners", query, to)
 

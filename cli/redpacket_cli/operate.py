@@ -42,7 +42,7 @@ def add_to(app: typer.Typer) -> None:
 @switch.command("status", help="Alias of `list`.")
 @switch.command("list")
 def list_switches(context: typer.Context) -> None:
-    """Show how every switch stands, since when and why."""
+    """Show every switch with its last change and reason."""
     session = session_of(context)
     answer = session.target.operator.get("/admin/switches")
     rows = (

@@ -109,7 +109,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)
 def read_switches(request: HttpRequest) -> HttpAnswer[Switches]:  # noqa: ARG001 - a route takes a request
-    """Show how every switch stands, since when and why."""
+    """Show every switch with its last change and reason."""
     return HttpAnswer(views.switches_view(containers.operations.switch_store.read().states))
 
 
@@ -154,7 +154,7 @@ def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
 
 @handler.route("GET /admin/refusals", parameters=(listed.hours_of,), scopes=WATCHERS)
 def read_refusals(request: HttpRequest) -> HttpAnswer[Refusals]:
-    """Count refused requests by code, and what became of all; busy processes lag a minute."""
+    """Count refusals by code, and the stages of all requests; busy processes lag a minute."""
     hours = listed.hours_of(request)
     return HttpAnswer(views.refusals_view(hours, containers.operators.outcome_counts.count(hours)))
 

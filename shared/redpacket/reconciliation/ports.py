@@ -29,7 +29,7 @@ class StoredRun:
     status: str
     output: Mapping[str, Any]
     step: str | None = None
-    """Work of a run that goes on."""
+    """Current step of a run."""
 
 
 class RunRepository(Protocol):

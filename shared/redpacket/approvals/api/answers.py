@@ -54,11 +54,11 @@ class ListedApproval(TypedDict):
     ]
     changes: Annotated[list[ActionChange], about("Changes that it makes.")]
     asked_at_ms: AtMs
-    decided_by: Annotated[UserToken | None, about("Null while it waits.")]
+    decided_by: Annotated[UserToken | None, about("Null while it is pending.")]
     decided_at_ms: AtMs | None
     is_applied: Annotated[bool, about("Whether it is done.")]
     refusal: Annotated[
-        str | None, about("The problem code by which it was refused after it was approved.", None)
+        str | None, about("Code of the problem with which the approved change failed.", None)
     ]
 
 

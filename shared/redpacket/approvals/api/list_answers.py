@@ -54,9 +54,9 @@ class Journal(TypedDict):
 
 HostId = Annotated[
     str | None,
-    about("The host's own id of the user; null where it is not known, or erased.", "alice"),
+    about("The host's own id of the user; null if it is unknown or erased.", "alice"),
 ]
-Nickname = Annotated[str | None, about("Null where they have none.", "安")]
+Nickname = Annotated[str | None, about("Null if they have none.", "安")]
 WinnerState = Annotated[WinnerStatus, about("State of the unit.")]
 Unit = Annotated[
     str,
@@ -165,7 +165,7 @@ class ListedWinner(DecidedWinner):
     nickname: Nickname
     won_at_ms: fields.AtMs
     recipient: Annotated[
-        str | None, about("Recipient of the goods; only for `operate`, until then.")
+        str | None, about("Recipient of the goods; only for `operate`, until the handover.")
     ]
     phone: Annotated[str | None, about("Their phone number.")]
     address: Annotated[str | None, about("Their address.")]

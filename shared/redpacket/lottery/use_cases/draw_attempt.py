@@ -54,7 +54,7 @@ _REPEATED_WITHIN_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawAttempt:
-    """One numbered attempt of a user, with all that was read before the cache was asked."""
+    """One numbered attempt of a user, with everything that was read before the cache call."""
 
     drawer: User
     key_hash: str
@@ -215,7 +215,7 @@ class DrawAttempt:
             self.ports.logger.failure("payout_not_queued", error, packet_id=ref.packet_id)
 
     def _forget_yesterdays(self, snapshot: CampaignSnapshot) -> None:
-        """Offer a unit again that an attempt took before midnight and lost.
+        """Offer again a unit that an attempt took before midnight and lost.
 
         If that attempt still becomes durable, the next winner of the unit gets another one.
         """

@@ -45,7 +45,7 @@ Differences = Annotated[list[Difference], about("Violated rules; empty if all ho
 class Audit(TypedDict):
     """Result of an audit."""
 
-    ok: Annotated[bool, about("Whether nothing was found.")]
+    ok: Annotated[bool, about("Whether all rules hold.")]
     differences: Differences
 
 
@@ -59,7 +59,7 @@ class Check(TypedDict):
     """Result of one check."""
 
     name: Annotated[Word, Field(examples=["check_postings"])]
-    examined: Annotated[Count, about("Rows that it looked at; 0 proves nothing.")]
+    examined: Annotated[Count, about("Rows that it read; 0 proves nothing.")]
     differences: Count
 
 
@@ -68,11 +68,11 @@ class Reconciliation(TypedDict):
 
     run_id: Word
     status: Literal["running", "done", "failed"]
-    step: Annotated[Word | None, about("Work of a run that goes on.", "comparing")]
+    step: Annotated[Word | None, about("Current step of a run.", "comparing")]
     checks: list[Check]
     differences: Differences
     is_truncated: Annotated[
-        bool, about("More differences were found than are listed; `checks` counts all of them.")
+        bool, about("Whether more differences were found than are listed; `checks` counts all.")
     ]
     until_ms: Annotated[
         AtMs | None, about("Facts from this time on are left to the next run; null until then.")

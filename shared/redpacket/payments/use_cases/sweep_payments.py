@@ -172,7 +172,7 @@ def _run_lane(
 def _cancel_unpaid(
     packet_id: str, confirm_by: Mapping[str, Callable[[str], object]], ports: PaymentPorts
 ) -> None:
-    """Cancel an overdue unpaid packet, unless it is paid or already cancelled.
+    """Cancel an overdue unpaid packet, unless it is paid or already canceled.
 
     If the provider is unavailable, retry until UNASKED_MS_MAX. Payment and cancellation exclude
     each other; later money goes to the sender's balance.

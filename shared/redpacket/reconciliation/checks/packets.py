@@ -143,7 +143,7 @@ def check_late_claims(shares: Iterable[Share], now_ms: int, bound_ms: int) -> li
 
 
 def check_late_close(packet: Packet, now_ms: int, bound_ms: int) -> list[Difference]:
-    """I8: a packet is closed within *bound_ms* after its end, or cancelled if it is unpaid."""
+    """I8: a packet is closed within *bound_ms* after its end, or canceled if it is unpaid."""
     is_unpaid = packet.status is PacketStatus.UNPAID
     end_ms = packet.created_at_ms + PAYMENT_LIFE_MS if is_unpaid else packet.expires_at_ms
     by_ms = end_ms + bound_ms

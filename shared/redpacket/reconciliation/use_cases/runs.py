@@ -43,7 +43,7 @@ _LATE_MAX_MS = 3_600_000
 
 
 def start_run(run_id: str, *, runs: RunRepository) -> str:
-    """Start a run and return its id; return the id of the run that goes on, if there is one.
+    """Start a run and return its id; return the id of a running one instead, if there is one.
 
     An export has a price, so nobody can order one with each request.
     """
