@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
@@ -162,29 +162,3 @@ def test_every_client_stops_with_the_request(
     finally:
         time_budget.begin(inf)
     assert monotonic() - began_s < 2
-
-
-def test_a_name_of_many_dead_addresses_shares_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ExitStack() as opened:
-        server = opened.enter_context(socket.create_server((HOST, 0), backlog=0))
-        port = server.getsockname()[1]
-        for _ in range(3):  # a full backlog drops all others
-            waiting = opened.enter_context(socket.socket())
-            waiting.settimeout(0)
-            waiting.connect_ex((HOST, port))
-        found = socket.getaddrinfo(HOST, port, type=socket.SOCK_STREAM)
-        resolve = socket.getaddrinfo
-        monkeypatch.setattr(
-            "socket.getaddrinfo",
-            lambda host, *given, **named: (
-                found * 4 if host == "dead.example" else resolve(host, *given, **named)
-            ),
-        )
-        time_budget.begin(0.5)
-        began_s = monotonic()
-        try:
-            with pytest.raises(Unavailable):
-                _call_light(f"dead.example:{port}")
-        finally:
-            time_budget.begin(inf)
-        assert monotonic() - began_s < 0.8

@@ -9,8 +9,8 @@ from math import inf
 REQUEST_S = 7.0
 """Seconds after which a user's request begins no more calls, so that it ends within ten.
 
-Calls end with it. Those of botocore and of the cache have fixed timeouts: they end two seconds
-later at most, and one more for each dead address. A lookup may add two (RES_OPTIONS).
+Calls end with it. Those of botocore and of the cache have fixed timeouts, and end two seconds later
+at most. Each dead address of a name adds a second, and a lookup two (RES_OPTIONS).
 """
 
 

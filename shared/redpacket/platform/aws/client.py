@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import select
-import socket
 import time
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
@@ -135,7 +134,6 @@ class AwsClient:
         try:
             if not idle:
                 connection.timeout = time_budget.timeout_s(self._connect_timeout_s)
-                connection._create_connection = _connect  # type: ignore[attr-defined]  # noqa: SLF001
                 connection.connect()
             connection.sock.settimeout(time_budget.timeout_s(self._read_timeout_s))
             connection.request("POST", self._path, body, headers)
@@ -163,18 +161,6 @@ class AwsClient:
             return HTTPConnection(host, port)
         context = context_for(host, self._ca_bundle)
         return HTTPSConnection(host, port, context=context)
-
-
-def _connect(address: tuple[str, int], timeout_s: float, _source: object) -> socket.socket:
-    """Connect to the first address that answers, each in *timeout_s* and the request's time."""
-    failure = OSError("the name has no address")
-    for *_, resolved in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
-        try:
-            place = (str(resolved[0]), address[1])
-            return socket.create_connection(place, time_budget.timeout_s(timeout_s))
-        except OSError as error:
-            failure = error
-    raise failure
 
 
 def _base64_of(value: bytes) -> str:
