@@ -80,6 +80,8 @@ def handlers_of(system: InMemorySystem) -> Iterator[None]:
         switch_store=store,
     )
     with patch.object(settings, "variables", _VARIABLES):
+        # Imports of handlers may have built containers.
+        vars(containers).clear()
         vars(containers).update(vars(process.containers))
         try:
             yield
