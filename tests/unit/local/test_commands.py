@@ -1,6 +1,7 @@
 """Commands of the Makefile that run a stack, without one."""
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from local import commands
 from local.errors import StackError
+from local.stack import Stack
 
 
 def test_a_stack_that_does_not_stop_is_named_with_the_limit_and_the_next_step(
@@ -48,3 +50,18 @@ def test_a_stack_that_is_not_ready_names_its_log(
 
     with pytest.raises(StackError, match=r"not ready within 300 s: read .*up\.log, then run"):
         commands._wait_until_ready()
+
+
+def test_a_stopped_stack_lets_the_next_one_start_before_its_files_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = Stack(tmp_path)
+    stack._take_state_dir()
+    keepers: list[int | None] = [commands._keeper_of(tmp_path)]
+    monkeypatch.setattr(
+        shutil, "rmtree", lambda *_, **__: keepers.append(commands._keeper_of(tmp_path))
+    )
+
+    stack.stop()
+
+    assert keepers == [os.getpid(), None]
