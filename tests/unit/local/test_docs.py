@@ -225,6 +225,49 @@ def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> N
     assert links == set(_LINK.findall(_text(english)))
 
 
+# The core in an hour.
+
+_CORE_LINES_MAX = 4_500
+"""Most lines that a reader of the core has to read."""
+
+
+def _core(readme: Path) -> list[str]:
+    """Return the files of the reading path, in its order."""
+    table = re.split(
+        r"^## (?:The core in an hour|一小时读懂核心)$", _text(readme), flags=re.MULTILINE
+    )[1]
+    rows = [line for line in table.split("\n## ")[0].splitlines() if line.startswith("| ")]
+    return [path for row in rows for quoted in _QUOTED.findall(row) for path in _expanded(quoted)]
+
+
+def _expanded(path: str) -> list[str]:
+    """Return the paths of a text with one list of names between braces, as a shell does."""
+    names = re.search(r"\{(.*)\}", path)
+    return [path.replace(names[0], name) for name in names[1].split(",")] if names else [path]
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_reading_path_of_the_core_exists_and_stays_short(readme: str) -> None:
+    files = [ROOT / path for path in _core(ROOT / readme)]
+
+    assert len(files) >= 30
+    assert [_name(file) for file in files if not file.is_file()] == []
+    assert sum(len(_text(file).splitlines()) for file in files) <= _CORE_LINES_MAX
+
+
+def test_both_readmes_have_the_same_reading_path() -> None:
+    assert _core(ROOT / "README.md") == _core(ROOT / "README.zh-CN.md")
+
+
+def test_the_template_declares_the_core_functions_first_and_says_where_they_end() -> None:
+    core, _, others = _text(ROOT / "template.yaml").partition("the core ends here")
+
+    assert re.findall(r"^  (\w+)Function:$", core, re.MULTILINE) == [
+        name.capitalize() for name in ("send", "grab", "payout", "expire")
+    ]
+    assert len(re.findall(r"^  \w+Function:$", others, re.MULTILINE)) > 1
+
+
 # The runbook.
 
 
