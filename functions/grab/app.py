@@ -17,7 +17,8 @@ from redpacket.packets.errors import (
     PacketNotFound,
     PassphraseMismatch,
 )
-from redpacket.packets.use_cases.grab_packet import grab_packet as grab
+from redpacket.packets.use_cases.claim_share import grab_packet as grab
+from redpacket.packets.use_cases.claim_share import open_packet
 from redpacket.platform.errors import RateLimited, SwitchedOff
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import RequestOf, sharer_of
@@ -63,7 +64,6 @@ def open_share(request: RequestOf[OpenBody]) -> HttpAnswer[Claim]:
     packet_id = packet_id_of(request)
     guards.guard_grab()
     from redpacket.packets.api.claim_schemas import OpenBody
-    from redpacket.packets.use_cases.open_packet import open_packet
     from redpacket.platform.http.bodies import body_of
 
     body = body_of(OpenBody, request)

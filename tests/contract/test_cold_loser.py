@@ -54,7 +54,7 @@ USE_CASES = {
     *(
         f"redpacket.packets.use_cases.{name}"
         for name in (
-            *("cached_emptied", "campaign_quota", "claim_ports", "claim_share", "grab_packet"),
+            *("cached_emptied", "campaign_quota", "claim_gates", "claim_ports", "claim_share"),
             *("load_packet", "sharded_claims"),
         )
     ),

@@ -17,7 +17,7 @@ class CountedClaimCache(FakeShards):
 
 
 class Process:
-    """One process that takes grabs, as packets/use_cases/grab_packet.py asks its memory."""
+    """One process that takes grabs, as packets/use_cases/claim_share.py asks its memory."""
 
     def __init__(self, claim_cache: FakeShards) -> None:
         self.claim_cache = claim_cache

@@ -1,4 +1,4 @@
-"""The one loop of grab and open: ask the cache for a share, and make the claim durable.
+"""Grab (抢) and open (拆) of a packet: ask the cache for a share, and make the claim durable.
 
 An amount is returned only after it is durable. If the cache lost its tail in a failover and
 disagrees with the ledger, the ledger wins and the cache is repaired.
@@ -6,12 +6,12 @@ disagrees with the ledger, the ledger wins and the cache is repaired.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from redpacket.campaigns.errors import NotInAudience
 from redpacket.packets.errors import (
+    GrabTokenInvalid,
     PacketEmptied,
     PacketExpired,
     PacketNotFound,
@@ -19,6 +19,7 @@ from redpacket.packets.errors import (
     QuotaExhausted,
 )
 from redpacket.packets.model.claim import (
+    Admission,
     Claim,
     GrabOutcome,
     GrabStatus,
@@ -26,15 +27,16 @@ from redpacket.packets.model.claim import (
     Share,
     ShareStatus,
 )
-from redpacket.packets.model.packet import Rules, is_sharded, shard_of_share
-from redpacket.packets.split import Terms, share_amount_fen
+from redpacket.packets.model.packet import Opening, Rules, is_sharded, shard_of_share
+from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota
+from redpacket.packets.use_cases.claim_gates import PacketRules, TokenCheck
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.load_packet import CacheLoads, ShardToLoad
 from redpacket.platform.errors import InvariantViolated, Rejected, Unavailable
 from redpacket.platform.user import User
 
-Admitted = TypeVar("Admitted")
+Admitted_co = TypeVar("Admitted_co", covariant=True)
 """Admission of a user who takes no share yet; Never for an open."""
 
 _LOOK_LIFE_MS = 30_000
@@ -47,9 +49,57 @@ _REFUSALS: dict[GrabStatus, type[Rejected]] = {
 }
 
 
+class Gate(Protocol[Admitted_co]):
+    """Checks of a packet with rules: `PacketRules` for a grab, `TokenCheck` for an open."""
+
+    def check(self, rules: Rules, terms: str) -> None:
+        """Raise if the packet refuses this user; *terms* are the stored ones.
+
+        The refusal may hit an owner whose claim the cache lost.
+        """
+
+    def admit(
+        self, rules: Rules, terms: str, quota: CampaignQuota
+    ) -> Admitted_co | GrabOutcome | Rejected | None:
+        """Admit the user to the next step, or return None if this step takes the share.
+
+        A refusal is returned, not raised: an owner whose claim the cache lost gets the claim.
+        """
+
+
+def grab_packet(
+    packet_id: str,
+    claimer: User,
+    passphrase: str | None,
+    via: str | None = None,
+    *,
+    ports: ClaimPorts,
+) -> Claim | Admission:
+    """Grab (抢): return the user's share, or the admission to open a two-step packet.
+
+    Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
+    """
+    ports.logger.count("tried")
+    gate = PacketRules(packet_id, claimer.user_id, passphrase, ports)
+    return ClaimAttempt(packet_id, claimer, via, ports, gate).run()
+
+
+def open_packet(
+    packet_id: str, claimer: User, grab_token: str, via: str | None = None, *, ports: ClaimPorts
+) -> Claim:
+    """Open (拆), step two of two: return the share of an admitted user.
+
+    Raises as `ClaimAttempt.run`, and GrabTokenInvalid, CampaignPaused.
+    """
+    if _find_rules(packet_id, ports).opening is not Opening.TWO_STEP:
+        raise GrabTokenInvalid
+    gate = TokenCheck(packet_id, claimer.user_id, grab_token, ports)
+    return ClaimAttempt(packet_id, claimer, via, ports, gate).run()
+
+
 @dataclass(eq=False)
-class ClaimAttempt(ABC, Generic[Admitted]):
-    """One user's attempt at one packet. Grab and open differ in the gate of packets with rules.
+class ClaimAttempt(Generic[Admitted_co]):
+    """One user's attempt at one packet; only a packet with rules asks the *gate*.
 
     *via* is the user who shared the link. A new claim stores it; a repeat does not change it.
     """
@@ -58,27 +108,14 @@ class ClaimAttempt(ABC, Generic[Admitted]):
     claimer: User
     via: str | None
     ports: ClaimPorts
+    gate: Gate[Admitted_co]
     quota: CampaignQuota = field(init=False)
 
     def __post_init__(self) -> None:
         """Build the quota, which `run` releases."""
         self.quota = CampaignQuota(self.packet_id, self.claimer, self.ports)
 
-    @abstractmethod
-    def check_rules(self, stored: str) -> Rules:
-        """Return the packet's rules; *stored* are the terms. Raises if they refuse this user.
-
-        The refusal may hit an owner whose claim the cache lost.
-        """
-
-    @abstractmethod
-    def enter(self, rules: Rules, stored: str) -> Admitted | GrabOutcome | Rejected:
-        """Take a share for a user who satisfies the rules, or admit the user.
-
-        A refusal is returned, not raised: an owner whose claim the cache lost gets the claim.
-        """
-
-    def run(self) -> Claim | Admitted:
+    def run(self) -> Claim | Admitted_co:
         """Return the user's share, or their admission.
 
         Raises PacketNotFound, PacketNotStarted, PacketEmptied, PacketExpired, QuotaExhausted,
@@ -91,20 +128,36 @@ class ClaimAttempt(ABC, Generic[Admitted]):
                 loads.load(result)
         return result
 
-    def _try_once(self) -> Claim | Admitted | ShardToLoad:
+    def _try_once(self) -> Claim | Admitted_co | ShardToLoad:
         """Ask the cache, and return the result, or the shard that the cache lacks."""
         if self.ports.emptied.refuses(self.packet_id, self.claimer.user_id):
             raise PacketEmptied
         outcome = self.ports.claim_cache.grab(self.packet_id, self.claimer.user_id)
         if outcome.status is not GrabStatus.PACKET_GATED:
             return self._claim(outcome)
-        entered = self.enter(self.check_rules(outcome.terms), outcome.terms)
+        rules, terms = self._rules_for_new_claim(outcome.terms), outcome.terms
+        entered = self.gate.admit(rules, terms, self.quota) or self._take(rules, terms)
         if isinstance(entered, Rejected):
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):
             is_certain = entered.is_certain and outcome.is_certain
             return self._claim(replace(entered, is_certain=is_certain))
         return entered
+
+    def _rules_for_new_claim(self, terms: str) -> Rules:
+        """Return the rules that a new claim needs, after the gate's check.
+
+        An owner whom the cache or the ledger knows never gets here.
+        """
+        rules = _find_rules(self.packet_id, self.ports)
+        self.gate.check(rules, terms)
+        return rules
+
+    def _take(self, rules: Rules, terms: str) -> GrabOutcome | Rejected:
+        """Reserve one share of the quota and take it from the cache, or return the refusal."""
+        return self.quota.reserve(rules) or self.ports.claim_cache.take(
+            self.packet_id, self.claimer.user_id, terms
+        )
 
     def _claim(self, outcome: GrabOutcome) -> Claim | ShardToLoad:
         """Turn the cache's answer into the user's one share, or refuse."""
@@ -118,7 +171,7 @@ class ClaimAttempt(ABC, Generic[Admitted]):
                 return Claim(owned, is_new=False)
             if owned is None and outcome.is_gated:
                 # The claim was interrupted, or the cache entry is forged.
-                self.quota.check(self.check_rules(outcome.terms))
+                self.quota.check(self._rules_for_new_claim(outcome.terms))
         return self._record(self._named_share(outcome, outcome.share_no), outcome)
 
     def _record(self, share: Share, outcome: GrabOutcome) -> Claim | ShardToLoad:
@@ -127,7 +180,8 @@ class ClaimAttempt(ABC, Generic[Admitted]):
             self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
             raise NotInAudience
         # The cache does not store which quota an interrupted claim counts against.
-        counted = self.quota.find(self.find_rules()) if outcome.is_gated else None
+        rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
+        counted = self.quota.find(rules) if rules else None
         recorded = self.ports.recorder.record_claim(share, counted)
         if recorded is not RecordStatus.RECORDED:
             return self._corrected(recorded, share)
@@ -195,35 +249,27 @@ class ClaimAttempt(ABC, Generic[Admitted]):
             self.ports.logger.event("packet_altered", packet_id=self.packet_id)
         return ShardToLoad(outcome.shard, is_behind=False)
 
-    def find_rules(self) -> Rules:
-        """Return the packet's rules. Raises PacketNotFound, also for a prize's packet."""
-        rules = self.ports.packets.find_rules(self.packet_id)
-        if rules is None or rules.prize_id:
-            raise PacketNotFound
-        return rules
-
-    def read_terms(self, stored: str) -> Terms:
-        """Return the packet's terms with their seed."""
-        return self.ports.seeds.read_terms(self.packet_id, stored)
-
-    def take(self, rules: Rules, stored: str) -> GrabOutcome | Rejected:
-        """Reserve one share of the quota and take it from the cache, or return the refusal."""
-        return self.quota.reserve(rules) or self.ports.claim_cache.take(
-            self.packet_id, self.claimer.user_id, stored
-        )
-
     def _find_owned(self) -> Share | None:
         self.ports.costs.count(self.claimer.user_id)
         return self.ports.packets.find_share_of(self.packet_id, self.claimer.user_id)
 
     def _named_share(self, outcome: GrabOutcome, share_no: int) -> Share:
+        terms = self.ports.seeds.read_terms(self.packet_id, outcome.terms)
         return Share(
             packet_id=self.packet_id,
             share_no=share_no,
             status=ShareStatus.CLAIMED,
-            amount_fen=share_amount_fen(self.read_terms(outcome.terms), share_no),
+            amount_fen=share_amount_fen(terms, share_no),
             decided_at_ms=self.ports.clock.now_ms(),
             claimer=self.claimer,
             is_last=outcome.is_last,
             via=self.via,
         )
+
+
+def _find_rules(packet_id: str, ports: ClaimPorts) -> Rules:
+    """Return the packet's rules. Raises PacketNotFound, also for a prize's packet."""
+    rules = ports.packets.find_rules(packet_id)
+    if rules is None or rules.prize_id:
+        raise PacketNotFound
+    return rules

@@ -1,4 +1,4 @@
-"""Grab (抢): take a share at once or, for a two-step packet, get admitted to open (拆) one."""
+"""Checks of users at packets with rules: the rules at a grab (抢), the token at an open (拆)."""
 
 from __future__ import annotations
 
@@ -7,51 +7,39 @@ from dataclasses import dataclass
 from redpacket.operations.model.limits import PASSPHRASE_TRIES, wrong_tries
 from redpacket.operations.use_cases.limit_rate import limit_guesses
 from redpacket.packets.errors import NotInvited, PassphraseMismatch
-from redpacket.packets.model.claim import Admission, AdmitStatus, Claim, GrabOutcome, GrabStatus
-from redpacket.packets.model.grab_token import LIFE_MS, grab_token
+from redpacket.packets.model.claim import Admission, AdmitStatus, GrabOutcome, GrabStatus
+from redpacket.packets.model.grab_token import LIFE_MS, check_grab_token, grab_token
 from redpacket.packets.model.packet import Opening, Rules
 from redpacket.packets.model.passphrase import is_alike, is_exact
+from redpacket.packets.use_cases.campaign_quota import CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
-from redpacket.packets.use_cases.claim_share import ClaimAttempt
 from redpacket.platform.errors import RateLimited, Rejected
-from redpacket.platform.user import User
 
 
-def grab_packet(
-    packet_id: str,
-    claimer: User,
-    passphrase: str | None,
-    via: str | None = None,
-    *,
-    ports: ClaimPorts,
-) -> Claim | Admission:
-    """Return the user's share or admission; *passphrase* is the optional passphrase.
+@dataclass(frozen=True, slots=True, eq=False)
+class PacketRules:
+    """Gate of a grab: the rules must allow the user, and a two-step packet only admits them."""
 
-    Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
-    """
-    ports.logger.count("tried")
-    return _GrabAttempt(packet_id, claimer, via, ports, passphrase).run()
-
-
-@dataclass(eq=False)
-class _GrabAttempt(ClaimAttempt[Admission]):
-    """Attempt of a user whom the rules must allow, and whom a two-step packet only admits."""
-
+    packet_id: str
+    user_id: str
     passphrase: str | None
+    ports: ClaimPorts
 
-    def check_rules(self, stored: str) -> Rules:
-        rules = self.find_rules()
-        if not rules.invites(self.claimer.user_id):
+    def check(self, rules: Rules, terms: str) -> None:
+        """Raise NotInvited, PassphraseMismatch, or RateLimited after too many wrong guesses."""
+        if not rules.invites(self.user_id):
             raise NotInvited
         if rules.passphrase is not None:
-            self._check_passphrase(rules.passphrase, rules.passphrase_threshold, stored)
-        return rules
+            self._check_passphrase(rules.passphrase, rules.passphrase_threshold, terms)
 
-    def enter(self, rules: Rules, stored: str) -> Admission | GrabOutcome | Rejected:
+    def admit(
+        self, rules: Rules, terms: str, quota: CampaignQuota
+    ) -> Admission | GrabOutcome | Rejected | None:
+        """Return the admission to a two-step packet, a refusal, or None if a share is taken now."""
         if rules.opening is not Opening.TWO_STEP:
-            return self.take(rules, stored)
+            return None
         # The open step reserves the quota.
-        return self.quota.find_refusal(rules) or self._admit(stored)
+        return quota.find_refusal(rules) or self._admit(terms)
 
     def _check_passphrase(self, passphrase: str, threshold: int, stored: str) -> None:
         entered, ports = self.passphrase, self.ports
@@ -61,8 +49,8 @@ class _GrabAttempt(ClaimAttempt[Admission]):
         # Until this point, right and wrong guesses take the same time.
         limit_guesses(
             PASSPHRASE_TRIES,
-            self.claimer.user_id,
-            wrong_tries(self.read_terms(stored).count),
+            self.user_id,
+            wrong_tries(ports.seeds.read_terms(self.packet_id, stored).count),
             self.packet_id,
             is_spent=not is_correct,
             limits=ports.limits,
@@ -72,8 +60,8 @@ class _GrabAttempt(ClaimAttempt[Admission]):
             raise PassphraseMismatch
 
     def _admit(self, stored: str) -> Admission | GrabOutcome:
-        packet_id, user_id, ports = self.packet_id, self.claimer.user_id, self.ports
-        terms = self.read_terms(stored)
+        packet_id, user_id, ports = self.packet_id, self.user_id, self.ports
+        terms = ports.seeds.read_terms(packet_id, stored)
         outcome = ports.claim_cache.admit(
             packet_id, user_id, life_ms=LIFE_MS, admitted_max=terms.count * ports.admission_factor
         )
@@ -92,3 +80,22 @@ class _GrabAttempt(ClaimAttempt[Admission]):
         return GrabOutcome(
             status, share_no, stored, is_gated=True, shard=outcome.shard, is_certain=is_certain
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenCheck:
+    """Gate of an open: the grab token proves that the grab checked all other rules."""
+
+    packet_id: str
+    user_id: str
+    grab_token: str
+    ports: ClaimPorts
+
+    def check(self, rules: Rules, terms: str) -> None:  # noqa: ARG002 - the grab checked them
+        """Raise GrabTokenInvalid unless the token is this user's and valid."""
+        seed = self.ports.seeds.read_terms(self.packet_id, terms).seed
+        now_ms = self.ports.clock.now_ms()
+        check_grab_token(self.grab_token, seed, self.packet_id, self.user_id, now_ms)
+
+    def admit(self, rules: Rules, terms: str, quota: CampaignQuota) -> None:
+        """Return None: this step takes the share."""
