@@ -4,10 +4,10 @@ import csv
 import io
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -58,11 +58,6 @@ class _Year:
             ) from None
         first, last = (int(datetime(y, 1, 1, tzinfo=zone).timestamp()) for y in (year, year + 1))
         return cls(first * 1000, last * 1000)
-
-    def overlaps(self, packet: Mapping[str, Any]) -> bool:
-        """Return whether a claim of *packet* may be in this year."""
-        is_before = packet["expires_at_ms"] <= self.starts_at_ms
-        return not is_before and packet["created_at_ms"] < self.ends_at_ms
 
 
 def _add(name: str, help_: str) -> None:
@@ -164,7 +159,7 @@ def _totals(api: Api, campaign_id: str, span: _Year) -> Iterator[tuple[str, str,
     users: dict[str, str] = {}
     claims: dict[str, list[int]] = defaultdict(list)
     for page in lists.pages(api, "/admin/packets", {"campaign_id": campaign_id}):
-        for packet in filter(span.overlaps, page):
+        for packet in page:
             # CSV, because the API escapes what a spreadsheet would take for a formula.
             for claim in _claims(api, packet["packet_id"]):
                 if span.starts_at_ms <= int(claim["claimed_at_ms"]) < span.ends_at_ms:

@@ -71,8 +71,13 @@ class OperatorsContainer(Container):
 
     @cached_property
     def list_ports(self) -> ListPorts:
-        campaigns, packets = self.campaigns.repository, self.packets.repository
-        return ListPorts(campaigns, packets, self.operator_lists, self.packets.pages)
+        return ListPorts(
+            self.campaigns.repository,
+            self.editing.lottery.prize_rows,
+            self.packets.repository,
+            self.operator_lists,
+            self.packets.pages,
+        )
 
     @cached_property
     def winners(self) -> DynamoWinners:

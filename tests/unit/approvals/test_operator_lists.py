@@ -7,10 +7,11 @@ import pytest
 
 from redpacket.approvals.api.operator_lists import packet_cursor_of
 from redpacket.approvals.use_cases import list_packets
+from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet, PacketStatus, Rules
 from redpacket.platform.errors import InvalidRequest
-from testing.builders import a_campaign
+from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_operator
 
 
@@ -76,6 +77,31 @@ def test_packets_are_listed_by_campaign_by_sender_and_while_they_wait(
     emptied = _walk(listed, None, "ann", PacketStatus.EMPTIED)
     assert _ids(emptied) == [own[0].packet_id]
     assert own[0].packet_id not in _ids(_walk(listed, None, None, None, limit=7))
+
+
+def test_packets_of_cash_prizes_are_in_the_list_of_their_campaign(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    rains = [system.send_of(campaign, "ann") for _ in range(3)]
+    system.deposit("operator", 200)
+    for prize_id in ("cash", "more"):
+        prize = a_prize(
+            campaign.campaign_id, prize_id, kind=PrizeKind.PACKET, amount_fen=20, total=5
+        )
+        system.put_prize(prize)
+    system.put_prize(a_prize(campaign.campaign_id, "cup"))
+    cash = [
+        packet_id
+        for prize in system.process().prizes.list_prizes(campaign.campaign_id)
+        for packet_id, _ in prize.packets
+    ]
+
+    for limit in (1, 2, 5, 9):
+        listed = _walk(system.process().list_packets, campaign.campaign_id, None, None, limit=limit)
+
+        assert _ids(listed) == sorted(_ids(rains) + cash)
+    assert len(cash) == 2
 
 
 def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:

@@ -265,25 +265,20 @@ NEW_YEAR_MS = 1_767_196_800_000
 """2026 begins in Shanghai."""
 
 
-def _packet(number: int, created_at_ms: int, expires_at_ms: int) -> dict[str, Any]:
-    times = {"created_at_ms": created_at_ms, "expires_at_ms": expires_at_ms}
-    return {"packet_id": f"{PACKET[:-1]}{number}", **times}
-
-
 def _rains(stack: Stack) -> None:
-    """Let one campaign have a packet that crosses the year's begin, one before and one after."""
-    day_ms, year_ms = 86_400_000, 365 * 86_400_000
-    rains = [
-        _packet(1, NEW_YEAR_MS - day_ms, NEW_YEAR_MS + day_ms),
-        _packet(2, NEW_YEAR_MS - 2 * day_ms, NEW_YEAR_MS),
-        _packet(3, NEW_YEAR_MS + year_ms, NEW_YEAR_MS + year_ms + day_ms),
-        _packet(4, NEW_YEAR_MS, NEW_YEAR_MS + day_ms),
-    ]
+    """Give one campaign three packets with claims around the begin and the end of 2026."""
+    year_ms = 365 * 86_400_000
+    ids = [f"{PACKET[:-1]}{number}" for number in (1, 2, 3)]
     stack.answers["GET /admin/campaigns"] = _ok(
         items=[{"campaign_id": "gala"}, {"campaign_id": "quiet"}], next=None
     )
+    # A packet that ended at New Year has a claim that was recorded 4 ms later.
+    ends = {"created_at_ms": NEW_YEAR_MS - 1_000, "expires_at_ms": NEW_YEAR_MS}
     stack.answers["GET /admin/packets"] = lambda request: _ok(
-        items=rains if request.url.params["campaign_id"] == "gala" else [], next=None
+        items=[{"packet_id": packet_id, **ends} for packet_id in ids]
+        if request.url.params["campaign_id"] == "gala"
+        else [],
+        next=None,
     )
     late = f'"1","ann","t-ann","500","{NEW_YEAR_MS - 1}"\r\n'
     first = f'"2","ann","t-ann","300","{NEW_YEAR_MS}"\r\n'
@@ -294,11 +289,14 @@ def _rains(stack: Stack) -> None:
         more = {} if "cursor" in request.url.params else {"x-next-cursor": "2"}
         return httpx.Response(200, text=CLAIMS_HEAD + next(pages), headers=more)
 
-    stack.answers[f"GET /admin/packets/{PACKET[:-1]}1/claims"] = claims
-    again = f'"1","ann","t-ann","7","{NEW_YEAR_MS + 5}"\r\n'
-    stack.answers[f"GET /admin/packets/{PACKET[:-1]}4/claims"] = httpx.Response(
-        200, text=CLAIMS_HEAD + again
-    )
+    stack.answers[f"GET /admin/packets/{ids[0]}/claims"] = claims
+    for packet_id, line in (
+        (ids[1], f'"1","ann","t-ann","7","{NEW_YEAR_MS + 4}"\r\n'),
+        (ids[2], f'"1","ann","t-ann","9","{NEW_YEAR_MS + year_ms}"\r\n'),
+    ):
+        stack.answers[f"GET /admin/packets/{packet_id}/claims"] = httpx.Response(
+            200, text=CLAIMS_HEAD + line
+        )
 
 
 TAX = [

@@ -101,14 +101,15 @@ export class Tail<Row> {
 
 /** Counts units of prizes, and shares of the packets that no prize pays from. */
 export async function look(client: Client, campaign: Campaign, packets: Packet[], claims = 1): Promise<Look> {
-  const open = packets.filter((packet) => packet.prize_id === null && !OVER.includes(packet.status));
+  const rains = packets.filter((packet) => packet.prize_id === null);
+  const open = rains.filter((packet) => !OVER.includes(packet.status));
   const followed = open.slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map(({ packet_id: id }) =>
       client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: claims })),
     ),
   );
-  const ended = packets.filter((packet) => packet.prize_id === null && packet.status === "closed");
+  const ended = rains.filter((packet) => packet.status === "closed");
   const sum = (numbers: number[]) => numbers.reduce((all, value) => all + value, 0);
   return {
     taken:
@@ -117,7 +118,7 @@ export async function look(client: Client, campaign: Campaign, packets: Packet[]
       sum(ended.map((packet) => packet.claimed_count ?? 0)),
     left:
       sum(campaign.prizes.map((prize) => prize.total - prize.issued)) + sum(feeds.map((feed) => feed.remaining_count)),
-    packets: packets.length,
+    packets: rains.length,
     unfollowed: open.length - followed.length,
     claims: feeds.flatMap((feed) =>
       feed.claims.map((claim) => ({ atMs: claim.claimed_at_ms, name: claim.nickname, fen: claim.amount_fen })),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
 from redpacket.campaigns.ports import CampaignRepository
+from redpacket.lottery.ports import PrizeRepository
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -26,6 +27,7 @@ class ListPorts:
     """Dependencies of operators' lists."""
 
     campaigns: CampaignRepository
+    prizes: PrizeRepository
     packets: RecordReader
     lists: OperatorLists
     pages: Pages
@@ -50,7 +52,7 @@ def list_packets(
         message = "is not a cursor of this list: keep the campaign and the sender of its first page"
         raise InvalidRequest.of("cursor", message)
     if campaign_id is not None:
-        packet_ids = ports.campaigns.list_packet_ids(campaign_id, cursor, limit + 1)
+        packet_ids = _list_of_campaign(campaign_id, cursor, limit + 1, ports)
         ids, more = packet_ids[:limit], packet_ids[limit - 1] if len(packet_ids) > limit else None
     elif sender_id is not None:
         sent, more = ports.packets.list_sent(sender_id, None, cursor, limit)
@@ -64,6 +66,19 @@ def list_packets(
         for packet in page
         if status in {None, status_of(packet)} and sender_id in {None, packet.sender.user_id}
     ], more
+
+
+def _list_of_campaign(
+    campaign_id: str, after: str | None, limit: int, ports: ListPorts
+) -> list[str]:
+    """Return ids of a campaign's packets in order, including the packets of its cash prizes."""
+    cash = {
+        packet_id
+        for prize in ports.prizes.list_prizes(campaign_id)
+        for packet_id, _ in prize.packets
+        if packet_id > (after or "")
+    }
+    return sorted({*ports.campaigns.list_packet_ids(campaign_id, after, limit), *cash})[:limit]
 
 
 def list_claims(
