@@ -15,6 +15,7 @@ from redpacket.payments.model.provider import (
     Merchant,
     OrderFound,
     OrderState,
+    Payee,
     PaymentOrder,
     ProviderEvent,
     RefundFound,
@@ -29,7 +30,6 @@ from redpacket.payments.model.provider import (
     TransferState,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.errors import Unavailable
 
 MERCHANT = Merchant("app", "merchant")

@@ -17,15 +17,18 @@ from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.ports import PaymentLimits
-from redpacket.payments.provider_ports import PaymentProvider, PayoutProvider
-from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.ports.dependencies import (
+    AuthorizationPorts,
+    PaymentLimits,
+    PaymentPorts,
+    WithdrawalLimits,
+)
+from redpacket.payments.ports.providers import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statement
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import (
@@ -37,7 +40,6 @@ from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, swee
 from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
-from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request

@@ -20,9 +20,8 @@ from redpacket.payments.model.payments import (
 )
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
-from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.ports.dependencies import PaymentLimits, WithdrawalLimits
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
-from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request

@@ -18,8 +18,8 @@ from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import StatementKind, TransferOrder, statement_day
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
+from redpacket.payments.ports.dependencies import WithdrawalLimits
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
-from redpacket.payments.withdrawal_ports import WithdrawalLimits
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError, Unavailable

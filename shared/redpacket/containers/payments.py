@@ -8,7 +8,6 @@ from functools import cached_property
 from redpacket.containers.container import Container
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
-from redpacket.payments import ports
 from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.clients.token_payees import TokenPayees
@@ -20,13 +19,11 @@ from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
-from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.ports import dependencies as ports
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.handle_callback import CallbackPorts
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
-from redpacket.payments.withdrawal_ports import Payees, WithdrawalLimits
 from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
@@ -59,7 +56,7 @@ class PaymentsContainer(Container):
     def bound_payees(self) -> DynamoPayees:
         return DynamoPayees(self.dynamo)
 
-    def payees_of(self, user: User) -> Payees:
+    def payees_of(self, user: User) -> ports.Payees:
         """Return the payout accounts of the request's user."""
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
@@ -72,8 +69,8 @@ class PaymentsContainer(Container):
         return DynamoPaymentLists(self.dynamo)
 
     @cached_property
-    def payment_ports(self) -> PaymentPorts:
-        return PaymentPorts(
+    def payment_ports(self) -> ports.PaymentPorts:
+        return ports.PaymentPorts(
             providers=self.providers.providers_in,
             repository=self.payment_repository,
             returns=DynamoReturns(self.dynamo),
@@ -110,7 +107,7 @@ class PaymentsContainer(Container):
             settings=WithdrawalSettings(
                 WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,
-                WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
+                ports.WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
                 above_fen=self.settings.withdraw_above_fen,
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
@@ -123,8 +120,8 @@ class PaymentsContainer(Container):
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
 
     @cached_property
-    def authorization_ports(self) -> AuthorizationPorts:
-        return AuthorizationPorts(
+    def authorization_ports(self) -> ports.AuthorizationPorts:
+        return ports.AuthorizationPorts(
             providers=self.providers.consent_providers,
             repository=self.consents,
             payees=self.bound_payees,

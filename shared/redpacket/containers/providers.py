@@ -11,9 +11,8 @@ from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.packets.model.claim import Share
-    from redpacket.payments import provider_ports as ports
-    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner
     from redpacket.payments.model.provider_name import ProviderName
+    from redpacket.payments.ports import providers as ports
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -27,7 +26,7 @@ class ProvidersContainer(Container):
         from pkgutil import resolve_name
 
         from redpacket.payments.model.provider_name import ProviderName
-        from redpacket.payments.provider_ports import ProviderEnvironment
+        from redpacket.payments.ports.providers import ProviderEnvironment
 
         environment = ProviderEnvironment(
             self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
@@ -53,15 +52,15 @@ class ProvidersContainer(Container):
         return self.by_provider(lambda provider: provider.callbacks)
 
     @cached_property
-    def consent_providers(self) -> Mapping[ProviderName, Authorizations]:
+    def consent_providers(self) -> Mapping[ProviderName, ports.Authorizations]:
         return self.by_provider(lambda provider: provider.consents)
 
     @cached_property
-    def logins(self) -> Mapping[ProviderName, Logins]:
+    def logins(self) -> Mapping[ProviderName, ports.Logins]:
         return self.by_provider(lambda provider: provider.logins)
 
     @cached_property
-    def page_signers(self) -> Mapping[ProviderName, PageSigner]:
+    def page_signers(self) -> Mapping[ProviderName, ports.PageSigner]:
         return self.by_provider(lambda provider: provider.page_signer)
 
     @cached_property
@@ -96,6 +95,6 @@ class ProvidersContainer(Container):
         return AccountKeys.of(self.platform.secret(self.settings.payee_keys_secret_arn))
 
     def _http(self, url: str) -> HttpClient:
-        from redpacket.payments.provider_ports import CALL_MS_MAX
+        from redpacket.payments.ports.providers import CALL_MS_MAX
 
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)

@@ -1,10 +1,10 @@
 import pytest
 
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
+from redpacket.payments.model.provider import Payee
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
-from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.idempotency import Request
 from testing.payments.fake_gateway import FakeLogins, an_account
 from testing.payments.payment_system import PaymentSystem

@@ -15,7 +15,7 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User

@@ -14,6 +14,7 @@ from redpacket.payments.errors import (
     WithdrawalNotFound,
 )
 from redpacket.payments.model import provider as gateway
+from redpacket.payments.model.provider import Payee
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
@@ -24,6 +25,7 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
     judge,
 )
+from redpacket.payments.ports.dependencies import WithdrawalLimits
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
@@ -33,7 +35,6 @@ from redpacket.payments.use_cases.transfer import (
 )
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
-from redpacket.payments.withdrawal_ports import Payee, WithdrawalLimits
 from redpacket.platform import errors
 from redpacket.platform.clocks import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request

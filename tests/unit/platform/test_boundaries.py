@@ -65,7 +65,7 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     judge,
 )
-from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment

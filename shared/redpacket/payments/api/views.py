@@ -16,8 +16,8 @@ from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 if TYPE_CHECKING:
     from redpacket.payments.api import answers
     from redpacket.payments.model.payments import Payment, PaymentRefund, PaymentReturn
+    from redpacket.payments.model.provider import Payee
     from redpacket.payments.model.withdrawals import Withdrawal
-    from redpacket.payments.withdrawal_ports import Payee
     from redpacket.platform.user import User
 
 T = TypeVar("T")

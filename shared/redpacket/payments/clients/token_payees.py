@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from redpacket.payments.model.provider import Payee
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.ports.dependencies import Payees
 from redpacket.payments.sealed_accounts import Accounts
-from redpacket.payments.withdrawal_ports import Payee, Payees
 from redpacket.platform.user import User
 
 

@@ -11,7 +11,7 @@ from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, with
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.ports import PAYMENTS_CURSOR
+from redpacket.payments.ports.dependencies import PAYMENTS_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
 from redpacket.platform.errors import invalid_cursor
 

@@ -8,9 +8,8 @@ from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import AuthorizationStatus
-from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider import ExternalAccount, Payee
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.withdrawal_ports import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
 from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
 

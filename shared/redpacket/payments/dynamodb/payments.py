@@ -22,7 +22,7 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports import PaymentLimits
+from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.platform.dynamodb.client import (
     Dynamo,
     Guarded,

@@ -28,7 +28,7 @@ from redpacket.payments.model.withdrawals import (
     hold_transfer,
     return_transfer,
 )
-from redpacket.payments.withdrawal_ports import WithdrawalLimits
+from redpacket.payments.ports.dependencies import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.platform.idempotency import Request

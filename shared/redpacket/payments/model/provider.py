@@ -31,6 +31,21 @@ class ExternalAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class Payee:
+    """User's payout account; it takes no withdrawal before *opens_at_ms*.
+
+    *authorization_no* is the user's ACTIVE consent to transfers without confirmation, *asked_no*
+    the latest requested one.
+    """
+
+    account: ExternalAccount
+    opens_at_ms: int = 0
+    authorization_no: str | None = None
+    asked_no: str | None = None
+    bound_at_ms: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Merchant:
     """Merchant that a provider acts for; both fields are "" if the provider has none."""
 

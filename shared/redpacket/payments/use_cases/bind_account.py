@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from redpacket.payments.errors import CodeInvalid
-from redpacket.payments.login_ports import Logins, TokenIssuer
-from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider import ExternalAccount, Payee
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import required
-from redpacket.payments.withdrawal_ports import BoundPayees, Payee
+from redpacket.payments.ports.dependencies import BoundPayees
+from redpacket.payments.ports.providers import Logins, TokenIssuer, required
 from redpacket.platform.runtime import Clock, EventLogger
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
-from redpacket.payments.ports import PaymentRepository
-from redpacket.payments.provider_ports import CallbackVerifier, NoticeQueue, required
-from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.ports.dependencies import (
+    AuthorizationPorts,
+    PaymentPorts,
+    PaymentRepository,
+)
+from redpacket.payments.ports.providers import CallbackVerifier, NoticeQueue, required
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.transfer import sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redpacket.ledger.model import receivable_account
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.payments.model.payments import PaymentRefund
-from redpacket.payments.ports import PaymentLists
+from redpacket.payments.ports.dependencies import PaymentLists
 
 
 def list_debts(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import ProviderPace
+from redpacket.payments.ports.dependencies import ProviderPace
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock
 

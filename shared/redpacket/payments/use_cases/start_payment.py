@@ -13,8 +13,7 @@ from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderCh
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
-from redpacket.payments.withdrawal_ports import Payees
+from redpacket.payments.ports.dependencies import Payees, PaymentPorts
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 

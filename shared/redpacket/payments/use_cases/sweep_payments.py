@@ -12,10 +12,9 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.use_cases.authorization_ports import AuthorizationPorts
+from redpacket.payments.ports.dependencies import AuthorizationPorts, PaymentPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.return_payment import return_payment
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer

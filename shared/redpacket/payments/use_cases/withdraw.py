@@ -14,14 +14,12 @@ from redpacket.payments.errors import (
     WithdrawalLimitReached,
     WithdrawalNotFound,
 )
-from redpacket.payments.model.provider import statement_day
+from redpacket.payments.model.provider import Payee, statement_day
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
-from redpacket.payments.ports import PaymentLists
-from redpacket.payments.use_cases.payment_ports import PaymentPorts
+from redpacket.payments.ports.dependencies import Payees, PaymentLists, PaymentPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
-from redpacket.payments.withdrawal_ports import Payee, Payees
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 

@@ -9,14 +9,14 @@ from redpacket.payments.errors import ChannelUnavailable, ProviderChanged
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.provider_ports import PayoutProvider
-from redpacket.payments.use_cases.rate_limiter import Pace
-from redpacket.payments.withdrawal_ports import (
+from redpacket.payments.ports.dependencies import (
     AuthorizationRepository,
     TransferRepository,
     WithdrawalLimits,
     WithdrawalRepository,
 )
+from redpacket.payments.ports.providers import PayoutProvider
+from redpacket.payments.use_cases.rate_limiter import Pace
 from redpacket.platform.runtime import Clock, EventLogger
 
 

@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import ClassVar
 
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.payments.login_ports import Logins, TokenIssuer
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import (
+from redpacket.payments.ports.providers import (
     CallbackVerifier,
+    Logins,
     PaymentProvider,
     PayoutProvider,
     Provider,
+    TokenIssuer,
 )
 from redpacket.payments.token_issuer import IssuerKeys, Rs256Tokens
 from testing.payments.fake_gateway import FakeGateway, FakeLogins, FakePaymentsIn, FakePaymentsOut

@@ -13,7 +13,7 @@ from redpacket.payments.errors import ChannelUnavailable, CodeInvalid, PayeeNotB
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import required as required_part
+from redpacket.payments.ports.providers import required as required_part
 from redpacket.payments.use_cases import authorize as consent_flow
 from redpacket.payments.use_cases import sign_in as sign_in_flow
 from redpacket.platform.http.api import Api, HttpAnswer

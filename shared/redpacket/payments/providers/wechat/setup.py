@@ -6,12 +6,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.provider_ports import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.ports.providers import CALL_MS_MAX, SETTLING_MS, Provider
 from redpacket.payments.providers.wechat.settings import WeChatSettings
 
 if TYPE_CHECKING:
-    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
-    from redpacket.payments.provider_ports import CallbackVerifier, PaymentProvider, PayoutProvider
+    from redpacket.payments.ports.providers import (
+        Authorizations,
+        CallbackVerifier,
+        Logins,
+        PageSigner,
+        PaymentProvider,
+        PayoutProvider,
+        TokenIssuer,
+    )
     from redpacket.payments.providers.wechat.client import WeChatClient
     from redpacket.payments.sealed_accounts import Accounts
 

@@ -1,4 +1,4 @@
-"""Ports for payment providers and their callbacks.
+"""Ports for payment providers: money, callbacks, consent and sign-in.
 
 The contract between use cases and providers (docs/architecture.md has the steps):
 
@@ -22,15 +22,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypedDict, TypeVar
 
 from redpacket.payments.errors import ChannelUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redpacket.payments.login_ports import Authorizations, Logins, PageSigner, TokenIssuer
+    from redpacket.payments.model.authorization import AuthorizationFound
     from redpacket.payments.model.provider import (
+        ExternalAccount,
         Merchant,
         OrderFound,
         PaymentOrder,
@@ -226,17 +227,49 @@ class NoticeQueue(Protocol):
         """Queue notices; after Unavailable, some may be queued."""
 
 
-class ProviderPace(Protocol):
-    """Durable rate limits and circuit breaker of a provider, shared by all functions."""
+class Logins(Protocol):
+    """Exchange of a provider's authorization code for an account."""
 
-    def find_slot(self, channel: ProviderName, name: str) -> int:
-        """Return the next free slot in microseconds, or 0 if none was taken."""
+    def find_account(self, code: str) -> ExternalAccount | None:
+        """Return a code's account, or None if the code is wrong, used or expired."""
 
-    def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
-        """Move the next free slot; return False if it is no longer *seen_us*."""
 
-    def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
-        """Return the end of the current rest in milliseconds, and the number of rests in a row."""
+class Authorizations(Protocol):
+    """Provider for users' consents to transfers without confirmation; numbers are ours."""
 
-    def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
-        """Open the breaker until a time."""
+    def ask(
+        self, authorization_no: str, payee: ExternalAccount, display_name: str
+    ) -> AuthorizationFound:
+        """Request a consent, once for each number; the provider shows *display_name*."""
+
+    def query(self, authorization_no: str) -> AuthorizationFound:
+        """Return a consent's state; NOT_FOUND is a state."""
+
+    def close(self, authorization_no: str) -> None:
+        """Close a consent; a closed or unknown one is not an error."""
+
+
+class JsSignature(TypedDict):
+    """Arguments of the page's `wx.config`."""
+
+    app_id: str
+    timestamp: int
+    nonce: str
+    signature: str
+
+
+class PageSigner(Protocol):
+    """Signer of the page's addresses for a provider's browser."""
+
+    def sign(self, url: str) -> JsSignature:
+        """Sign an address without its fragment. Raises InvalidRequest, Unavailable."""
+
+
+class TokenIssuer(Protocol):
+    """Issuer of tokens for users who sign in through a provider."""
+
+    def subject_of(self, account: ExternalAccount) -> str:
+        """Return the permanent subject of this user's tokens."""
+
+    def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
+        """Return a token and its expiry in milliseconds."""

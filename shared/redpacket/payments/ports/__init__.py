@@ -1,0 +1,1 @@
+"""Interfaces of payments, and the sets of them that use cases take."""
