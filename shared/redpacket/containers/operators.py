@@ -71,13 +71,9 @@ class OperatorsContainer(Container):
 
     @cached_property
     def list_ports(self) -> ListPorts:
-        return ListPorts(
-            self.campaigns.repository,
-            self.editing.lottery.prize_rows,
-            self.packets.repository,
-            self.operator_lists,
-            self.packets.pages,
-        )
+        campaigns, prizes = self.campaigns.repository, self.editing.lottery.prize_rows
+        packets, pages = self.packets.repository, self.packets.pages
+        return ListPorts(campaigns, prizes, packets, self.operator_lists, pages)
 
     @cached_property
     def winners(self) -> DynamoWinners:

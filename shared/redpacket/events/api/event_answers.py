@@ -82,7 +82,7 @@ class DrawWon(TypedDict):
 
 
 class WithdrawalEnded(TypedDict):
-    """A withdrawal was paid, or failed and its money is back in the balance."""
+    """A withdrawal was paid, or it failed or was canceled and its money is back in the balance."""
 
     withdrawal_id: fields.Word
     amount_fen: fields.ShareFen
@@ -102,6 +102,16 @@ class PaymentPaid(TypedDict):
     user_token: fields.UserToken
 
 
+class PaymentRefunded(PaymentPaid):
+    """A payment was refunded outside, as a whole or in part; sums only grow."""
+
+    refunded_fen: Annotated[fields.ShareFen, about("The amount refunded to the payer so far.")]
+    debited_fen: Annotated[
+        fields.AnyFen,
+        about("The part that the user's account owes for it; the rest was never credited."),
+    ]
+
+
 class WebhookTest(TypedDict):
     """Test that an operator requested."""
 
@@ -117,7 +127,9 @@ DATA: dict[EventType, type] = {
     EventType.DRAW_WON: DrawWon,
     EventType.WITHDRAWAL_PAID: WithdrawalEnded,
     EventType.WITHDRAWAL_FAILED: WithdrawalEnded,
+    EventType.WITHDRAWAL_CANCELLED: WithdrawalEnded,
     EventType.PAYMENT_PAID: PaymentPaid,
+    EventType.PAYMENT_REFUNDED: PaymentRefunded,
     EventType.TEST: WebhookTest,
 }
 """The form of each type's `data`."""

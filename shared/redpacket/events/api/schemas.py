@@ -18,7 +18,9 @@ EventName = Literal[
     "redpacket.draw.won",
     "redpacket.withdrawal.paid",
     "redpacket.withdrawal.failed",
+    "redpacket.withdrawal.cancelled",
     "redpacket.payment.paid",
+    "redpacket.payment.refunded",
 ]
 
 

@@ -41,7 +41,9 @@ class EventType(StrEnum):
     DRAW_WON = "redpacket.draw.won"
     WITHDRAWAL_PAID = "redpacket.withdrawal.paid"
     WITHDRAWAL_FAILED = "redpacket.withdrawal.failed"
+    WITHDRAWAL_CANCELLED = "redpacket.withdrawal.cancelled"
     PAYMENT_PAID = "redpacket.payment.paid"
+    PAYMENT_REFUNDED = "redpacket.payment.refunded"
     TEST = "redpacket.webhook.test"
 
 
@@ -71,8 +73,11 @@ class Event:
 
     @property
     def event_id(self) -> str:
-        """Id that is the same for each read of the change, so receivers can drop repeats."""
-        place = "" if self.sequence is None else str(self.sequence)
+        """Id that is the same for each read of the change, so receivers can drop repeats.
+
+        A payment may be refunded in parts: the sum so far is a part of the id.
+        """
+        place = str(self.data.get("refunded_fen", "") if self.sequence is None else self.sequence)
         text = json.dumps([self.kind, self.subject, place])
         return f"evt_{hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]}"
 
@@ -176,10 +181,11 @@ def draw_events(before: Draw | None, after: Draw) -> Iterator[Event]:
 
 
 def withdrawal_events(before: Withdrawal | None, after: Withdrawal) -> Iterator[Event]:
-    """Yield the event of a withdrawal that was paid or failed."""
+    """Yield the event of a withdrawal that has ended."""
     kinds = {
         WithdrawalStatus.PAID: EventType.WITHDRAWAL_PAID,
         WithdrawalStatus.FAILED: EventType.WITHDRAWAL_FAILED,
+        WithdrawalStatus.CANCELLED: EventType.WITHDRAWAL_CANCELLED,
     }
     if after.status not in kinds or (before and before.status is after.status):
         return
@@ -194,14 +200,22 @@ def withdrawal_events(before: Withdrawal | None, after: Withdrawal) -> Iterator[
 
 
 def payment_events(before: Payment | None, after: Payment) -> Iterator[Event]:
-    """Yield the event of a paid payment."""
-    if after.status is not PaymentStatus.PAID or (before and before.status is after.status):
-        return
+    """Yield the events of a payment that was paid or refunded."""
+    users = {"user": after.user_id}
     told = {
         "payment_id": after.number,
         "amount_fen": after.amount_fen,
         "channel": after.channel.value,
         "packet_id": after.packet_id,
     }
-    at_ms = after.credited_at_ms or after.created_at_ms
-    yield Event(EventType.PAYMENT_PAID, after.number, at_ms, told, {"user": after.user_id})
+    if after.status is PaymentStatus.PAID and (before is None or before.status is not after.status):
+        at_ms = after.credited_at_ms or after.created_at_ms
+        yield Event(EventType.PAYMENT_PAID, after.number, at_ms, told, users)
+    if after.refunded_fen > (before.refunded_fen if before else 0):
+        refunded = {
+            **told,
+            "refunded_fen": after.refunded_fen,
+            "debited_fen": after.reversed_fen,
+        }
+        at_ms = after.refunded_at_ms or after.created_at_ms
+        yield Event(EventType.PAYMENT_REFUNDED, after.number, at_ms, refunded, users)

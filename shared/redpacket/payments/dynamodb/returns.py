@@ -120,8 +120,9 @@ class DynamoReturns:
         added = update(
             self._payments,
             payment_keys.payment(returned.number),
-            "ADD returned_fen :fen",
+            "ADD returned_fen :fen SET refunded_at_ms = :now_ms",
             fen=returned.amount_fen,
+            now_ms=now_ms,
         )
         line = put(self._payments, line_row(returned.channel, line_back(refund), now_ms))
         return self._dynamo.try_transact([done, added, line])
@@ -177,8 +178,9 @@ class DynamoReturns:
         added = update(
             self._payments,
             payment_keys.payment(returned.number),
-            "ADD returned_fen :fen",
+            "ADD returned_fen :fen SET refunded_at_ms = :now_ms",
             fen=refund.returned_fen,
+            now_ms=refund.noted_at_ms,
         )
         line = put(
             self._payments, line_row(returned.channel, line_back(answer), refund.noted_at_ms)
@@ -194,10 +196,11 @@ class DynamoReturns:
         taken = update(
             self._payments,
             payment_keys.payment(payment.number),
-            "SET reversed_fen = :fen",
+            "SET reversed_fen = :fen, refunded_at_ms = :now_ms",
             condition=IS_REVERSED_AS_SEEN,
             seen_fen=payment.reversed_fen,
             fen=payment.reversed_fen + refund.reversed_fen,
+            now_ms=refund.noted_at_ms,
         )
         noted = put(self._payments, refund_row(refund))
         line = put(self._payments, line_row(payment.channel, line_back(answer), refund.noted_at_ms))

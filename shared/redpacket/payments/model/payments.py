@@ -76,6 +76,7 @@ class Payment:
     credited_at_ms: int | None = None
     reversed_fen: int = 0
     returned_fen: int = 0
+    refunded_at_ms: int | None = None
     is_listed: bool = field(default=True, compare=False)
     """Whether the sweep's work list contains it."""
 

@@ -1,0 +1,172 @@
+"""A host that knows only the webhooks, and its own deposits, ends with the ledger's balances."""
+
+from collections import Counter
+from typing import Any
+
+from redpacket.ledger.model import TransferKind, receivable_account, user_account
+from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS
+from redpacket.payments.model.provider import Refusal, TransferState
+from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
+from testing.builders import a_campaign, a_prize
+from testing.events.event_system import EventSystem
+from testing.in_memory_system import LIFE_MS
+from testing.payments.payment_system import PaymentSystem
+
+
+class Mirror:
+    """Balances by host id, from events that arrive in any order and more than once."""
+
+    def __init__(self) -> None:
+        self.fen: Counter[str] = Counter()
+        self._applied: set[str] = set()
+        self._debited: Counter[str] = Counter()
+
+    def apply(self, event: dict[str, Any]) -> None:
+        if event["id"] in self._applied:
+            return
+        self._applied.add(event["id"])
+        data = event["data"]
+        match event["type"].removeprefix("redpacket."):
+            case "packet.sent":
+                self.fen[data["sender"]] -= data["total_fen"]
+            case "packet.closed":
+                self.fen[data["sender"]] += data["refunded_fen"]
+            case "claim.settled" | "payment.paid":
+                self.fen[data["user"]] += data["amount_fen"]
+            case "withdrawal.paid":
+                self.fen[data["user"]] -= data["amount_fen"]
+            case "payment.refunded":
+                grown = max(0, data["debited_fen"] - self._debited[data["payment_id"]])
+                self._debited[data["payment_id"]] += grown
+                self.fen[data["user"]] -= grown
+
+
+class Town:
+    """Users, packets, prizes and payments, whose events reach a mirror."""
+
+    def __init__(self) -> None:
+        self.events = EventSystem()
+        self.system = self.events.system
+        self.payments = PaymentSystem(self.system, details="confirm")
+        self.receiver = self.events.receiver("mirror")
+
+    def run(self, for_ms: int = 0) -> None:
+        """Let time pass, and run everything that is scheduled until nothing is in flight."""
+        self.system.pass_time(for_ms)
+        for _ in range(12):
+            self.system.pass_time(60_000)
+            self.payments.dispatch()
+            self.system.settle()
+            self.system.sweep()
+            self.payments.sweep()
+
+    def balances(self, *users: str) -> dict[str, tuple[int, int]]:
+        """Return each user's balance in the mirror and in the ledger, where a debt is negative."""
+        self.events.run()
+        mirror = Mirror()
+        for entry in self.system.ledger_state().entries:
+            if entry.kind is TransferKind.DEPOSIT and entry.amount_fen > 0:
+                mirror.fen[f"{entry.account.removeprefix('user:')}@host"] += entry.amount_fen
+        # Deliveries arrive in any order, and more than once.
+        for event in [*reversed(self.receiver.told), *self.receiver.told]:
+            mirror.apply(event)
+        balance_fen = self.system.ledger.balance_fen
+        return {
+            user: (
+                mirror.fen[f"{user}@host"],
+                balance_fen(user_account(user)) + balance_fen(receivable_account(user)),
+            )
+            for user in users
+        }
+
+    def kinds(self) -> Counter[str]:
+        return Counter(event["type"].removeprefix("redpacket.") for event in self.receiver.told)
+
+
+def _agree(balances: dict[str, tuple[int, int]]) -> bool:
+    return all(mirrored == booked for mirrored, booked in balances.values())
+
+
+def test_a_mirror_follows_packets_and_prizes() -> None:
+    town = Town()
+    system = town.system
+    system.campaigns.create(a_campaign(campaign_id="party"))
+    system.deposit("operator", 1_000)
+    system.put_prize(a_prize("party", "cash", kind=PrizeKind.PACKET, amount_fen=88, total=1))
+    emptied = system.send("ann", count=2, total_fen=200)
+    ended = system.send("bob", count=4, total_fen=400)
+    system.send("bob", count=1, total_fen=50)
+
+    for name in ("bob", "cat"):
+        system.grab(emptied, name)
+    system.grab(ended, "ann")
+    assert system.draw("party", "cat", "key").draw.prize
+    town.run(LIFE_MS)
+    balances = town.balances("ann", "bob", "cat")
+
+    assert _agree(balances)
+    assert town.kinds()["packet.closed"] == 3
+    assert balances["cat"][0] > 88
+
+
+def test_a_mirror_follows_payments_and_their_refunds() -> None:
+    town = Town()
+    payments = town.payments
+    for user in ("user", "sender", "late", "poor"):
+        town.system.deposit(user, 100)
+
+    in_parts = payments.pay_in("user", 500)
+    payments.refund(in_parts, 200)
+    town.events.run()
+    payments.refund(in_parts, 300)
+    # The second transaction of a number is refunded and never credited.
+    payments.pay_again(payments.pay_in("user", 70))
+    # A user without the money owes the refund.
+    owed = payments.pay_in("poor", 900)
+    payments.withdraw("poor", 800)
+    payments.refund(owed, 900)
+    payments.pay_packet(payments.send_unpaid("sender", count=2, total_fen=100))
+    # A payment after the end of its packet goes to the balance.
+    late = payments.start_packet(payments.send_unpaid("late", count=2, total_fen=60))
+    town.run(PAYMENT_LIFE_MS)
+    payments.gateway.pay(late.number, is_forced=True)
+    payments.confirm(late)
+    town.run(LIFE_MS)
+    balances = town.balances("user", "sender", "late", "poor")
+
+    assert _agree(balances)
+    assert (balances["late"][0], balances["poor"][0]) == (160, -700)
+    assert town.kinds()["payment.refunded"] == 4
+
+
+def test_a_mirror_follows_every_end_of_a_withdrawal() -> None:
+    town = Town()
+    payments, gateway = town.payments, town.payments.gateway
+    users = ("paid", "refused", "cancelled", "unconfirmed")
+    for user in users:
+        town.system.deposit(user, 1_000)
+
+    payments.withdraw("paid", 300)
+    town.run()
+    gateway.refusal = lambda _: Refusal.OTHER
+    payments.withdraw("refused", 300)
+    town.run()
+    gateway.refusal = lambda _: None
+    gateway.next_state = lambda state: state
+    payments.withdraw("unconfirmed", 300)
+    payments.dispatch()
+    payments.cancel(payments.withdraw("cancelled", 300))
+    gateway.next_state = _cancels
+    town.run(GIVEN_UP_AFTER_MS)
+    balances = town.balances(*users)
+
+    assert _agree(balances)
+    assert [balances[user][0] for user in users] == [700, 1_000, 1_000, 1_000]
+    kinds = town.kinds()
+    assert kinds["withdrawal.paid"] == kinds["withdrawal.failed"] == 1
+    assert kinds["withdrawal.cancelled"] == 2
+
+
+def _cancels(state: TransferState) -> TransferState:
+    return TransferState.CANCELLED if state is TransferState.CANCELLING else state
