@@ -30,17 +30,19 @@ from redpacket.fairness.api import log_pages
 from redpacket.lottery.api import answers as campaigns
 from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
-from redpacket.packets.api import answer_fields, link_preview, pages
+from redpacket.packets.api import answer_fields as packet_fields
 from redpacket.packets.api import answers as packets
 from redpacket.packets.api import claim_schemas as claims
+from redpacket.packets.api import link_preview, pages
 from redpacket.packets.api import send_schemas as sending
-from redpacket.packets.api.request_fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.payments.api import answers as payments
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
+from redpacket.platform.http import answer_fields
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.platform.http.csv_pages import CSV
 from redpacket.platform.http.parameters import Parameter
+from redpacket.platform.http.request_fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -63,6 +65,7 @@ _VALUE_LENGTH_MIN = 80
 
 _ANSWERS = (
     answer_fields,
+    packet_fields,
     payments,
     campaigns,
     packets,

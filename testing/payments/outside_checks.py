@@ -24,7 +24,7 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     WithdrawalStatus,
 )
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 
 OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal

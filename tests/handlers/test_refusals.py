@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS
-from redpacket.ledger.model import FEN_MAX
+from redpacket.platform.bounds import FEN_MAX
 from testing.in_memory_system import InMemorySystem
 from testing.platform.handlers import HandlerTransport
 from testing.platform.users import HttpUser

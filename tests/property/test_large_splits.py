@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.ledger.model import FEN_MAX
 from redpacket.packets.split import Split, Terms, amounts_fen
+from redpacket.platform.bounds import FEN_MAX
 from testing.builders import some_terms
 from testing.fairness.splits import LUCKY
 

@@ -33,9 +33,6 @@ TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
 
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
-AT_MS_MAX = 4_102_444_800_000
-"""Milliseconds of the year 2100: the cache stores 13 digits of a window."""
-
 
 class CampaignStatus(StrEnum):
     """State of a campaign, which operators set."""

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-FEN_MAX = 10**12
-"""Cap of an amount in fen (10 billion CNY), far below 2^53, where Lua and JSON lose precision."""
-
 DEPOSITS = "deposits"
 """Account that deposits debit: its balance is minus the sum of all deposits (I1)."""
 

@@ -19,6 +19,9 @@ _BLANK = re.compile(
     "\U0001d159\U000e0100-\U000e01ef]"
 )
 
+# Only letters, marks and numbers are audible.
+_HEARD = "LMN"
+
 # Select how an emoji looks: text or picture. They may follow one, or a key's digit, and no other.
 _SELECTORS = frozenset("\ufe0e\ufe0f")
 _KEYS = frozenset("0123456789#*")
@@ -39,6 +42,12 @@ RESERVED_PHRASES = (
 def composed(text: str) -> str:
     """Return *text* in NFC, without white space at its ends."""
     return unicodedata.normalize("NFC", text).strip()
+
+
+def audible(text: str) -> str:
+    """Return the audible characters of *text* in one width and case."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in _HEARD)
 
 
 def is_visible(text: str) -> bool:

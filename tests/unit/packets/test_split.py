@@ -14,7 +14,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redpacket.ledger.model import FEN_MAX
 from redpacket.packets.errors import SplitImpossible
 from redpacket.packets.split import (
     SEED_BYTES,
@@ -30,6 +29,7 @@ from redpacket.packets.split import (
 from redpacket.packets.split.live import _draw_block, _Walk
 from redpacket.packets.split.terms import Units
 from redpacket.packets.split.words import WORD_BITS, seed_words
+from redpacket.platform.bounds import FEN_MAX
 from testing.builders import some_terms
 
 SPLITS = list(Split)

@@ -36,7 +36,7 @@ from redpacket.payments.use_cases.transfer import (
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
 from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.platform import errors
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.payments.fake_gateway import SETTLING_MS, FakePaymentsOut, an_account

@@ -74,7 +74,7 @@ from redpacket.payments.use_cases.sweep_payments import AGAIN_MS
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.platform import errors
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, some_terms

@@ -5,10 +5,17 @@ from typing import Any
 
 import pytest
 
-from redpacket.ledger.model import DEPOSITS, FEN_MAX, Entry, Transfer, TransferKind, entries
+from redpacket.ledger.model import (
+    DEPOSITS,
+    Entry,
+    Transfer,
+    TransferKind,
+    entries,
+)
 from redpacket.packets.model.claim import claimer_of
 from redpacket.packets.model.closing import find_end
 from redpacket.packets.model.packet import PacketStatus, Rules
+from redpacket.platform.bounds import FEN_MAX
 from redpacket.reconciliation.checks import packets
 from redpacket.reconciliation.checks.packets import PacketFacts
 from redpacket.reconciliation.checks.postings import check_bounds, check_posted

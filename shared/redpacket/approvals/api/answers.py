@@ -14,7 +14,7 @@ from redpacket.approvals.api.list_answers import (
     Summary,
 )
 from redpacket.approvals.model import ApprovalKind, ApprovalStatus
-from redpacket.packets.api.answer_fields import AtMs, Next, SumFen, UserToken, Word
+from redpacket.platform.http.answer_fields import AtMs, Next, SumFen, UserToken, Word
 from redpacket.platform.http.bodies import about
 
 ApprovalId = Annotated[

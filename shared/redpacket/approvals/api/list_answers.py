@@ -11,13 +11,14 @@ from redpacket.lottery.model.lottery import PRIZE_ID
 from redpacket.lottery.model.winners import WinnerStatus
 from redpacket.operations.model.operators import ActionKind
 from redpacket.packets.api import answer_fields as fields
+from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
 
 class ActionChange(TypedDict):
     """Changed field of an action's subject; numbers and lists are JSON texts."""
 
-    field: Annotated[fields.Word, Field(examples=["budget_fen"])]
+    field: Annotated[common.Word, Field(examples=["budget_fen"])]
     before: Annotated[str | None, about("Null if there was none.", "0")]
     after: Annotated[str | None, about("Null if there is none.", "1000000")]
 
@@ -25,7 +26,7 @@ class ActionChange(TypedDict):
 class OperatorName(TypedDict):
     """Operator; the name is null if it is not known, or erased."""
 
-    id: fields.UserToken
+    id: common.UserToken
     name: Annotated[str | None, about("Nickname, or the host's own id.", "安")]
 
 
@@ -36,10 +37,10 @@ SubjectName = Annotated[str | None, about("Name of a subject that is a user.", "
 class ListedAction(TypedDict):
     """Operator's action, logged permanently before or with the change."""
 
-    at_ms: fields.AtMs
+    at_ms: common.AtMs
     operator: Annotated[OperatorName, about("Operator of the action.")]
     action: Annotated[ActionKind, about("Kind of the action.")]
-    subject: Annotated[fields.Word, about("Subject: `kind:name`.", "campaign:new-year")]
+    subject: Annotated[common.Word, about("Subject: `kind:name`.", "campaign:new-year")]
     subject_name: SubjectName
     summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
@@ -49,7 +50,7 @@ class Journal(TypedDict):
     """Page of the audit log, newest first."""
 
     items: Annotated[list[ListedAction], about("The page.")]
-    next: fields.Next
+    next: common.Next
 
 
 HostId = Annotated[
@@ -68,20 +69,20 @@ class ListedCampaign(TypedDict):
     """Campaign in the list of all campaigns."""
 
     campaign_id: fields.CampaignId
-    title: Annotated[fields.Word, Field(examples=["New Year"])]
+    title: Annotated[common.Word, Field(examples=["New Year"])]
     status: fields.ToldStatus
-    starts_at_ms: fields.AtMs
-    ends_at_ms: fields.EndsAtMs
-    budget_fen: fields.SumFen
-    budget_left_fen: fields.SumFen
-    version: fields.Version
+    starts_at_ms: common.AtMs
+    ends_at_ms: common.EndsAtMs
+    budget_fen: common.SumFen
+    budget_left_fen: common.SumFen
+    version: common.Version
 
 
 class CampaignPage(TypedDict):
     """Page of all campaigns, the latest start first."""
 
     items: Annotated[list[ListedCampaign], about("The page.")]
-    next: fields.Next
+    next: common.Next
 
 
 class ListedPacket(TypedDict):
@@ -89,26 +90,26 @@ class ListedPacket(TypedDict):
 
     packet_id: fields.PacketId
     sender: HostId
-    sender_token: fields.UserToken
-    sender_name: Annotated[fields.Word | None, about("Nickname or host id; null once erased.")]
+    sender_token: common.UserToken
+    sender_name: Annotated[common.Word | None, about("Nickname or host id; null once erased.")]
     campaign_id: fields.OfCampaign
     prize_id: Annotated[fields.PrizeId | None, about("The cash prize that it holds.")]
     kind: fields.PacketKind
     status: fields.PacketState
     total_fen: fields.TotalFen
     count: fields.ShareCount
-    claimed_count: Annotated[fields.Count | None, about("Null until it is closed.")]
-    claimed_fen: Annotated[fields.AnyFen | None, about("Null until it is closed.")]
-    refunded_fen: Annotated[fields.AnyFen | None, about("Null until it is closed.")]
-    created_at_ms: fields.AtMs
-    expires_at_ms: fields.EndsAtMs
+    claimed_count: Annotated[common.Count | None, about("Null until it is closed.")]
+    claimed_fen: Annotated[common.AnyFen | None, about("Null until it is closed.")]
+    refunded_fen: Annotated[common.AnyFen | None, about("Null until it is closed.")]
+    created_at_ms: common.AtMs
+    expires_at_ms: common.EndsAtMs
 
 
 class PacketPage(TypedDict):
     """Page of packets; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedPacket], about("The page.")]
-    next: fields.Next
+    next: common.Next
 
 
 class ListedClaim(TypedDict):
@@ -116,26 +117,26 @@ class ListedClaim(TypedDict):
 
     share_no: fields.ShareNo
     user: HostId
-    user_token: fields.UserToken
+    user_token: common.UserToken
     nickname: Nickname
     amount_fen: fields.ShareFen
-    claimed_at_ms: fields.AtMs
+    claimed_at_ms: common.AtMs
     payout: fields.Payout
-    via: Annotated[fields.UserToken | None, about("The user whose link led to the claim.", None)]
+    via: Annotated[common.UserToken | None, about("The user whose link led to the claim.", None)]
 
 
 class ClaimPage(TypedDict):
     """Page of a packet's claims; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedClaim], about("The page.")]
-    next: fields.Next
+    next: common.Next
 
 
 class ListedSharer(TypedDict):
     """User with invitation links that led to claims of a packet."""
 
     user: HostId
-    user_token: fields.UserToken
+    user_token: common.UserToken
     nickname: Nickname
     claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
 
@@ -144,7 +145,7 @@ class SharerPage(TypedDict):
     """Sharers by the claims that they led to; add the counts of all pages."""
 
     items: Annotated[list[ListedSharer], about("The most claims first.")]
-    next: fields.Next
+    next: common.Next
 
 
 class DecidedWinner(TypedDict):
@@ -152,9 +153,9 @@ class DecidedWinner(TypedDict):
 
     unit: Unit
     prize_id: fields.PrizeId
-    user_token: fields.UserToken
+    user_token: common.UserToken
     status: WinnerState
-    decided_at_ms: fields.AtMs | None
+    decided_at_ms: common.AtMs | None
     note: str | None
 
 
@@ -163,7 +164,7 @@ class ListedWinner(DecidedWinner):
 
     user: HostId
     nickname: Nickname
-    won_at_ms: fields.AtMs
+    won_at_ms: common.AtMs
     recipient: Annotated[
         str | None, about("Recipient of the goods; only for `operate`, until the handover.")
     ]
@@ -175,4 +176,4 @@ class WinnerPage(TypedDict):
     """Page of winners by prize and unit; it may be short or empty without being the last."""
 
     items: Annotated[list[ListedWinner], about("The page.")]
-    next: fields.Next
+    next: common.Next

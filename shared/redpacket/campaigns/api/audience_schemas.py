@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from redpacket.campaigns.model import AudienceMode
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.users.api.schemas import HostId
+from redpacket.platform.http.request_fields import HostId
 
 USERS_MAX = 500
 """Maximum users in one call."""

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from redpacket.campaigns.model import (
-    AT_MS_MAX,
     TIMEZONE,
     TIMEZONE_DEFAULT,
     AmountsShown,
@@ -18,17 +17,16 @@ from redpacket.campaigns.model import (
     WhenSoldOut,
     is_timezone,
 )
-from redpacket.ledger.model import FEN_MAX
-from redpacket.packets.api.request_fields import (
+from redpacket.platform.bounds import AT_MS_MAX, FEN_MAX
+from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import (
     WEIGHT_MAX,
-    AmountsWord,
     Description,
     OwnPassphrase,
     PerUser,
     SeenVersion,
     Title,
 )
-from redpacket.platform.http.bodies import StrictBody, about, example
 
 _DEFAULT = DrawRules()
 
@@ -43,6 +41,7 @@ ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$
 ClaimValue = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,128}$")]
 """Value without spaces, because API Gateway writes a list as "[a b]"."""
 AtMs = Annotated[int, Field(ge=0, le=AT_MS_MAX)]
+AmountsWord = Literal["live", "end"]
 
 
 class RulesBody(StrictBody):

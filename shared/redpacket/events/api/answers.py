@@ -12,7 +12,7 @@ from redpacket.events.api.schemas import EventName
 from redpacket.events.model.webhooks import NAME, WEBHOOKS_MAX
 from redpacket.events.ports import COUNT_MAX
 from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
-from redpacket.packets.api.answer_fields import AtMs, Count, Word
+from redpacket.platform.http.answer_fields import AtMs, Count, Word
 from redpacket.platform.http.bodies import about
 
 WebhookName = Annotated[

@@ -10,10 +10,11 @@ from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
 HostUserId = Annotated[
-    fields.Word | None,
+    common.Word | None,
     about(
         "The host's id of this user: the subject of their tokens. Null for a user who was "
         "erased, or of whom that is not known.",
@@ -27,7 +28,7 @@ class _OfSender(TypedDict):
     packet_id: fields.PacketId
     campaign_id: MaybeCampaign
     sender: HostUserId
-    sender_token: fields.UserToken
+    sender_token: common.UserToken
 
 
 class PacketSent(_OfSender):
@@ -36,23 +37,23 @@ class PacketSent(_OfSender):
     kind: fields.PacketKind
     total_fen: fields.TotalFen
     count: fields.ShareCount
-    expires_at_ms: fields.AtMs
+    expires_at_ms: common.AtMs
 
 
 class PacketEmptied(_OfSender):
     """Every share is claimed, and every claim settled."""
 
-    claimed_count: fields.Count
-    claimed_fen: fields.AnyFen
+    claimed_count: common.Count
+    claimed_fen: common.AnyFen
 
 
 class PacketClosed(_OfSender):
     """The packet has ended: every share is claimed and settled, or went back to the sender."""
 
-    claimed_count: fields.Count
-    claimed_fen: fields.AnyFen
-    refunded_count: fields.Count
-    refunded_fen: fields.AnyFen
+    claimed_count: common.Count
+    claimed_fen: common.AnyFen
+    refunded_count: common.Count
+    refunded_fen: common.AnyFen
 
 
 class ShareClaimed(_OfSender):
@@ -64,42 +65,42 @@ class ShareClaimed(_OfSender):
     share_no: fields.ShareNo
     amount_fen: fields.ShareFen
     user: HostUserId
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class DrawWon(TypedDict):
     """A user won a prize."""
 
     campaign_id: fields.CampaignId
-    draw_id: fields.Word
+    draw_id: common.Word
     prize_id: fields.PrizeId
-    title: fields.Word
+    title: common.Word
     kind: PrizeKind
     amount_fen: Annotated[fields.ShareFen | None, about("Amount of a cash prize.")]
     unit_no: Annotated[int, about("Number of the unit.", ge=1)]
     user: HostUserId
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class WithdrawalEnded(TypedDict):
     """A withdrawal was paid, or it failed or was canceled and its money is back in the balance."""
 
-    withdrawal_id: fields.Word
+    withdrawal_id: common.Word
     amount_fen: fields.ShareFen
     channel: ProviderName
     user: HostUserId
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class PaymentPaid(TypedDict):
     """A payment came in, for the user's balance or for a packet."""
 
-    payment_id: fields.Word
+    payment_id: common.Word
     amount_fen: fields.ShareFen
     channel: ProviderName
     packet_id: Annotated[fields.PacketId | None, about("The packet that it funds.")]
     user: HostUserId
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class PaymentRefunded(PaymentPaid):
@@ -107,7 +108,7 @@ class PaymentRefunded(PaymentPaid):
 
     refunded_fen: Annotated[fields.ShareFen, about("The amount refunded to the payer so far.")]
     debited_fen: Annotated[
-        fields.AnyFen,
+        common.AnyFen,
         about("The part that the user's account owes for it; the rest was never credited."),
     ]
 
@@ -115,7 +116,7 @@ class PaymentRefunded(PaymentPaid):
 class WebhookTest(TypedDict):
     """Test that an operator requested."""
 
-    webhook: fields.Word
+    webhook: common.Word
 
 
 DATA: dict[EventType, type] = {

@@ -15,35 +15,36 @@ from redpacket.campaigns.model import (
     WhenSoldOut,
 )
 from redpacket.fairness.model.days import SEED_BYTES
-from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME, PRIZE_KINDS, Code
 from redpacket.lottery.model.lottery import PRIZES_MAX, UNITS_MAX, PrizeKind
 from redpacket.lottery.model.odds import POINT_BITS
 from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 from redpacket.packets.api import answer_fields as fields
+from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
 
 class Rules(TypedDict):
     """Limits for one user and day; 0 attempts or wins means no limit."""
 
-    attempts_per_user_per_day: fields.PerUser
+    attempts_per_user_per_day: common.PerUser
     wins_per_user_per_day: Annotated[
-        fields.PerUser, about("After this many wins, the user's other draws of the day miss.")
+        common.PerUser, about("After this many wins, the user's other draws of the day miss.")
     ]
     guaranteed_after_misses: Annotated[
-        fields.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
+        common.PerUser, about("Consecutive misses after which the next draw wins; 0: never.")
     ]
     helps_per_user_per_day: Annotated[
-        fields.PerUser,
+        common.PerUser,
         about(
             "Maximum attempts a day that friends can give to one user. Users see 0 if the "
             "campaign has no passphrase or no limit of attempts."
         ),
     ]
     helps_given_per_user_per_day: Annotated[
-        fields.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
+        common.PerUser, about("Maximum helps that one user can give to friends a day; 0: none.")
     ]
 
 
@@ -51,13 +52,13 @@ class WonPrize(TypedDict):
     """Won prize."""
 
     prize_id: fields.PrizeId
-    title: Annotated[fields.Word, Field(examples=["New Year"])]
+    title: Annotated[common.Word, Field(examples=["New Year"])]
     kind: Annotated[PrizeKind, about(PRIZE_KINDS)]
     amount_fen: Annotated[
         Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
         about("Cash amount of one unit; null for other kinds.", 888),
     ]
-    image_url: Annotated[fields.PrizeImage | None, Field(examples=[None])]
+    image_url: Annotated[common.PrizeImage | None, Field(examples=[None])]
 
 
 class ShownPrize(WonPrize):
@@ -79,7 +80,7 @@ class ShownPrize(WonPrize):
 class Prize(ShownPrize):
     """Prize in the users' view."""
 
-    weight: Annotated[fields.Weight | None, about("Null for a prize that is off.")]
+    weight: Annotated[common.Weight | None, about("Null for a prize that is off.")]
     probability: Annotated[
         float,
         about(
@@ -96,7 +97,7 @@ class PrizeAdmin(ShownPrize):
     """Prize in the operators' view; `issued` counts the won units of `total`."""
 
     weight: Annotated[
-        fields.Weight,
+        common.Weight,
         about("The prize's weight in a draw, relative to the others and `miss_weight`."),
     ]
     total: Annotated[int, about("Total units; `delta` changes it.", 100, ge=0, le=UNITS_MAX)]
@@ -111,7 +112,7 @@ class PrizeAdmin(ShownPrize):
         about("Null for a prize without a limit per day."),
     ]
     version: Annotated[
-        fields.Version,
+        common.Version,
         about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
 
@@ -120,12 +121,12 @@ class Plan(TypedDict):
     """Campaign settings."""
 
     campaign_id: fields.CampaignId
-    title: Annotated[fields.Word, Field(examples=["New Year"])]
+    title: Annotated[common.Word, Field(examples=["New Year"])]
     description: Annotated[str, Field(examples=["For all who stayed in the city."])]
-    starts_at_ms: fields.AtMs
-    ends_at_ms: fields.EndsAtMs
+    starts_at_ms: common.AtMs
+    ends_at_ms: common.EndsAtMs
     timezone: Annotated[
-        fields.Word,
+        common.Word,
         about("Time zone of the campaign's days; permanent.", "Asia/Shanghai"),
     ]
     rules: Annotated[Rules, about("Limits for one user.")]
@@ -133,7 +134,7 @@ class Plan(TypedDict):
         WhenSoldOut, about("Whether the other prizes or the miss get a sold-out prize's weight.")
     ]
     quota_per_user: Annotated[
-        fields.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
+        common.PerUser, about("Maximum shares of the campaign's packets for one user; 0: no limit.")
     ]
     amounts_shown: fields.ShownAmounts
     status: fields.ToldStatus
@@ -156,8 +157,8 @@ class Beacon(TypedDict):
     chain_hash: ChainHash
     genesis_s: Annotated[int, about("Time of round 1.", 1_692_803_367, ge=0)]
     period_s: Annotated[int, about("Seconds between rounds.", 3, ge=1)]
-    committed_at_ms: fields.AtMs
-    timezone: Annotated[fields.Word, about("Time zone of the days.", "Asia/Shanghai")]
+    committed_at_ms: common.AtMs
+    timezone: Annotated[common.Word, about("Time zone of the days.", "Asia/Shanghai")]
 
 
 class DrawnBy(TypedDict):
@@ -171,7 +172,7 @@ class DrawnBy(TypedDict):
         RoundNo | None, about("The round that decides today; null without a beacon.")
     ]
     beacon_at_ms: Annotated[
-        fields.AtMs | None,
+        common.AtMs | None,
         about(
             "Time of that round. Until it is available, about 2 seconds later, draws return 409 "
             "`campaign_not_started` with `Retry-After`."
@@ -182,7 +183,7 @@ class DrawnBy(TypedDict):
 class _Today(Plan, DrawnBy):
     day: Annotated[fields.Day, about("Today in the campaign's time zone.")]
     commitment: Annotated[
-        fields.Digest | None,
+        common.Digest | None,
         about(
             "Fixes the secret seeds of all days, from the campaign's creation on; null without "
             "prizes."
@@ -224,25 +225,25 @@ class CampaignAdmin(_Today):
 
     prizes: Annotated[list[PrizeAdmin], Field(max_length=PRIZES_MAX)]
     miss_weight: Annotated[
-        fields.Weight, about("The weight of a miss, relative to the prizes' weights.")
+        common.Weight, about("The weight of a miss, relative to the prizes' weights.")
     ]
     passphrase: Annotated[
-        fields.Word | None,
+        common.Word | None,
         about("The passphrase to type or say (口令红包); at most 20 characters.", "恭喜发财"),
     ]
     budget_fen: Annotated[
-        fields.AnyFen,
+        common.AnyFen,
         about(
             "Maximum total of the campaign's packets; an edit without it changes nothing.",
             1_000_000,
         ),
     ]
-    budget_left_fen: Annotated[fields.AnyFen, about("The remaining budget.", 990_000)]
+    budget_left_fen: Annotated[common.AnyFen, about("The remaining budget.", 990_000)]
     version: Annotated[
-        fields.Version,
+        common.Version,
         about("The version that was read; an old one returns 409 `version_conflict`."),
     ]
-    table_version: Annotated[fields.Version, about("The version of the prizes in current draws.")]
+    table_version: Annotated[common.Version, about("The version of the prizes in current draws.")]
     required_claims: Annotated[
         dict[str, list[str]],
         about(
@@ -277,7 +278,7 @@ class OneDraw(TypedDict):
             None,
         ),
     ]
-    drawn_at_ms: fields.AtMs
+    drawn_at_ms: common.AtMs
 
 
 class GoodsAddress(TypedDict):
@@ -289,7 +290,7 @@ class GoodsAddress(TypedDict):
     address: Annotated[str | None, about("Their address.", "上海市世纪大道 1 号")]
 
 
-AttemptsLeft = Annotated[fields.PerUser | None, about("Attempts left today; null without a limit.")]
+AttemptsLeft = Annotated[common.PerUser | None, about("Attempts left today; null without a limit.")]
 
 
 class Drawn(OneDraw):
@@ -303,7 +304,7 @@ class Draw(OneDraw):
 
     day: fields.Day
     formula: Annotated[
-        fields.Word,
+        common.Word,
         about(
             "With the day's seed in hex for `{seed}` and the SHA-256 of the round's signature in "
             "hex for `{randomness}`, its SHA-256 begins with the 13 hex digits of `point`.",
@@ -316,18 +317,18 @@ class Draw(OneDraw):
     beacon_round: Annotated[
         RoundNo | None, about("The round that decided it; null without a beacon.")
     ]
-    odds: Annotated[fields.Word, about("The odds at the time of the draw.", "10/100")]
+    odds: Annotated[common.Word, about("The odds at the time of the draw.", "10/100")]
     table_version: Annotated[
-        fields.Version, about("The version of the prizes that decided the draw.")
+        common.Version, about("The version of the prizes that decided the draw.")
     ]
 
 
 class Draws(TypedDict):
     """The caller's draws, newest first, with the facts that decided them."""
 
-    user_token: fields.UserToken
+    user_token: common.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
-    next: fields.Next
+    next: common.Next
 
 
 class DrawProof(TypedDict):
@@ -336,17 +337,17 @@ class DrawProof(TypedDict):
     campaign_id: fields.CampaignId
     day: fields.Day
     commitment: Annotated[
-        fields.Digest, about("The commitment that the campaign has shown since its creation.")
+        common.Digest, about("The commitment that the campaign has shown since its creation.")
     ]
     seed: Annotated[
         str,
         about(
             "The seed of the day's draws; secret until the day ends.",
-            fields.SOME_DIGEST,
+            common.SOME_DIGEST,
             pattern=f"^[0-9a-f]{{{2 * SEED_BYTES}}}$",
         ),
     ]
-    secret_version: fields.SecretVersion
+    secret_version: common.SecretVersion
     beacon: Annotated[Beacon | None, about("Null without a beacon.")]
     beacon_round: Annotated[
         RoundNo | None,
@@ -368,6 +369,6 @@ class Helped(TypedDict):
 class Preheated(TypedDict):
     """Counts of found and loaded packets, without closed ones."""
 
-    packet_count: fields.Count
-    loaded_count: fields.Count
-    next: fields.Next
+    packet_count: common.Count
+    loaded_count: common.Count
+    next: common.Next

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.request_fields import UserToken
 from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import UserToken
 
 
 class DrawBody(StrictBody):

@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from redpacket.campaigns.model import CampaignStatus
-from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
-from redpacket.packets.api.request_fields import (
+from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.http.bodies import StrictBody, about, canonical, example
+from redpacket.platform.http.request_fields import (
     WEIGHT_MAX,
     Description,
     Fen,
@@ -17,7 +18,6 @@ from redpacket.packets.api.request_fields import (
     SeenVersion,
     Title,
 )
-from redpacket.platform.http.bodies import StrictBody, about, canonical, example
 
 ATTRIBUTES_MAX = 20
 ATTRIBUTE_LENGTH_MAX = 200

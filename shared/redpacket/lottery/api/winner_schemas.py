@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import StringConstraints
 
 from redpacket.lottery.model.winners import Address, WinnerStatus
-from redpacket.packets.api.request_fields import (
+from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import (
     ADDRESS_GRAPHEMES_MAX,
     Nickname,
     Note,
     PostalAddress,
 )
-from redpacket.platform.http.bodies import StrictBody, about, example
 
 
 class AddressBody(StrictBody):

@@ -26,7 +26,7 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.lottery.model.odds import could_be, has_prizes, is_guaranteed
 from redpacket.lottery.use_cases.load_campaign import load_campaign
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:

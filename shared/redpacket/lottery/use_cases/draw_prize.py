@@ -22,7 +22,7 @@ from redpacket.lottery.model.lottery import (
 )
 from redpacket.lottery.model.odds import NO_BEACON, draw_point
 from redpacket.lottery.use_cases.draw_attempt import REFUSALS, DrawAttempt
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:

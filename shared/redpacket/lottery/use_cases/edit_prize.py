@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignPlan
-from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import (
     CODES_KEPT_MS,
     PRIZES_MAX,
@@ -43,6 +42,7 @@ from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, sh
 from redpacket.packets.ports import PacketReader
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
+from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,
     InvalidRequest,

@@ -9,14 +9,8 @@ from typing_extensions import TypedDict
 
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch as SwitchName
-from redpacket.packets.api.answer_fields import (
-    SOME_PACKET_ID,
-    AtMs,
-    BalanceFen,
-    Count,
-    UserToken,
-    Word,
-)
+from redpacket.packets.api.answer_fields import SOME_PACKET_ID
+from redpacket.platform.http.answer_fields import AtMs, BalanceFen, Count, UserToken, Word
 from redpacket.platform.http.bodies import about
 
 

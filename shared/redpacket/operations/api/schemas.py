@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from redpacket.campaigns.model import AT_MS_MAX
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
-from redpacket.packets.api.request_fields import Note
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.users.api.schemas import HostId
+from redpacket.platform.http.request_fields import HostId, Note
 
 
 class SwitchBody(StrictBody):

@@ -1,4 +1,4 @@
-"""Field types that several answers share, with bounds, descriptions and examples."""
+"""Field types of packets, which several answers share, with bounds, descriptions and examples."""
 
 from __future__ import annotations
 
@@ -8,28 +8,16 @@ from pydantic import Field, StringConstraints
 
 from redpacket.campaigns.api.parameters import DAY
 from redpacket.campaigns.model import CAMPAIGN_ID, AmountsShown, CampaignStatus
-from redpacket.ledger.model import FEN_MAX
 from redpacket.lottery.model.lottery import PRIZE_ID
-from redpacket.packets.api.request_fields import PER_USER_MAX, WEIGHT_MAX
 from redpacket.packets.model.packet import COUNT_MAX, Kind, Opening, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.split import Split
+from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
-SOME_AT_MS = 1_800_000_000_000
-SOME_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 SOME_PACKET_ID = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
 
-Count = Annotated[int, Field(ge=0)]
-PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
-Weight = Annotated[int, Field(ge=0, le=WEIGHT_MAX, examples=[10])]
-Version = Annotated[int, Field(ge=1, le=2**53, examples=[1])]
-Word = Annotated[str, StringConstraints(min_length=1)]
-HttpsUrl = Annotated[str, StringConstraints(pattern="^https://")]
-PrizeImage = Annotated[str, StringConstraints(pattern="^(https://|/pictures/)")]
-"""URL, or a path on the page's origin and on the API's."""
-
-AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]
 ShareFen = Annotated[
     int,
     about(
@@ -37,12 +25,6 @@ ShareFen = Annotated[
     ),
 ]
 TotalFen = Annotated[int, about("Sum of all shares.", 8888, ge=1, le=FEN_MAX)]
-SumFen = Annotated[int, Field(ge=0)]
-"""Sum over packets or deposits, which has no cap."""
-
-BalanceFen = Annotated[SumFen, about("Current balance of the account.", 100_000)]
-AtMs = Annotated[int, about("Milliseconds since 1970.", SOME_AT_MS, ge=0)]
-EndsAtMs = Annotated[AtMs, Field(examples=[SOME_AT_MS + 86_400_000])]
 EmptiedInMs = Annotated[
     Annotated[int, Field(ge=0)] | None,
     about(
@@ -54,7 +36,6 @@ EmptiedInMs = Annotated[
 ShareCount = Annotated[int, about("Number of shares.", 10, ge=1, le=COUNT_MAX)]
 ShareNo = Annotated[int, about("Share number, from 1.", 3, ge=1, le=COUNT_MAX)]
 RemainingCount = Annotated[int, about("Number of remaining shares.", 9, ge=0, le=COUNT_MAX)]
-
 PacketId = Annotated[str, Field(pattern=f"^{PACKET_ID.pattern}$", examples=[SOME_PACKET_ID])]
 CampaignId = Annotated[
     str, about("Slug that the operator chooses.", "new-year", pattern=f"^{CAMPAIGN_ID.pattern}$")
@@ -63,9 +44,9 @@ OfCampaign = Annotated[CampaignId | None, about("Campaign of the packet.")]
 PrizeId = Annotated[str, Field(pattern=f"^{PRIZE_ID.pattern}$", examples=["cash-888"])]
 PaidPrize = Annotated[PrizeId | None, about("Prize that the share pays.")]
 Day = Annotated[str, Field(pattern=f"^{DAY.pattern}$", examples=["20270129"])]
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$", examples=[SOME_DIGEST])]
 Commitment = Annotated[
-    Digest, about("Hash that is published before the first claim and that the proof must match.")
+    common.Digest,
+    about("Hash that is published before the first claim and that the proof must match."),
 ]
 PacketKind = Annotated[Kind, about("`equal` or `lucky`.")]
 PacketSplit = Annotated[Split, about("Split of the total (docs/guide/packets.md).")]
@@ -81,14 +62,15 @@ IsLuckiest = Annotated[
     about("Whether it is the largest amount (手气最佳); null while amounts are hidden."),
 ]
 GivenThanks = Annotated[
-    Word | None, about("Emoji with which the claimer thanked the sender; null without.", None)
+    common.Word | None,
+    about("Emoji with which the claimer thanked the sender; null without.", None),
 ]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
     about("Amount of the share; null while amounts are hidden, except the viewer's own.", 888),
 ]
 ClaimedFen = Annotated[
-    AnyFen | None, about("Sum of the claimed shares; null while amounts are hidden.", 888)
+    common.AnyFen | None, about("Sum of the claimed shares; null while amounts are hidden.", 888)
 ]
 ShownAmounts = Annotated[
     AmountsShown, about("`end` hides others' amounts until the packet has ended.")
@@ -97,23 +79,4 @@ CoverUrl = Annotated[
     Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=1100)] | None,
     about("URL of a cover image on one of `CoverHosts`, or on the page itself.", None),
 ]
-Next = Annotated[Word | None, about("`cursor` of the next page; null on the last page.", None)]
 ToldStatus = Annotated[CampaignStatus, about("Current status.")]
-
-UserToken = Annotated[
-    str,
-    about(
-        "Id by which other users refer to this user.",
-        "FxwabzlgU_xAyodWCCPNtYDw",
-        pattern="^[A-Za-z0-9_-]{24}$",
-    ),
-]
-
-SecretVersion = Annotated[
-    int | None,
-    about(
-        "The version of the deployment's key that sealed the seed until now; null if it was not "
-        "sealed.",
-        1,
-    ),
-]

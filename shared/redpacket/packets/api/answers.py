@@ -8,16 +8,18 @@ from typing import Annotated, Literal, NewType
 from pydantic import Discriminator, Field
 from typing_extensions import TypeAliasType, TypedDict
 
-from redpacket.ledger.model import FEN_MAX, TransferKind
+from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
 from redpacket.payments.api.answers import PaymentId
+from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 
 AvatarUrl = Annotated[
-    fields.HttpsUrl | None,
+    common.HttpsUrl | None,
     about("An https address on one of the deployment's `AvatarHosts`.", None),
 ]
 
@@ -25,27 +27,27 @@ AvatarUrl = Annotated[
 class PublicPerson(TypedDict):
     """A user as shown to anyone."""
 
-    nickname: Annotated[fields.Word, about("At most 32 characters.", "Alice")]
+    nickname: Annotated[common.Word, about("At most 32 characters.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ErasablePerson(TypedDict):
     """A user as shown in the caller's own lists."""
 
-    nickname: Annotated[fields.Word | None, about("Null for an erased user.", "Alice")]
+    nickname: Annotated[common.Word | None, about("Null for an erased user.", "Alice")]
     avatar_url: AvatarUrl
 
 
 class ShownPerson(PublicPerson):
     """A user as shown to other users."""
 
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class Me(ShownPerson):
     """The caller and their balance."""
 
-    balance_fen: fields.BalanceFen
+    balance_fen: common.BalanceFen
 
 
 class Claim(TypedDict):
@@ -55,7 +57,7 @@ class Claim(TypedDict):
     packet_id: fields.PacketId
     share_no: fields.ShareNo
     amount_fen: fields.ShareFen
-    claimed_at_ms: fields.AtMs
+    claimed_at_ms: common.AtMs
     payout: fields.Payout
 
 
@@ -71,7 +73,7 @@ class Admission(TypedDict):
             pattern="^[A-Za-z0-9_-]+$",
         ),
     ]
-    expires_at_ms: fields.EndsAtMs
+    expires_at_ms: common.EndsAtMs
 
 
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
@@ -82,7 +84,7 @@ class Thanked(TypedDict):
 
     packet_id: fields.PacketId
     share_no: fields.ShareNo
-    thanks: Annotated[fields.Word, about("The stored emoji.", "🙏")]
+    thanks: Annotated[common.Word, about("The stored emoji.", "🙏")]
 
 
 PictureFile = NewType("PictureFile", bytes)
@@ -105,7 +107,7 @@ class RemovedPicture(TypedDict):
     """A picture that an operator removed, and who uploaded it."""
 
     picture_id: Annotated[str, about("The id of the picture.", "Yb1pWk0Qm5tT3sUeNfX9_g")]
-    user_token: fields.UserToken
+    user_token: common.UserToken
 
 
 class SentPacket(TypedDict):
@@ -122,9 +124,9 @@ class SentPacket(TypedDict):
     total_fen: fields.TotalFen
     count: fields.ShareCount
     greeting: fields.Greeting
-    created_at_ms: fields.AtMs
-    starts_at_ms: fields.AtMs
-    expires_at_ms: fields.EndsAtMs
+    created_at_ms: common.AtMs
+    starts_at_ms: common.AtMs
+    expires_at_ms: common.EndsAtMs
     campaign_id: fields.OfCampaign
     amounts_shown: fields.ShownAmounts
     cover_url: fields.CoverUrl
@@ -144,7 +146,7 @@ class Taken(ShownPerson):
     """A claim without its amount."""
 
     share_no: fields.ShareNo
-    claimed_at_ms: fields.AtMs
+    claimed_at_ms: common.AtMs
     is_luckiest: fields.IsLuckiest
     payout: fields.Payout
     thanks: fields.GivenThanks
@@ -199,15 +201,15 @@ class Record(TypedDict):
     claimed_count: SeenCount
     claimed_fen: fields.ClaimedFen
     remaining_count: fields.RemainingCount
-    refunded_fen: Annotated[fields.AnyFen, about("Amount refunded to the sender.", 0)]
-    refunded_at_ms: Annotated[fields.AtMs | None, about("Null before a refund.", None)]
-    created_at_ms: fields.AtMs
-    starts_at_ms: fields.AtMs
-    expires_at_ms: fields.EndsAtMs
+    refunded_fen: Annotated[common.AnyFen, about("Amount refunded to the sender.", 0)]
+    refunded_at_ms: Annotated[common.AtMs | None, about("Null before a refund.", None)]
+    created_at_ms: common.AtMs
+    starts_at_ms: common.AtMs
+    expires_at_ms: common.EndsAtMs
     campaign_id: fields.OfCampaign
     emptied_in_ms: fields.EmptiedInMs
     closed_at_ms: Annotated[
-        fields.AtMs | None,
+        common.AtMs | None,
         about("Time when an expired packet was closed; null for an emptied one.", None),
     ]
     luckiest: Annotated[
@@ -215,7 +217,7 @@ class Record(TypedDict):
         about("The claim of the largest amount (手气最佳), once it is certain.", None),
     ]
     claims: Annotated[list[ShownClaim], Field(max_length=LIMIT_MAX)]
-    next: fields.Next
+    next: common.Next
     amounts_shown: fields.ShownAmounts
     cover_url: fields.CoverUrl
     commitment: fields.Commitment
@@ -226,7 +228,7 @@ class FeedClaim(PublicPerson):
     """A claim as shown to anyone with the packet's id."""
 
     amount_fen: fields.ShownFen
-    claimed_at_ms: fields.AtMs
+    claimed_at_ms: common.AtMs
     is_luckiest: fields.IsLuckiest
     thanks: fields.GivenThanks
 
@@ -248,14 +250,14 @@ class Feed(TypedDict):
     cover_url: fields.CoverUrl
     claims: Annotated[list[FeedClaim], Field(max_length=LIMIT_MAX)]
     emptied_in_ms: fields.EmptiedInMs
-    next: fields.Next
+    next: common.Next
 
 
 class Proof(TypedDict):
     """The input of the commitment, and a page of the resulting amounts."""
 
     commitment: fields.Commitment
-    secret_version: fields.SecretVersion
+    secret_version: common.SecretVersion
     seed: Annotated[
         str,
         about(
@@ -278,7 +280,7 @@ class Proof(TypedDict):
     amounts_fen: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=FEN_MAX)]], Field(max_length=PROOF_LIMIT_MAX)
     ]
-    next: fields.Next
+    next: common.Next
 
 
 class SentItem(TypedDict):
@@ -291,7 +293,7 @@ class SentItem(TypedDict):
     count: fields.ShareCount
     claimed_count: SeenCount
     claimed_fen: fields.ClaimedFen
-    at_ms: fields.AtMs
+    at_ms: common.AtMs
     status: fields.PacketState
 
 
@@ -306,19 +308,19 @@ class ReceivedItem(TypedDict):
     is_luckiest: fields.IsLuckiest
     campaign_id: fields.OfCampaign
     prize_id: fields.PaidPrize
-    at_ms: fields.AtMs
+    at_ms: common.AtMs
     status: fields.PacketState
 
 
 class Totals(TypedDict):
     """The totals of a list of packets."""
 
-    total_fen: Annotated[fields.SumFen, about("Sum over the whole list, not only this page.", 8888)]
-    count: Annotated[fields.Count, about("Number of packets in the whole list.", 10)]
+    total_fen: Annotated[common.SumFen, about("Sum over the whole list, not only this page.", 8888)]
+    count: Annotated[common.Count, about("Number of packets in the whole list.", 10)]
     luckiest_count: Annotated[
-        fields.Count, about("Number of packets in which the user had the largest amount.")
+        common.Count, about("Number of packets in which the user had the largest amount.")
     ]
-    next: fields.Next
+    next: common.Next
 
 
 class Sent(Totals):
@@ -337,7 +339,7 @@ class Transfer(TypedDict):
     """One entry of the caller's account."""
 
     transfer_id: Annotated[
-        fields.Word,
+        common.Word,
         about("The transfer's id in the ledger.", f"settle#{fields.SOME_PACKET_ID}#3"),
     ]
     kind: TransferKind
@@ -346,13 +348,13 @@ class Transfer(TypedDict):
         about("Positive for a credit, negative for a debit.", 888, ge=-FEN_MAX, le=FEN_MAX),
     ]
     counterparty: Annotated[
-        fields.Word, about("The other side of the transfer.", fields.SOME_PACKET_ID)
+        common.Word, about("The other side of the transfer.", fields.SOME_PACKET_ID)
     ]
-    at_ms: fields.AtMs
+    at_ms: common.AtMs
 
 
 class Transfers(TypedDict):
     """Entries of the caller's account, newest first."""
 
     items: Annotated[list[Transfer], about("The page.", max_length=LIMIT_MAX)]
-    next: fields.Next
+    next: common.Next

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from redpacket.campaigns.api.schemas import AmountsWord
 from redpacket.campaigns.model import CAMPAIGN_ID
-from redpacket.packets.api.request_fields import (
-    GREETING_GRAPHEMES_MAX,
-    AmountsWord,
-    CoverUrl,
-    Fen,
-    Greeting,
-    OwnPassphrase,
-    PaymentMethod,
-    PayWith,
-    UserToken,
-)
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.picture import (
@@ -28,9 +18,29 @@ from redpacket.packets.model.picture import (
     picture_of,
 )
 from redpacket.packets.split import UNIT_FEN_MAX
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import (
+    GREETING_GRAPHEMES_MAX,
+    CoverUrl,
+    Fen,
+    Greeting,
+    OwnPassphrase,
+    UserToken,
+)
 
+if TYPE_CHECKING:
+    PayWith = str
+else:
+    PayWith = Literal[("balance", *map(str, ProviderName))]
+PaymentMethod = Annotated[
+    Literal["native", "jsapi"],
+    about(
+        "`native`: anybody who scans the code pays. `jsapi`: the caller pays inside the app, from "
+        "the account that they bound."
+    ),
+]
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 RECIPIENTS_MAX = 100
 LIFE_S_MAX = 7 * 24 * 3600

@@ -6,30 +6,18 @@ import hmac
 import unicodedata
 from collections.abc import Callable
 
+from redpacket.platform.text import audible
+
 THRESHOLD_DEFAULT = 80
 """Percentage that allows one wrong sound in 恭喜发财 but rejects other phrases of its length."""
 
 _TOLERANT_WEIGHT_MIN = 8
 """Four syllables or eight letters; a shorter phrase must match exactly."""
 
-# Only letters, marks and numbers are audible.
-_HEARD = "LMN"
-
-
-def normalised(text: str) -> str:
-    """Return the audible characters of *text* in one width and case."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in _HEARD)
-
-
-def can_be_said(phrase: str) -> bool:
-    """Return whether *phrase* has an audible character."""
-    return bool(normalised(phrase))
-
 
 def is_exact(entered: str, phrase: str) -> bool:
     """Return whether *entered* matches *phrase* exactly; an empty text matches nothing."""
-    heard, wanted = normalised(entered), normalised(phrase)
+    heard, wanted = audible(entered), audible(phrase)
     return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())
 
 
@@ -40,7 +28,7 @@ def is_alike(
 
     Calls *similarity* only if needed, because its libraries are slow to import.
     """
-    heard, wanted = normalised(entered), normalised(phrase)
+    heard, wanted = audible(entered), audible(phrase)
     if not heard or not _bears_tolerance(wanted):
         return False
     return similarity(heard, wanted) >= threshold

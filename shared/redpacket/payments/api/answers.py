@@ -7,19 +7,12 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.packets.api.answer_fields import (
-    AtMs,
-    EndsAtMs,
-    Next,
-    PacketId,
-    SumFen,
-    UserToken,
-    Word,
-)
+from redpacket.packets.api.answer_fields import PacketId
 from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.platform.http.answer_fields import AtMs, EndsAtMs, Next, SumFen, UserToken, Word
 from redpacket.platform.http.bodies import about
 
 SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import StringConstraints
 
-from redpacket.packets.api.request_fields import Fen, Note, PaymentMethod, ProviderChannel
+from redpacket.packets.api.send_schemas import PaymentMethod
 from redpacket.payments.api.parameters import PAYMENT_ID
 from redpacket.payments.model.payments import Resolution, ResolvedBy
+from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import Fen, Note
+
+if TYPE_CHECKING:
+    ChannelName = str
+else:
+    ChannelName = Literal[tuple(map(str, ProviderName))]
+ProviderChannel = Annotated[
+    ChannelName,
+    about("Provider; returns 422 `channel_unavailable` if not configured."),
+]
 
 
 class PaymentBody(StrictBody):

@@ -25,7 +25,7 @@ from redpacket.payments.model.provider import (
     TransferState,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 
 LEASE_MS = 20_000

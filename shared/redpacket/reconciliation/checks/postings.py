@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from redpacket.ledger.model import (
-    FEN_MAX,
     Entry,
     Receipt,
     TransferKind,
@@ -23,6 +22,7 @@ from redpacket.ledger.model import (
 )
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet
+from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.difference import Difference
 from redpacket.reconciliation.checks.packets import PacketFacts, Tally
 

@@ -15,7 +15,7 @@ from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import AuditReader, DeadLetters
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger

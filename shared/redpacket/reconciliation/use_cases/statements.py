@@ -16,11 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from redpacket.ledger.model import FEN_MAX
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
-from redpacket.platform.clocks import CLOCKS_DIFFER_MS
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS, FEN_MAX
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
 MOVING_MS = LATE_AFTER_MS

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
-
-from redpacket.packets.api.request_fields import NICKNAME_GRAPHEMES_MAX, Fen, ImageUrl, Nickname
-from redpacket.platform.errors import Forbidden
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.platform.user_id import HOST_ID, check_host_id
-
-
-def _host_id(text: str) -> str:
-    try:
-        return check_host_id(text)
-    except Forbidden:
-        raise ValueError("is not a valid user id") from None
-
-
-HostId = Annotated[
-    str,
-    AfterValidator(_host_id),
-    Field(json_schema_extra={"pattern": f"^{HOST_ID.pattern}$"}, examples=["alice"]),
-]
-"""The host's user id: the subject of the user's token."""
+from redpacket.platform.http.request_fields import (
+    NICKNAME_GRAPHEMES_MAX,
+    Fen,
+    HostId,
+    ImageUrl,
+    Nickname,
+)
 
 
 class DepositBody(StrictBody):

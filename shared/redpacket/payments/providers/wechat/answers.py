@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.packets.api.answer_fields import Word
 from redpacket.packets.api.answers import SentPacket
 from redpacket.payments.api.answers import Confirmation, Payment, Withdrawal
 from redpacket.payments.model.authorization import AuthorizationStatus
+from redpacket.platform.http.answer_fields import Word
 from redpacket.platform.http.bodies import about
 
 

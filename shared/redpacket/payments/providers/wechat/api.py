@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from redpacket.containers import containers
-from redpacket.packets.api.request_fields import Nickname
 from redpacket.payments.api.linking import add_link_routes
 from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import confirmation_view
@@ -20,6 +19,7 @@ from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import StrictBody, about, body_of, example
 from redpacket.platform.http.parameters import required
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
+from redpacket.platform.http.request_fields import Nickname
 
 if TYPE_CHECKING:
     from redpacket.payments.api.answers import Token
