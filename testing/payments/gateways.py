@@ -34,7 +34,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import CallbackVerifier, PaymentProvider, PayoutProvider
+from redpacket.payments.ports import CallbackVerifier, PaymentProvider, PayoutProvider
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut
 from redpacket.payments.providers.wechat.authorizations import WeChatAuthorizations

@@ -16,17 +16,17 @@ from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.ports.dependencies import (
-    AuthorizationPorts,
-    PaymentLimits,
-    PaymentPorts,
-    WithdrawalLimits,
-)
-from redpacket.payments.ports.providers import PaymentProvider, PayoutProvider
+from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
+from redpacket.payments.ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statement
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.dependencies import (
+    AuthorizationPorts,
+    PaymentPorts,
+    WithdrawalPorts,
+    WithdrawalSettings,
+)
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
@@ -39,7 +39,6 @@ from redpacket.payments.use_cases.start_payment import (
 from redpacket.payments.use_cases.sweep_payments import PaymentSweepReport, sweep_payments
 from redpacket.payments.use_cases.transfer import cancel_withdrawal
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
@@ -90,7 +89,7 @@ class PaymentSystem:
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
-        self.limits = PaymentLimits(count_max=10_000)
+        self.payments_per_day_max = 10_000
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
         self.night: NightWindow | None = None
@@ -115,7 +114,7 @@ class PaymentSystem:
             clock=self.clock,
             logger=self.system.logger,
             new_number=lambda: f"pm{next(self.ids):030d}",
-            limits=self.limits,
+            per_day_max=self.payments_per_day_max,
         )
 
     @property

@@ -19,8 +19,12 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
-from redpacket.payments.ports.dependencies import PaymentLimits, WithdrawalLimits
+from redpacket.payments.model.withdrawals import (
+    Stop,
+    Withdrawal,
+    WithdrawalLimits,
+    WithdrawalStatus,
+)
 from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
@@ -279,7 +283,7 @@ def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: 
 
 def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, user: str) -> None:
     packet = town.send_unpaid(user)
-    town.limits = PaymentLimits(1)
+    town.payments_per_day_max = 1
     first = town.start(user, 100, "key")
 
     with pytest.raises(errors.RateLimited):

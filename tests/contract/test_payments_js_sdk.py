@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from local.client import NO_TLS
-from redpacket.payments.ports.providers import JsSignature
+from redpacket.payments.ports import JsSignature
 from redpacket.payments.providers.wechat.js_sdk import (
     TICKET_PATH,
     TOKEN_PATH,

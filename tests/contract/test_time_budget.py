@@ -23,7 +23,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.containers.platform import Platform
-from redpacket.payments.ports.providers import CALL_MS_MAX
+from redpacket.payments.ports import CALL_MS_MAX
 from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.errors import Unavailable

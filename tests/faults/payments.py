@@ -40,11 +40,10 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal
-from redpacket.payments.ports.dependencies import WithdrawalLimits
+from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal, WithdrawalLimits
+from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.withdraw import withdraw_above
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable

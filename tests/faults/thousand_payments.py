@@ -17,9 +17,8 @@ from local.gateways.records import Line
 from redpacket.ledger.model import TransferKind
 from redpacket.payments.model.payments import PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import StatementKind, TransferOrder, statement_day
-from redpacket.payments.model.withdrawals import withdrawal_of_transfer
-from redpacket.payments.ports.dependencies import WithdrawalLimits
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
+from redpacket.payments.model.withdrawals import WithdrawalLimits, withdrawal_of_transfer
+from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import RedPacketError, Unavailable

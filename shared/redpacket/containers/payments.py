@@ -18,12 +18,12 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
-from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
-from redpacket.payments.ports import dependencies as ports
+from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN, WithdrawalLimits
+from redpacket.payments.ports import Payees
+from redpacket.payments.use_cases import dependencies
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.handle_callback import CallbackPorts
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts, WithdrawalSettings
 from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
@@ -41,7 +41,7 @@ class PaymentsContainer(Container):
     read_notice = staticmethod(read_notice)
 
     @cached_property
-    def payment_repository(self) -> ports.PaymentRepository:
+    def payment_repository(self) -> DynamoPayments:
         return DynamoPayments(self.dynamo)
 
     @cached_property
@@ -56,7 +56,7 @@ class PaymentsContainer(Container):
     def bound_payees(self) -> DynamoPayees:
         return DynamoPayees(self.dynamo)
 
-    def payees_of(self, user: User) -> ports.Payees:
+    def payees_of(self, user: User) -> Payees:
         """Return the payout accounts of the request's user."""
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
@@ -65,12 +65,12 @@ class PaymentsContainer(Container):
         return DynamoAuthorizations(self.dynamo)
 
     @cached_property
-    def payment_lists(self) -> ports.PaymentLists:
+    def payment_lists(self) -> DynamoPaymentLists:
         return DynamoPaymentLists(self.dynamo)
 
     @cached_property
-    def payment_ports(self) -> ports.PaymentPorts:
-        return ports.PaymentPorts(
+    def payment_ports(self) -> dependencies.PaymentPorts:
+        return dependencies.PaymentPorts(
             providers=self.providers.providers_in,
             repository=self.payment_repository,
             returns=DynamoReturns(self.dynamo),
@@ -81,7 +81,7 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             new_number=new_payment_id,
-            limits=ports.PaymentLimits(_PAYMENTS_PER_DAY),
+            per_day_max=_PAYMENTS_PER_DAY,
         )
 
     @cached_property
@@ -90,9 +90,9 @@ class PaymentsContainer(Container):
         return CallbackPorts(callbacks, queue, self.payment_repository, self.clock)
 
     @cached_property
-    def withdrawal_ports(self) -> WithdrawalPorts:
+    def withdrawal_ports(self) -> dependencies.WithdrawalPorts:
         per_minute, night = self.settings.bills_per_minute, self._night_window()
-        return WithdrawalPorts(
+        return dependencies.WithdrawalPorts(
             providers=self.providers.providers_out,
             paces={
                 channel: Pace(channel, per_minute, self.provider_pace, self.clock, night)
@@ -104,10 +104,10 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             new_id=lambda: secrets.token_hex(_ID_BYTES),
-            settings=WithdrawalSettings(
+            settings=dependencies.WithdrawalSettings(
                 WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,
-                ports.WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
+                WithdrawalLimits(_WITHDRAWALS_PER_DAY, self.settings.withdrawal_fen_per_day),
                 above_fen=self.settings.withdraw_above_fen,
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
@@ -120,8 +120,8 @@ class PaymentsContainer(Container):
         return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
 
     @cached_property
-    def authorization_ports(self) -> ports.AuthorizationPorts:
-        return ports.AuthorizationPorts(
+    def authorization_ports(self) -> dependencies.AuthorizationPorts:
+        return dependencies.AuthorizationPorts(
             providers=self.providers.consent_providers,
             repository=self.consents,
             payees=self.bound_payees,

@@ -11,8 +11,8 @@ from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
     from redpacket.packets.model.claim import Share
+    from redpacket.payments import ports
     from redpacket.payments.model.provider_name import ProviderName
-    from redpacket.payments.ports import providers as ports
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -26,7 +26,7 @@ class ProvidersContainer(Container):
         from pkgutil import resolve_name
 
         from redpacket.payments.model.provider_name import ProviderName
-        from redpacket.payments.ports.providers import ProviderEnvironment
+        from redpacket.payments.ports import ProviderEnvironment
 
         environment = ProviderEnvironment(
             self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
@@ -60,7 +60,7 @@ class ProvidersContainer(Container):
         return self.by_provider(lambda provider: provider.logins)
 
     @cached_property
-    def page_signers(self) -> Mapping[ProviderName, ports.PageSigner]:
+    def page_signers(self) -> Mapping[ProviderName, Callable[[str], ports.JsSignature]]:
         return self.by_provider(lambda provider: provider.page_signer)
 
     @cached_property
@@ -95,6 +95,6 @@ class ProvidersContainer(Container):
         return AccountKeys.of(self.platform.secret(self.settings.payee_keys_secret_arn))
 
     def _http(self, url: str) -> HttpClient:
-        from redpacket.payments.ports.providers import CALL_MS_MAX
+        from redpacket.payments.ports import CALL_MS_MAX
 
         return self.platform.http_client(url, call_ms_max=CALL_MS_MAX)

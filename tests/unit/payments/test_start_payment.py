@@ -15,7 +15,6 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User
@@ -33,7 +32,7 @@ def _find(town: PaymentSystem, number: str | None, user_id: str = "sender") -> P
 
 
 def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
-    town.limits = PaymentLimits(2)
+    town.payments_per_day_max = 2
     first, _ = town.start(key="one"), town.start(key="two")
 
     with pytest.raises(RateLimited) as refused:
@@ -244,7 +243,7 @@ def test_a_payment_that_was_never_ordered_is_closed_once(
 
 
 def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
-    town.limits = PaymentLimits(1)
+    town.payments_per_day_max = 1
     first, second = town.send_unpaid("user"), town.send_unpaid("user")
     payments = [town.start_packet(first) for _ in range(2)]
 

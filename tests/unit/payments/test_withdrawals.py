@@ -22,10 +22,11 @@ from redpacket.payments.model.withdrawals import (
     LEASE_MS,
     Stop,
     Withdrawal,
+    WithdrawalLimits,
     WithdrawalStatus,
     judge,
 )
-from redpacket.payments.ports.dependencies import WithdrawalLimits
+from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
@@ -34,7 +35,6 @@ from redpacket.payments.use_cases.transfer import (
     sync_transfer,
 )
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalSettings
 from redpacket.platform import errors
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request

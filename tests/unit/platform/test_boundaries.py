@@ -65,7 +65,6 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     judge,
 )
-from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment
@@ -459,7 +458,7 @@ def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
 
 
 def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: PaymentSystem) -> None:
-    town.limits = PaymentLimits(count_max=1)
+    town.payments_per_day_max = 1
     noon = datetime(2027, 2, 6, 12, 0, tzinfo=CHINA)
     town.clock.at_ms = int(noon.timestamp() * 1000) - 500
     town.start()

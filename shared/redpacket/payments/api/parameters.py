@@ -7,7 +7,7 @@ import secrets
 
 from redpacket.payments.errors import PaymentNotFound, WithdrawalNotFound
 from redpacket.payments.model.withdrawals import WithdrawalStatus
-from redpacket.payments.ports.dependencies import PAYMENTS_CURSOR, PENDING_CURSOR
+from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
 from redpacket.platform.errors import InvalidRequest, invalid_cursor
 from redpacket.platform.http.parameters import optional, required
 from redpacket.platform.http.request import person_of

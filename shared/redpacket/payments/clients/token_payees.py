@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.payments.model.provider import Payee
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import Payees
+from redpacket.payments.ports import Payees
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.user import User
 

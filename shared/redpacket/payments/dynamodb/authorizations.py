@@ -24,13 +24,14 @@ KEPT_MS = 30 * 24 * 3_600_000
 
 
 class DynamoAuthorizations:
-    """DynamoDB implementation of AuthorizationRepository."""
+    """Repository of consents to transfers without confirmation, one per user and provider."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._payments = dynamo.tables.payments
 
     def begin(self, authorization: Authorization, payee: Payee) -> bool:
+        """Store a consent's request and refer to it; False if the account differs from *payee*."""
         named = update(
             self._payments,
             payment_keys.payee(authorization.channel, authorization.user_id),
@@ -42,14 +43,17 @@ class DynamoAuthorizations:
         return self._dynamo.try_transact([put(self._payments, _row(authorization)), named])
 
     def find(self, number: str) -> Authorization | None:
+        """Return a consent."""
         row = self._dynamo.get(self._payments, payment_keys.authorization(number))
         return _authorization_of(row) if row else None
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
+        """Return numbers of consents to query at the provider, oldest first; the list may lag."""
         rows = oldest(self._dynamo, self._payments, f"consent-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.AUTHORIZATION_PREFIX) for row in rows]
 
     def look_again(self, number: str, at_ms: int) -> None:
+        """Reschedule a consent in `list_waiting`."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -61,6 +65,7 @@ class DynamoAuthorizations:
         )
 
     def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
+        """Store the confirmation data for the user's client while AWAITING_CONFIRMATION."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -73,6 +78,7 @@ class DynamoAuthorizations:
         )
 
     def activate(self, authorization: Authorization) -> bool:
+        """Set to ACTIVE for transfers; False if the payee row refers to another consent."""
         active = update(
             self._payments,
             payment_keys.authorization(authorization.number),
@@ -89,6 +95,7 @@ class DynamoAuthorizations:
         return self._dynamo.try_transact([active, used])
 
     def doubt(self, user_id: str, channel: ProviderName, number: str, now_ms: int) -> None:
+        """Disable an ACTIVE consent until the provider is queried again."""
         doubted = update(
             self._payments,
             payment_keys.authorization(number),
@@ -103,11 +110,13 @@ class DynamoAuthorizations:
         self._dynamo.try_transact([doubted, unused])
 
     def begin_close(self, authorization: Authorization, now_ms: int) -> bool:
+        """Set to CLOSING to stop its use in transfers; False if the payee row changed."""
         ended = closing(self._payments, authorization.channel, authorization.number, now_ms)
         unused = self._unnamed(authorization)
         return self._dynamo.try_transact([ended, unused])
 
     def close(self, authorization: Authorization, now_ms: int) -> None:
+        """Set to CLOSED, and remove it from the payee row."""
         closed = update(
             self._payments,
             payment_keys.authorization(authorization.number),

@@ -11,7 +11,7 @@ from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, with
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.ports.dependencies import PAYMENTS_CURSOR
+from redpacket.payments.ports import PAYMENTS_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
 from redpacket.platform.errors import invalid_cursor
 
@@ -22,7 +22,7 @@ _KINDS = ("transfer", "look")
 
 
 class DynamoPaymentLists:
-    """DynamoDB implementation of PaymentLists."""
+    """Operators' lists, newest first. Raises InvalidRequest for a bad cursor."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -31,17 +31,20 @@ class DynamoPaymentLists:
     def list_listed_returns(
         self, cursor: str | None, limit: int
     ) -> tuple[list[PaymentReturn], str | None]:
+        """Return a page of returns that wait for an operator, and the next cursor."""
         rows, more = self._page(payment_keys.LISTED_RETURNS, cursor, limit)
         returns = [return_of(row) for row in rows]
         return [returned for returned in returns if returned.status is ReturnStatus.LISTED], more
 
     def list_debts(self, cursor: str | None, limit: int) -> tuple[list[PaymentRefund], str | None]:
+        """Return a page of outside refunds that left a debt, paid or not, and the next cursor."""
         rows, more = self._page(payment_keys.DEBTS, cursor, limit)
         return [refund_of(row) for row in rows], more
 
     def list_pending_withdrawals(
         self, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of withdrawals that have not ended, by work list, the oldest first."""
         first, _, begin = (cursor or "0").partition(".")
         lists = [
             keys.work(f"{kind}-{each}", n)

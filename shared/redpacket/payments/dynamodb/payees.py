@@ -28,7 +28,7 @@ _TRIES = 4
 
 
 class DynamoPayees:
-    """DynamoDB implementation of BoundPayees."""
+    """Accounts that users bind; one account belongs to one user."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -47,6 +47,11 @@ class DynamoPayees:
         now_ms: int,
         first_wait_ms: int = 0,
     ) -> Payee:
+        """Bind an account to a user, and free the previous one.
+
+        An account that is already bound stays unchanged. The previous account's consent changes to
+        CLOSING and stays only in `list_waiting`. Raises OpenidInUse.
+        """
         for _ in range(_TRIES):
             seen = self.find(user_id, channel)
             if seen and seen.account.name_hash == account.name_hash:

@@ -22,7 +22,6 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import PaymentLimits
 from redpacket.platform.dynamodb.client import (
     Dynamo,
     Guarded,
@@ -50,7 +49,7 @@ COUNTED_MS = 7 * DAY_MS
 
 
 class DynamoPayments:
-    """DynamoDB implementation of PaymentRepository."""
+    """Repository of payments; only it credits them. Lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -58,7 +57,8 @@ class DynamoPayments:
         self._accounts = dynamo.tables.accounts
         self._packets = dynamo.tables.packets
 
-    def put(self, payment: Payment, request: Request, limits: PaymentLimits) -> str:
+    def put(self, payment: Payment, request: Request, per_day_max: int) -> str:
+        """Store an intent, once for each request; return its number. Raises RateLimited."""
         marker = keys.request(request.user_id, "payment", request.key_hash)
         return transact_request(
             self._dynamo,
@@ -67,25 +67,26 @@ class DynamoPayments:
             request,
             payment.number,
             [
-                Guarded(self._count(payment, limits), _too_many_today(payment)),
+                Guarded(self._count(payment, per_day_max), _too_many_today(payment)),
                 Guarded(put(self._payments, payment_row(payment)), exists),
             ],
         )
 
-    def put_of_packet(self, payment: Payment, limits: PaymentLimits) -> Payment:
+    def put_of_packet(self, payment: Payment, per_day_max: int) -> Payment:
+        """Store the intent of an unpaid packet, or return the existing one. Raises RateLimited."""
         # The intent comes first, so that an existing one is not counted again.
         there: Guarded[Payment | RedPacketError] = Guarded(
             put(self._payments, payment_row(payment)), lambda row: _of_packet(row, payment)
         )
         counted: Guarded[Payment | RedPacketError] = Guarded(
-            self._count(payment, limits), _too_many_today(payment)
+            self._count(payment, per_day_max), _too_many_today(payment)
         )
         refused = self._dynamo.attempt([there, counted])
         if isinstance(refused, RedPacketError):
             raise refused
         return refused or payment
 
-    def _count(self, payment: Payment, limits: PaymentLimits) -> Operation:
+    def _count(self, payment: Payment, per_day_max: int) -> Operation:
         day = statement_day(payment.created_at_ms)
         return update(
             self._payments,
@@ -93,15 +94,17 @@ class DynamoPayments:
             "SET expires_at_s = :goes_at_s ADD begun_count :one",
             condition=HAS_BEGUN_FEWER,
             one=1,
-            count_max=limits.count_max,
+            count_max=per_day_max,
             goes_at_s=(statement_day_start_ms(day) + COUNTED_MS) // 1000,
         )
 
     def find(self, number: str) -> Payment | None:
+        """Return a payment."""
         row = self._dynamo.get(self._payments, payment_keys.payment(number))
         return payment_of(row) if row else None
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
+        """Record an order before its call; False if another was recorded or the payment ended."""
         return self._dynamo.write(
             update(
                 self._payments,
@@ -115,6 +118,7 @@ class DynamoPayments:
         )
 
     def keep_prompt(self, number: str, prompt: str) -> None:
+        """Store the payer's client parameters, unless the payment has ended."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -127,10 +131,12 @@ class DynamoPayments:
         )
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
+        """Return numbers of payments to query at the provider, oldest first."""
         rows = oldest(self._dynamo, self._payments, f"payment-{channel}", until_ms, limit)
         return [row["pk"].removeprefix(payment_keys.PAYMENT_PREFIX) for row in rows]
 
     def look_again(self, number: str, at_ms: int | None) -> None:
+        """Reschedule a payment in `list_waiting`, or with None remove it."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -143,6 +149,10 @@ class DynamoPayments:
         )
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
+        """Set a PENDING payment to CLOSED; return False if it is no longer PENDING.
+
+        A payment that was never ordered stays open if an order has begun since the read.
+        """
         work = (
             "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
         )
@@ -168,6 +178,12 @@ class DynamoPayments:
         *,
         funding: tuple[Packet, Transfer] | None = None,
     ) -> bool:
+        """Credit a payment to its user's account, once for each number.
+
+        With *funding* (the paid packet and its transfer) the same transaction moves the money to
+        the packet and changes it from UNPAID to OPEN. Return False if the payment has a transaction
+        or the packet is not UNPAID; the caller must then read again.
+        """
         paid = update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -195,9 +211,11 @@ class DynamoPayments:
         )
 
     def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
+        """Return whether a callback was processed."""
         return self._dynamo.get(self._payments, payment_keys.notice(channel, notice_id)) is not None
 
     def note_notice(self, channel: ProviderName, notice_id: str, expires_at_ms: int) -> None:
+        """Record that a callback was processed."""
         row: dict[str, Value] = {
             **payment_keys.notice(channel, notice_id),
             "expires_at_s": expires_at_ms // 1000,
@@ -205,6 +223,7 @@ class DynamoPayments:
         self._dynamo.write(put(self._payments, row))
 
     def list_lines(self, channel: ProviderName, day: str) -> list[StatementLine]:
+        """Return the payments, refunds and transfers that a day's statement must contain."""
         return [
             line_of(row)
             for kind in StatementKind

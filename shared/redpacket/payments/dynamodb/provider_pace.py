@@ -14,17 +14,19 @@ _STATEMENTS = "statements"
 
 
 class DynamoProviderPace:
-    """DynamoDB implementation of ProviderPace and ComparedDays."""
+    """Durable rate limits, circuit breaker and last compared statement day of each provider."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._payments = dynamo.tables.payments
 
     def find_slot(self, channel: ProviderName, name: str) -> int:
+        """Return the next free slot in microseconds, or 0 if none was taken."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, name))
         return int(row["next_us"]) if row else 0
 
     def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
+        """Move the next free slot; return False if it is no longer *seen_us*."""
         return self._dynamo.write(
             update(
                 self._payments,
@@ -37,10 +39,12 @@ class DynamoProviderPace:
         )
 
     def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
+        """Return the end of the current rest in milliseconds, and the number of rests in a row."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _BREAKER))
         return (int(row["rests_until_ms"]), int(row["rested_count"])) if row else (0, 0)
 
     def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
+        """Open the breaker until a time."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -52,10 +56,12 @@ class DynamoProviderPace:
         )
 
     def find_compared(self, channel: ProviderName) -> str | None:
+        """Return the day, or None before the first comparison."""
         row = self._dynamo.get(self._payments, payment_keys.provider_row(channel, _STATEMENTS))
         return str(row["compared_day"]) if row else None
 
     def note_compared(self, channel: ProviderName, day: str) -> None:
+        """Store the day."""
         self._dynamo.write(
             update(
                 self._payments,

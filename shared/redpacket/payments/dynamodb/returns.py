@@ -46,7 +46,7 @@ IS_REVERSED_AS_SEEN = "attribute_exists(transaction_id) AND reversed_fen = :seen
 
 
 class DynamoReturns:
-    """DynamoDB implementation of ReturnRepository."""
+    """Repository of uncredited transactions and of refunds made outside. Lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -55,6 +55,7 @@ class DynamoReturns:
         self._audit_table = dynamo.tables.journal
 
     def put_return(self, returned: PaymentReturn, transaction: Transaction) -> PaymentReturn:
+        """Record once that a transaction is not credited. Raises InvariantViolated if it was."""
         operations = [
             put(self._payments, return_row(returned)),
             check(
@@ -77,11 +78,13 @@ class DynamoReturns:
         return before
 
     def list_returns(self, number: str) -> list[PaymentReturn]:
+        """Return all uncredited transactions of a payment."""
         return [return_of(row) for row in self._beside(number, payment_keys.RETURN_PREFIX)]
 
     def list_returns_due(
         self, channel: ProviderName, until_ms: int, limit: int
     ) -> list[tuple[str, str]]:
+        """Return number and transaction id of pending returns, oldest first."""
         rows = oldest(self._dynamo, self._payments, f"return-{channel}", until_ms, limit)
         return [
             (
@@ -92,10 +95,12 @@ class DynamoReturns:
         ]
 
     def find_return(self, number: str, transaction_id: str) -> PaymentReturn | None:
+        """Return one transaction's record."""
         row = self._dynamo.get(self._payments, payment_keys.payment_return(number, transaction_id))
         return return_of(row) if row else None
 
     def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
+        """Reschedule a return in `list_returns_due`."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -108,6 +113,7 @@ class DynamoReturns:
         )
 
     def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
+        """Record a completed return, once, at the provider's time."""
         done = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -128,6 +134,7 @@ class DynamoReturns:
         return self._dynamo.try_transact([done, added, line])
 
     def list_return(self, returned: PaymentReturn) -> None:
+        """Move a return that the provider will never make to the operators' list."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -142,6 +149,10 @@ class DynamoReturns:
         )
 
     def resolve(self, returned: PaymentReturn, action: Action) -> bool:
+        """Set a LISTED return to RESOLVED by its reference, and log the action.
+
+        Return False, without effect, if the return has changed or the reference was used before.
+        """
         resolved = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
@@ -158,6 +169,11 @@ class DynamoReturns:
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, answer: RefundFound
     ) -> bool:
+        """Record an outside refund of an uncredited transaction, once for each number.
+
+        The remainder waits for an operator. Return False if it was recorded or the return has
+        changed; the caller must then read again.
+        """
         fen = returned.refunded_fen + refund.returned_fen
         is_whole = fen >= returned.amount_fen
         kept: dict[str, Value] = {} if is_whole else listed_as(returned)
@@ -190,9 +206,15 @@ class DynamoReturns:
         )
 
     def list_refunds(self, number: str) -> list[PaymentRefund]:
+        """Return the refunds of a payment that were made outside."""
         return [refund_of(row) for row in self._beside(number, payment_keys.REFUND_PREFIX)]
 
     def reverse(self, payment: Payment, refund: PaymentRefund, answer: RefundFound) -> bool:
+        """Debit an outside refund to the user's account and receivable, once for each number.
+
+        Return False if it was recorded, the balance no longer covers its part, or the payment has
+        changed; the caller must then read again.
+        """
         taken = update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -209,6 +231,7 @@ class DynamoReturns:
         )
 
     def collect(self, user_id: str, fen: int, at_ms: int, name: str) -> bool:
+        """Collect a debt from a user's account; return False if debt or balance is too small."""
         owed, own = receivable_account(user_id), user_account(user_id)
         kind = TransferKind.PAYMENT_REFUNDED
         transfer = Transfer(f"collected:{user_id}:{name}", kind, own, owed, fen, at_ms)

@@ -24,11 +24,11 @@ from redpacket.payments.model.withdrawals import (
     ProviderAnswer,
     Stop,
     Withdrawal,
+    WithdrawalLimits,
     WithdrawalStatus,
     hold_transfer,
     return_transfer,
 )
-from redpacket.payments.ports.dependencies import WithdrawalLimits
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.platform.idempotency import Request
@@ -46,7 +46,7 @@ HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 
 
 class DynamoWithdrawals:
-    """DynamoDB implementation of WithdrawalRepository and TransferRepository."""
+    """Repository of withdrawals; each change is conditional on what the caller read."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -54,6 +54,7 @@ class DynamoWithdrawals:
         self._accounts = dynamo.tables.accounts
 
     def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
+        """Hold the money once per request. Raises InsufficientFunds, WithdrawalLimitReached."""
         fen = withdrawal.amount_fen
         counted = update(
             self._payments,
@@ -79,27 +80,33 @@ class DynamoWithdrawals:
         )
 
     def find_held(self, request: Request) -> str | None:
+        """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
         return find_result(self._dynamo, self._payments, _held_by(request), request)
 
     def find(self, withdrawal_id: str) -> Withdrawal | None:
+        """Return a withdrawal."""
         row = self._dynamo.get(self._payments, payment_keys.withdrawal(withdrawal_id))
         return withdrawal_of(row) if row else None
 
     def list_of_user(
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
+        """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
         name = payment_keys.withdrawal_list(user_id)
         page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
         rows = read_page(self._dynamo, self._payments, page)
         return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
+        """Return ids of withdrawals to transfer, oldest first; the list may lag."""
         return self._list_waiting("transfer", channel, until_ms, limit)
 
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
+        """Return ids of withdrawals to query at the provider; the list may lag."""
         return self._list_waiting("look", channel, until_ms, limit)
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
+        """Keep a provider's answer for operators, with the last ones of *seen*."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -111,6 +118,7 @@ class DynamoWithdrawals:
         )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
+        """Store the completion time that the user was shown."""
         self._dynamo.write(
             update(
                 self._payments,
@@ -122,6 +130,11 @@ class DynamoWithdrawals:
         )
 
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:
+        """Lease the right to call until *until_ms*; return None if the withdrawal has changed.
+
+        It moves from `list_to_call` to `list_to_look`, due at the end of the lease. Return None
+        also if it has ended or stopped, or another lease runs at *now_ms*.
+        """
         if until_ms <= seen.lease_until_ms or now_ms < seen.lease_until_ms:
             return None
         return self._change(
@@ -136,6 +149,10 @@ class DynamoWithdrawals:
         )
 
     def stop(self, seen: Withdrawal, stop: Stop, reason: str, look_at_ms: int) -> Withdrawal | None:
+        """Stop calls for this transfer; return None, without effect, if the withdrawal has changed.
+
+        The first stop counts, but one of CANCELS replaces a refusal.
+        """
         is_cancel = stop in CANCELS
         if seen.stop in CANCELS or (seen.stop and not is_cancel):
             return None
@@ -155,6 +172,7 @@ class DynamoWithdrawals:
     def await_confirmation(
         self, seen: Withdrawal, transfer: TransferFound, look_at_ms: int
     ) -> None:
+        """Store the confirmation data for the payee's client."""
         self._change(
             seen,
             "SET withdrawal_status = :awaiting, confirmation = :confirmation,"
@@ -169,6 +187,7 @@ class DynamoWithdrawals:
         )
 
     def look_again(self, seen: Withdrawal, at_ms: int) -> None:
+        """Reschedule a withdrawal in `list_to_look`."""
         status = WithdrawalStatus.CANCELLING if seen.stop in CANCELS else seen.status
         self._change(
             seen,
@@ -181,6 +200,7 @@ class DynamoWithdrawals:
         )
 
     def call_again(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Schedule a withdrawal in `list_to_call` with the same number."""
         changed = self._change(
             seen,
             "SET work_pk = :transfer, work_at_ms = :at_ms",
@@ -191,6 +211,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
+        """Start a new transfer without consent; the previous one must be unpayable."""
         changed = self._change(
             seen,
             "SET attempt_no = :next_no, work_pk = :transfer, work_at_ms = :at_ms"
@@ -204,6 +225,7 @@ class DynamoWithdrawals:
         return changed is not None
 
     def post(self, seen: Withdrawal, transfer: TransferFound, now_ms: int) -> bool:
+        """Set to PAID; return False if it already was. Raises InvariantViolated if returned."""
         line = StatementLine(
             StatementKind.TRANSFER,
             seen.transfer_no,
@@ -234,6 +256,7 @@ class DynamoWithdrawals:
         )
 
     def refund(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
+        """Set to CANCELLED or FAILED and return the money; return False if the row has changed."""
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         ended = update(
             self._payments,

@@ -11,7 +11,7 @@ from typing import Self
 class ProviderName(StrEnum):
     """Registry of payment providers: each line has a name and the class that implements it.
 
-    The API and the rows contain the name. The class is a `ports.providers.Provider`, which a
+    The API and the rows contain the name. The class is a `ports.Provider`, which a
     container imports when a process first needs a provider. Its `api` has the
     routes of this provider, and its `answers` the fields in common answers.
     """

@@ -44,6 +44,14 @@ ID_LENGTH = 30
 """Length of a withdrawal id; a transfer number adds two digits, and providers accept 32."""
 
 
+@dataclass(frozen=True, slots=True)
+class WithdrawalLimits:
+    """Maximum number and sum of one user's withdrawals on one day."""
+
+    count_max: int
+    fen_max: int
+
+
 class WithdrawalStatus(StrEnum):
     """Status of a withdrawal; PAID, FAILED and CANCELLED are final."""
 

@@ -15,7 +15,7 @@ from redpacket.payments.model.authorization import (
     next_look_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import AuthorizationPorts
+from redpacket.payments.use_cases.dependencies import AuthorizationPorts
 from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 _TRIES = 4

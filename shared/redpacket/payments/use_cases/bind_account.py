@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.payments.errors import CodeInvalid
 from redpacket.payments.model.provider import ExternalAccount, Payee
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import BoundPayees
-from redpacket.payments.ports.providers import Logins, TokenIssuer, required
+from redpacket.payments.ports import Logins, TokenIssuer, required
 from redpacket.platform.runtime import Clock, EventLogger
+
+if TYPE_CHECKING:
+    from redpacket.payments.dynamodb.payees import DynamoPayees
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class LoginPorts:
 
     logins: Mapping[ProviderName, Logins]
     issuers: Mapping[ProviderName, TokenIssuer]
-    payees: BoundPayees
+    payees: DynamoPayees
     clock: Clock
     logger: EventLogger
     first_wait_ms: int

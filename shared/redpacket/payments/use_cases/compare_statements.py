@@ -19,9 +19,8 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import PaymentPorts
+from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
 from redpacket.payments.use_cases.handle_callback import follow_money
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 

@@ -22,7 +22,7 @@ from redpacket.payments.model.payments import (
     next_look_ms,
 )
 from redpacket.payments.model.provider import OrderFound, OrderState, Transaction
-from redpacket.payments.ports.dependencies import PaymentPorts
+from redpacket.payments.use_cases.dependencies import PaymentPorts
 from redpacket.platform.errors import InvariantViolated, Unavailable
 
 _TRIES = 4

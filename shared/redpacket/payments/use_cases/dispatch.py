@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.use_cases.dependencies import WithdrawalPorts
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, Pace
 from redpacket.payments.use_cases.transfer import Called, call_transfer
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.runtime import InParallel
 
 BATCH = 30

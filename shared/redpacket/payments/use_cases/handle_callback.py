@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
-from redpacket.payments.ports.dependencies import (
-    AuthorizationPorts,
-    PaymentPorts,
-    PaymentRepository,
-)
-from redpacket.payments.ports.providers import CallbackVerifier, NoticeQueue, required
+from redpacket.payments.ports import CallbackVerifier, NoticeQueue, required
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.dependencies import (
+    AuthorizationPorts,
+    PaymentPorts,
+    WithdrawalPorts,
+)
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.transfer import sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.payments.dynamodb.payments import DynamoPayments
 
 KEPT_MS = 3_600_000
 """Milliseconds of deduplication; callbacks older than five minutes are rejected."""
@@ -32,7 +35,7 @@ class CallbackPorts:
 
     callbacks: Mapping[ProviderName, CallbackVerifier]
     queue: NoticeQueue
-    repository: PaymentRepository
+    repository: DynamoPayments
     clock: Clock
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redpacket.ledger.model import receivable_account
 from redpacket.packets.ledger_ports import Ledger
 from redpacket.payments.model.payments import PaymentRefund
-from redpacket.payments.ports.dependencies import PaymentLists
+
+if TYPE_CHECKING:
+    from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
 
 def list_debts(
-    cursor: str | None, limit: int, *, lists: PaymentLists, ledger: Ledger
+    cursor: str | None, limit: int, *, lists: DynamoPaymentLists, ledger: Ledger
 ) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
     """Return a page of refunds of indebted users, each with the user's total debt in fen.
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import ProviderPace
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 
 CALLS, PROMISES = "calls", "promises"
 
@@ -51,7 +54,7 @@ class Pace:
 
     channel: ProviderName
     bills_per_minute: int
-    store: ProviderPace
+    store: DynamoProviderPace
     clock: Clock
     night: NightWindow | None = None
 

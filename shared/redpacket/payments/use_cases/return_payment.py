@@ -22,8 +22,8 @@ from redpacket.payments.model.payments import (
 )
 from redpacket.payments.model.provider import RefundFound, RefundState
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import PaymentPorts
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.dependencies import PaymentPorts
 from redpacket.platform.errors import (
     Contended,
     InvalidRequest,

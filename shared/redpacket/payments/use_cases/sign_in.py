@@ -7,7 +7,7 @@ from collections.abc import Callable
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import required
+from redpacket.payments.ports import required
 from redpacket.payments.use_cases.bind_account import LoginPorts, find_account
 from redpacket.platform.errors import Unavailable
 

@@ -13,7 +13,8 @@ from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderCh
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import Payees, PaymentPorts
+from redpacket.payments.ports import Payees
+from redpacket.payments.use_cases.dependencies import PaymentPorts
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 
@@ -48,7 +49,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
         merchant=provider.merchant,
     )
-    number = ports.repository.put(payment, ask.request, ports.limits)
+    number = ports.repository.put(payment, ask.request, ports.per_day_max)
     if number != payment.number:
         payment = _get(number, ports)
     return prompt_payment(payment, ports=ports)
@@ -85,7 +86,7 @@ def start_packet_payment(
             packet_id=packet.packet_id,
             merchant=provider.merchant,
         )
-        payment = ports.repository.put_of_packet(intent, ports.limits)
+        payment = ports.repository.put_of_packet(intent, ports.per_day_max)
     return prompt_payment(payment, ports=ports)
 
 

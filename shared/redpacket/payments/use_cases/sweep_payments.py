@@ -12,13 +12,16 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.dependencies import AuthorizationPorts, PaymentPorts
 from redpacket.payments.use_cases.authorize import look_at_authorization
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
+from redpacket.payments.use_cases.dependencies import (
+    AuthorizationPorts,
+    PaymentPorts,
+    WithdrawalPorts,
+)
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.return_payment import return_payment
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import InParallel

@@ -23,9 +23,9 @@ from redpacket.payments.model.withdrawals import (
     judge,
     settled_after_ms,
 )
-from redpacket.payments.ports.providers import PayoutProvider
+from redpacket.payments.ports import PayoutProvider
+from redpacket.payments.use_cases.dependencies import WithdrawalPorts
 from redpacket.payments.use_cases.withdraw import find_withdrawal
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 _FIRST_LOOK_MS = 5_000

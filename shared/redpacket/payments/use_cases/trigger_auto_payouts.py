@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from redpacket.packets.model.claim import Share
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import NoticeQueue
+from redpacket.payments.ports import NoticeQueue
 
 
 def trigger_auto_payouts(

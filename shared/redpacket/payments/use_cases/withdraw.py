@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import user_account
@@ -17,11 +18,14 @@ from redpacket.payments.errors import (
 from redpacket.payments.model.provider import Payee, statement_day
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
-from redpacket.payments.ports.dependencies import Payees, PaymentLists, PaymentPorts
+from redpacket.payments.ports import Payees
+from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
-from redpacket.payments.use_cases.withdrawal_ports import WithdrawalPorts
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
+
+if TYPE_CHECKING:
+    from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
 LISTED_PER_PAGE = 50
 """Withdrawals on a page of operators."""
@@ -116,7 +120,7 @@ def list_withdrawals(
     cursor: str | None,
     *,
     ports: WithdrawalPorts,
-    lists: PaymentLists,
+    lists: DynamoPaymentLists,
 ) -> tuple[list[Withdrawal], str | None]:
     """Return a page of one user's withdrawals, or of all that have not ended.
 

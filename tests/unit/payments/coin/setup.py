@@ -10,7 +10,7 @@ from typing import ClassVar
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import (
+from redpacket.payments.ports import (
     CallbackVerifier,
     Logins,
     PaymentProvider,

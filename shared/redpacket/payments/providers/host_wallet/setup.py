@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.payments.ports.providers import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS, Provider
 from redpacket.payments.providers.host_wallet.settings import HostWalletSettings
 
 if TYPE_CHECKING:
-    from redpacket.payments.ports.providers import CallbackVerifier, PaymentProvider, PayoutProvider
+    from redpacket.payments.ports import CallbackVerifier, PaymentProvider, PayoutProvider
     from redpacket.payments.providers.host_wallet.client import HostClient
 
 

@@ -12,7 +12,7 @@ from redpacket.payments.errors import ChannelUnavailable, CodeInvalid, PayeeNotB
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import required as required_part
+from redpacket.payments.ports import required as required_part
 from redpacket.payments.use_cases import authorize as consent_flow
 from redpacket.payments.use_cases import sign_in as sign_in_flow
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -88,8 +88,8 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
 )
 def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
     """Sign an address of the page, which may then use WeChat's JS-SDK there."""
-    signer = required_part(containers.providers.page_signers, ProviderName.WECHAT)
-    return HttpAnswer(signer.sign(page_url_of(request)))
+    sign = required_part(containers.providers.page_signers, ProviderName.WECHAT)
+    return HttpAnswer(sign(page_url_of(request)))
 
 
 def _consent_view(consent: Authorization | None) -> Consent:

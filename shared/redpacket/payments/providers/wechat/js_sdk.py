@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
-from redpacket.payments.ports.providers import JsSignature
+from redpacket.payments.ports import JsSignature
 from redpacket.payments.providers.wechat.client import WeChatMerchant
 from redpacket.payments.providers.wechat.login import read_answer
 from redpacket.platform.errors import InvalidRequest, Unavailable

@@ -6,15 +6,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports.providers import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS, Provider
 from redpacket.payments.providers.wechat.settings import WeChatSettings
 
 if TYPE_CHECKING:
-    from redpacket.payments.ports.providers import (
+    from collections.abc import Callable
+
+    from redpacket.payments.ports import (
         Authorizations,
         CallbackVerifier,
+        JsSignature,
         Logins,
-        PageSigner,
         PaymentProvider,
         PayoutProvider,
         TokenIssuer,
@@ -111,7 +113,7 @@ class WeChat(Provider[WeChatSettings]):
         )
 
     @cached_property
-    def page_signer(self) -> PageSigner | None:
+    def page_signer(self) -> Callable[[str], JsSignature] | None:
         if not self.settings.wechat_secret_arn:
             return None
         from redpacket.payments.providers.wechat.js_sdk import JsSdk
@@ -121,7 +123,7 @@ class WeChat(Provider[WeChatSettings]):
             self.settings.share_base_url,
             lambda path: self.environment.http(self._api_url + path),
             self.environment.now_ms,
-        )
+        ).sign
 
     @cached_property
     def token_issuer(self) -> TokenIssuer | None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ExternalAccount,
         Merchant,
         OrderFound,
+        Payee,
         PaymentOrder,
         ProviderEvent,
         RefundFound,
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
     from redpacket.payments.sealed_accounts import Accounts
     from redpacket.platform.settings import Settings
     from redpacket.platform.ssrf_safe_http import HttpClient
+
+PENDING_CURSOR = "[0-9]{1,2}(\\.[0-9]{1,13}\\.[0-9a-f]{30})?"
+"""Work list of a page's first withdrawal, and the one before it."""
+
+PAYMENTS_CURSOR = r"[0-9]{13}#[!-~]{1,200}"
+"""Pattern of a cursor in lists of withdrawals, returns and debts: a sort key."""
 
 Part = TypeVar("Part")
 ProviderSettings = TypeVar("ProviderSettings", bound="Settings")
@@ -128,13 +135,13 @@ class Provider(Generic[ProviderSettings]):
         return None
 
     @cached_property
-    def page_signer(self) -> PageSigner | None:
-        """Signer of the page's addresses."""
+    def page_signer(self) -> Callable[[str], JsSignature] | None:
+        """Signer of the page's addresses. Raises InvalidRequest, Unavailable."""
         return None
 
 
 class PaymentProvider(Protocol):
-    """Provider of incoming payments."""
+    """Provider of incoming payments; each provider has an adapter."""
 
     channel: ProviderName
     merchant: Merchant
@@ -174,7 +181,7 @@ class PaymentProvider(Protocol):
 
 
 class PayoutProvider(Protocol):
-    """Provider for outgoing transfers."""
+    """Provider for outgoing transfers; each provider has an adapter."""
 
     channel: ProviderName
     merchant: Merchant
@@ -210,7 +217,7 @@ class PayoutProvider(Protocol):
 
 
 class CallbackVerifier(Protocol):
-    """Verifier of a provider's callbacks."""
+    """Verifier of a provider's callbacks; each provider has an adapter."""
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         """Return a callback's notice; header names are lowercase.
@@ -221,21 +228,24 @@ class CallbackVerifier(Protocol):
 
 
 class NoticeQueue(Protocol):
-    """Queue of notices to the payment function, with at-least-once delivery."""
+    """Queue of notices to the payment function, at least once; tests have a double."""
 
     def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
         """Queue notices; after Unavailable, some may be queued."""
 
 
 class Logins(Protocol):
-    """Exchange of a provider's authorization code for an account."""
+    """Exchange of a provider's authorization code for an account; tests have a double."""
 
     def find_account(self, code: str) -> ExternalAccount | None:
         """Return a code's account, or None if the code is wrong, used or expired."""
 
 
 class Authorizations(Protocol):
-    """Provider for users' consents to transfers without confirmation; numbers are ours."""
+    """Provider for users' consents to transfers without confirmation; numbers are ours.
+
+    Tests have a double.
+    """
 
     def ask(
         self, authorization_no: str, payee: ExternalAccount, display_name: str
@@ -258,18 +268,21 @@ class JsSignature(TypedDict):
     signature: str
 
 
-class PageSigner(Protocol):
-    """Signer of the page's addresses for a provider's browser."""
-
-    def sign(self, url: str) -> JsSignature:
-        """Sign an address without its fragment. Raises InvalidRequest, Unavailable."""
-
-
 class TokenIssuer(Protocol):
-    """Issuer of tokens for users who sign in through a provider."""
+    """Issuer of tokens for users who sign in through a provider; tests have a double."""
 
     def subject_of(self, account: ExternalAccount) -> str:
         """Return the permanent subject of this user's tokens."""
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         """Return a token and its expiry in milliseconds."""
+
+
+class Payees(Protocol):
+    """Mapping from users to payout accounts.
+
+    One adapter has the linked accounts, the other the account of the request's token.
+    """
+
+    def find(self, user_id: str, channel: ProviderName) -> Payee | None:
+        """Return a user's account, or None."""

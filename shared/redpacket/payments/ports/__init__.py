@@ -1,1 +1,0 @@
-"""Interfaces of payments, and the sets of them that use cases take."""
