@@ -41,30 +41,29 @@ from redpacket.operations.ports import Limits, SwitchStore
 from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.operations.use_cases.cached_switches import CachedSwitches
 from redpacket.operations.use_cases.limit_rate import UserLimit
+from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
-from redpacket.packets.ledger_ports import Funding
+from redpacket.packets.dynamodb.pages import DynamoPages
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef
 from redpacket.packets.model.packet import Kind, Opening, Packet, Rules, shard_count
 from redpacket.packets.ports import (
     ClaimCache,
-    ClaimRecorder,
     DeadLetters,
+    Funding,
     LoadTurns,
-    Pages,
     PayoutQueue,
     Quotas,
 )
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.cached_emptied import CachedEmptied
-from redpacket.packets.use_cases.expire_packets import ExpireReport, expire_packets
+from redpacket.packets.use_cases.expire_packets import ExpireReport, SweepPorts, expire_packets
 from redpacket.packets.use_cases.read_records import Record, read_record
 from redpacket.packets.use_cases.repair import load_packets, requeue_claims
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.packets.use_cases.sweep import RESERVE_MS, SweepReport
-from redpacket.packets.use_cases.sweep_ports import SweepPorts
-from redpacket.packets.work_list_ports import WorkLists
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
@@ -140,7 +139,7 @@ class InMemorySystem:
         self.payouts: PayoutQueue = self.queue
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
-        self.pages: Pages = stored.pages
+        self.pages: DynamoPages = stored.pages
         self.campaigns: EditedCampaigns = stored.edited_campaigns
         self.audiences = FakeAudiences()
         self.reserved = FakeQuotas(self.audiences)
@@ -189,10 +188,10 @@ class InMemorySystem:
         self.actions: AuditLog = stored.actions
         self.funding: Funding = stored.packet_funding
         self.prize_funding: Funding = stored.prize_funding
-        self.recorder: ClaimRecorder = stored.recorder
+        self.recorder: DynamoClaims = stored.recorder
         self.audience_rows: AudienceRows = stored.audience_rows
         self.verdicts: RiskDecisions = stored.verdicts
-        self.work: WorkLists = stored.work_lists(0, 1)
+        self.work: DynamoWorkLists = stored.work_lists(0, 1)
         self.draws: DynamoDraws = DynamoDraws(_at_once(lambda: client), asks_verdicts=True)
         self.prizes: DynamoPrizes = self.prize_adapter(client)
         self.rounds: Rounds = stored.rounds

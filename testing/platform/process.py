@@ -1,5 +1,6 @@
 """One process of the system: all containers, with any member replaced."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from importlib import import_module
@@ -46,26 +47,30 @@ def _use_cases() -> dict[str, Callable[..., Any]]:
 
 
 @cache
-def _members_by_type() -> dict[str, str]:
-    """Map the name of a type to the name of the first member that is of it."""
-    names: dict[str, str] = {}
+def _members_by_type() -> dict[str, list[str]]:
+    """Map the name of a type to the names of the members that are of it."""
+    names: dict[str, list[str]] = defaultdict(list)
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
         if isinstance(made, cached_property):
             returned = made.func.__annotations__["return"]
-            names.setdefault(str(getattr(returned, "__name__", returned)).rpartition(".")[2], flat)
-    return names
+            names[str(getattr(returned, "__name__", returned)).rpartition(".")[2]].append(flat)
+    return dict(names)
 
 
 @cache
 def _ports_of(use_case: Callable[..., Any]) -> dict[str, str]:
-    """Map the keyword parameters of a use case to members of their types or names."""
-    by_type = _members_by_type()
-    return {
-        each.name: by_type.get(each.annotation, each.name)
-        for each in signature(use_case).parameters.values()
-        if each.kind is each.KEYWORD_ONLY and (each.annotation in by_type or each.name in MEMBERS)
-    }
+    """Map the keyword parameters of a use case to the members of their types or names.
+
+    A parameter is left to the caller if several members are of its type and none has its name.
+    """
+    found: dict[str, str] = {}
+    for each in signature(use_case).parameters.values():
+        typed = _members_by_type().get(each.annotation, [each.name])
+        member = typed[0] if len(typed) == 1 else each.name
+        if each.kind is each.KEYWORD_ONLY and member in typed and member in MEMBERS:
+            found[each.name] = member
+    return found
 
 
 class Process:

@@ -10,7 +10,7 @@ import pytest
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.model.claim import Claimer, RecordStatus, Share, ShareRef, claimer_of
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, partition_count
-from redpacket.packets.work_list_ports import Unreadable
+from redpacket.packets.ports import Unreadable
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.user import User

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.packets import ports
+    from redpacket.packets.clients.lambda_payments import LambdaPayments
+    from redpacket.packets.dynamodb.claims import DynamoClaims
+    from redpacket.packets.dynamodb.ledger import DynamoLedger
     from redpacket.packets.dynamodb.packets import DynamoPackets
-    from redpacket.packets.ledger_ports import Funding, Ledger
+    from redpacket.packets.dynamodb.pages import DynamoPages
+    from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
     from redpacket.packets.redis.shards import RedisShards
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.packets.use_cases.claim_ports import ClaimPorts
+    from redpacket.packets.use_cases.expire_packets import SweepPorts
     from redpacket.packets.use_cases.send_packet import SendPorts
     from redpacket.packets.use_cases.settle_claims import SettlePorts
-    from redpacket.packets.use_cases.sweep_ports import SweepPorts
-    from redpacket.packets.work_list_ports import WorkLists
 
 _ORDER_TIMEOUT_S = 8
 """Seconds for a cold start and a provider's answer; the sender can poll the payment afterwards."""
@@ -41,19 +44,19 @@ class PacketsContainer(Container):
     """Shares above which a campaign's packet is sharded, and the approximate size of a shard."""
 
     @cached_property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> DynamoLedger:
         from redpacket.packets.dynamodb.ledger import DynamoLedger
 
         return DynamoLedger(self.dynamo)
 
     @cached_property
-    def packet_funding(self) -> Funding:
+    def packet_funding(self) -> ports.Funding:
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
         return DynamoFunding(self.dynamo, self.settings.open_packets_max)
 
     @cached_property
-    def prize_funding(self) -> Funding:
+    def prize_funding(self) -> ports.Funding:
         """Funding of cash prizes, which do not count as open."""
         from redpacket.packets.dynamodb.funding import DynamoFunding
 
@@ -73,18 +76,18 @@ class PacketsContainer(Container):
         return DynamoPackets(self.dynamo)
 
     @cached_property
-    def pages(self) -> ports.Pages:
+    def pages(self) -> DynamoPages:
         from redpacket.packets.dynamodb.pages import DynamoPages
 
         return DynamoPages(self.dynamo, self.platform.seeds)
 
     @cached_property
-    def recorder(self) -> ports.ClaimRecorder:
+    def recorder(self) -> DynamoClaims:
         from redpacket.packets.dynamodb.claims import DynamoClaims
 
         return DynamoClaims(self.dynamo, asks_verdicts=self.settings.has_verdicts)
 
-    def work_lists(self, group: int, groups: int) -> WorkLists:
+    def work_lists(self, group: int, groups: int) -> DynamoWorkLists:
         """Return the work lists of sweep number *group* out of *groups*."""
         from redpacket.ledger.dynamodb.keys import work_shards
         from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
@@ -133,8 +136,7 @@ class PacketsContainer(Container):
 
         return PinyinPhrases()
 
-    def new_packet_id(self, shards: int) -> str:
-        return new_packet_id(shards)
+    new_packet_id = staticmethod(new_packet_id)
 
     @cached_property
     def claim_ports(self) -> ClaimPorts:
@@ -198,7 +200,7 @@ class PacketsContainer(Container):
         return S3Pictures(lambda: self.platform.aws("s3"), self.settings.pictures_bucket)
 
     @cached_property
-    def payments(self) -> ports.PacketPayments:
+    def payments(self) -> LambdaPayments:
         from redpacket.packets.clients.lambda_payments import LambdaPayments
 
         return LambdaPayments(
@@ -209,7 +211,7 @@ class PacketsContainer(Container):
         )
 
     def sweep_ports(self, group: int, groups: int) -> SweepPorts:
-        from redpacket.packets.use_cases.sweep_ports import SweepPorts
+        from redpacket.packets.use_cases.expire_packets import SweepPorts
 
         return SweepPorts(
             work=self.work_lists(group, groups),

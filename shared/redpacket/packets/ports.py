@@ -1,32 +1,68 @@
-"""Ports for packets, claims and payouts."""
+"""Ports of packets: Protocols with a test double or a second adapter, or for other contexts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from redpacket.ledger.model import Entry, Receipt, Transfer
+    from redpacket.operations.model.allowances import Allowance
+    from redpacket.operations.model.operators import Action
     from redpacket.packets.model.claim import (
         AdmitOutcome,
         Claimer,
         GrabOutcome,
         Quota,
         QuotaStatus,
-        RecordStatus,
         Share,
         ShareRef,
     )
-    from redpacket.packets.model.packet import Packet, PacketEnd, Rules
+    from redpacket.packets.model.packet import Packet
     from redpacket.packets.model.picture import Picture
+    from redpacket.platform.idempotency import Request
 
 SENT_CURSOR = r"[0-9]{13}#[!-~]{1,100}"
 """Form of a sent list cursor: a sort key."""
 
 
+@dataclass(frozen=True, slots=True)
+class SentItem:
+    """Row of a user's sent packets."""
+
+    packet_id: str
+    total_fen: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Number and sum of a packet's settled claims."""
+
+    count: int
+    fen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Row of SharesTable with a malformed key."""
+
+    pk: str
+    sk: str
+
+    @property
+    def key(self) -> str:
+        """The key as one line for log messages."""
+        return f"{self.pk} {self.sk}"
+
+
 class ClaimCache(Protocol):
-    """Cache that keeps the crowd off the ledger; it never decides about money."""
+    """Cache that keeps the crowd off the ledger; it never decides about money.
+
+    It has two adapters and a test double.
+    """
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
@@ -77,7 +113,7 @@ class ClaimCache(Protocol):
 class ShardCache(ClaimCache, Protocol):
     """Claim cache that treats a shard as a packet, under the id of `packets/model/packet.shard_id`.
 
-    Numbers are local to the shard, from 1. A negative number comes from `note`.
+    It has a test double. Numbers are local to the shard, from 1; a negative one comes from `note`.
     """
 
     def load(
@@ -96,7 +132,7 @@ class ShardCache(ClaimCache, Protocol):
 
 
 class LoadTurns(Protocol):
-    """Turns of the callers that repair the cache, while others wait."""
+    """Turns of the callers that repair the cache, while others wait; it has a test double."""
 
     def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
         """Return True to the one caller that should search for owners lost by the cache."""
@@ -112,7 +148,7 @@ class Quotas(Protocol):
     """Cached quota reservations, which spare the ledger users with a full quota.
 
     The ledger decides: lost or leftover reservations cost no user a share, because a FULL user is
-    let through if the ledger has fewer claims.
+    let through if the ledger has fewer claims. It has a test double.
     """
 
     def reserve(
@@ -127,33 +163,22 @@ class Quotas(Protocol):
         """Release an unused reservation."""
 
 
-@dataclass(frozen=True, slots=True)
-class SentItem:
-    """Row of a user's sent packets."""
-
-    packet_id: str
-    total_fen: int
-    at_ms: int
-
-
-class ClaimRecorder(Protocol):
-    """Durable recorder of claims, each at most once, counted against quotas."""
-
-    def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
-        """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
-
-    def count_claims(self, campaign_id: str, user_id: str) -> int:
-        """Return the number of a user's shares in a campaign."""
-
-
 class PacketReader(Protocol):
-    """Reader of packets, and of the permanent outcomes of their shares."""
+    """Reader of packets and of the permanent outcomes of their shares, for other contexts."""
 
     def find_packet(self, packet_id: str) -> Packet | None:
         """Return a packet."""
 
+    def find_packet_of_payment(self, number: str) -> Packet | None:
+        """Return the packet of a payment's number."""
+
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
+
+    def list_sent(
+        self, user_id: str, year: int | None, cursor: str | None, limit: int
+    ) -> tuple[list[SentItem], str | None]:
+        """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:
         """Return the claimed or refunded shares among at most 100."""
@@ -163,26 +188,6 @@ class PacketReader(Protocol):
 
     def scan_shard_shares(self, packet_id: str, shard: int, after_no: int = 0) -> Iterator[Share]:
         """Yield one shard's claimed or refunded shares above *after_no*, lazily by partition."""
-
-
-class ClaimReader(PacketReader, Protocol):
-    """Reader of packets for users who claim and thank."""
-
-    def find_known(self, packet_id: str) -> Packet | None:
-        """Return a possibly outdated, sealed packet; only its constants are reliable."""
-
-    def find_rules(self, packet_id: str) -> Rules | None:
-        """Return the packet's rules, which never change and may be cached."""
-
-    def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
-        """Return the share that a user durably owns."""
-
-
-class RecordReader(ClaimReader, Protocol):
-    """Reader of record pages, and of lists of sent packets."""
-
-    def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
-        """Return the note of a user's share, eventually consistent."""
 
     def list_some_shares(
         self, packet_id: str, after_no: int, limit: int
@@ -194,15 +199,6 @@ class RecordReader(ClaimReader, Protocol):
         being the last.
         """
 
-    def list_sent(
-        self, user_id: str, year: int | None, cursor: str | None, limit: int
-    ) -> tuple[list[SentItem], str | None]:
-        """Return a page of sent packets in a UTC year, newest first, and the next cursor."""
-
-
-class AuditReader(PacketReader, Protocol):
-    """Reader of packets with their claimers, for reconciliation."""
-
     def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:
         """Return the existing claimer rows of these users."""
 
@@ -210,48 +206,11 @@ class AuditReader(PacketReader, Protocol):
         """Return the claimer rows of a prize packet, of which a user may win several shares."""
 
 
-class PaymentReader(PacketReader, Protocol):
-    """Reader of packets with the payments that fund them."""
-
-    def find_packet_of_payment(self, number: str) -> Packet | None:
-        """Return the packet of a payment's number."""
-
-
-class EndRepository(PacketReader, Protocol):
-    """Repository of packets for functions that settle claims and close packets."""
-
-    def mark_done(self, share: Share) -> None:
-        """Remove a packet's last settled claim from the sweep's list."""
-
-    def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
-        """Store the final sums of a shard; a repeat changes nothing."""
-
-    def list_shard_ends(self, packet_id: str) -> list[PacketEnd]:
-        """Return the stored final sums of the shards."""
-
-    def begin_close(self, packet: Packet, now_ms: int) -> Packet:
-        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
-
-    def mark_step(self, packet: Packet) -> None:
-        """Store the progress of a CLOSING packet."""
-
-
-class LoadRepository(PacketReader, Protocol):
-    """Repository of packets for functions that load them into the cache."""
+class PacketScheduler(PacketReader, Protocol):
+    """Repository of a campaign's packets, for the lottery."""
 
     def mark_loaded(self, packet: Packet) -> None:
         """Remove the packet from the sweep's list of packets to load."""
-
-
-class SweepRepository(LoadRepository, EndRepository, Protocol):
-    """Repository of packets for the sweep."""
-
-    def mark_requeued(self, share: Share, again_at_ms: int) -> None:
-        """Hide a waiting claim from the sweep until *again_at_ms*."""
-
-
-class RescheduleRepository(PacketReader, Protocol):
-    """Repository of prize packets, which end with their campaign."""
 
     def reschedule(
         self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
@@ -259,16 +218,8 @@ class RescheduleRepository(PacketReader, Protocol):
         """Set an open prize packet's end, unless a newer one did or *only_later* forbids it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """Number and sum of a packet's settled claims."""
-
-    count: int
-    fen: int
-
-
 class Pages(Protocol):
-    """Eventually consistent reads for record pages, which never read all shares of a packet."""
+    """Eventually consistent reads of packets, for other contexts."""
 
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         """Return a packet."""
@@ -276,57 +227,86 @@ class Pages(Protocol):
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
         """Return the existing packets of at most 100."""
 
-    def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
-        """Write pages of the claims among *shares*, which are all shares of a shard by number."""
 
-    def list_final(
-        self, packet_id: str, after_no: int, limit: int
-    ) -> tuple[list[Share], int | None]:
-        """Return a page of a closed packet's claims, as `RecordReader.list_some_shares`."""
+class Funding(Protocol):
+    """Funding of packets, also of the lottery's prizes."""
 
-    def add_settled(self, packet_id: str, settled: Settled) -> None:
-        """Add to a large packet's displayed sums, which may be inexact until it closes."""
+    def fund(
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        request: Request,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> str:
+        """Debit the sender and store the packet, once for each request; return its first packet id.
 
-    def find_settled(self, packet_id: str) -> Settled:
-        """Return a large packet's displayed sums."""
+        Also count *spent*. A campaign's packet also debits the budget. An UNPAID packet only counts
+        as open. Raises CampaignPaused, CampaignEnded, InsufficientFunds, and AllowanceMoved if
+        *spent* is outdated.
+        """
 
-    def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
-        """Store the thanks for a share unless it has some, and return the stored ones."""
+    def find_sent(self, request: Request) -> str | None:
+        """Return the request's packet id, if it was executed."""
 
-    def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
-        """Return the existing thanks for at most 102 shares, in one read."""
+
+class Ledger(Protocol):
+    """Accounts and entries, for payments and the reconciliation."""
+
+    def balance_fen(self, account: str) -> int:
+        """Return an account's balance, or 0 for an account without entries."""
+
+    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+        """Set an UNPAID packet to CANCELLED, unless a payment was credited first."""
+
+    def list_entries(
+        self, account: str, cursor: str | None, limit: int
+    ) -> tuple[list[Entry], str | None]:
+        """Return a page of an account's entries, newest first, and the next cursor."""
+
+    def list_postings(self, wanted: Sequence[Entry]) -> list[Entry]:
+        """Return the stored entries at the keys of *wanted*."""
+
+    def list_receipts(self, refs: Sequence[ShareRef]) -> list[Receipt] | None:
+        """Return the receipts of shares, or None if receipts are disabled."""
+
+
+class WorkLists(Protocol):
+    """Work lists that lag and therefore only name candidates, for payments."""
+
+    def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets sent before *until_ms* that wait for their payment."""
+
+    def delay(self, packet_id: str, until_ms: int) -> None:
+        """Hide a packet of the sweep's lists until *until_ms*."""
 
 
 class PayoutQueue(Protocol):
-    """Queue of claims for the payout function, with at-least-once delivery."""
+    """Queue of claims for the payout function, at least once; it has a test double."""
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         """Queue claims for settlement after *delay_s* seconds, at most 900."""
 
 
 class DeadLetters(Protocol):
-    """Messages that exceeded their receive limit."""
+    """Messages that exceeded their receive limit; it has a test double."""
 
     def count(self) -> int:
         """Return the approximate number of messages."""
 
 
 class Phrases(Protocol):
-    """Comparison of spoken or typed phrases."""
+    """Comparison of spoken or typed phrases, also for the lottery."""
 
     def similarity(self, entered: str, phrase: str) -> int:
         """Return the similarity of two normalized phrases, from 0 to 100, by writing or sound."""
 
 
-class PacketPayments(Protocol):
-    """Payment orders of packets, for functions that reach no provider."""
-
-    def order(self, number: str, host_id: str) -> Mapping[str, Any]:
-        """Return a payment in the form of GET /me/payments/{payment_id}."""
-
-
 class Pictures(Protocol):
-    """Pictures that users uploaded; one that is not kept goes away after a day."""
+    """Pictures that users uploaded; one that is not kept goes away after a day.
+
+    It has a test double.
+    """
 
     def put(
         self, picture_id: str, picture: Picture, owner_id: str, *, is_kept: bool = False

@@ -13,7 +13,7 @@ from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
-from redpacket.packets.ports import SENT_CURSOR, Pages, RecordReader
+from redpacket.packets.ports import SENT_CURSOR, PacketReader, Pages
 from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.errors import InvalidRequest
 
@@ -28,7 +28,7 @@ class ListPorts:
 
     campaigns: CampaignRepository
     prizes: PrizeRepository
-    packets: RecordReader
+    packets: PacketReader
     lists: OperatorLists
     pages: Pages
 

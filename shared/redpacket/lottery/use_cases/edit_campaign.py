@@ -24,7 +24,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import RescheduleRepository
+from redpacket.packets.ports import PacketScheduler
 from redpacket.platform.errors import Contended, InvalidRequest
 from redpacket.platform.runtime import Clock
 
@@ -43,7 +43,7 @@ class CampaignPorts:
 
     campaigns: EditedCampaigns
     prizes: SnapshotReader
-    packets: RescheduleRepository
+    packets: PacketScheduler
     clock: Clock
     approval_policy: ApprovalPolicy
     load: LoadPorts
@@ -103,9 +103,7 @@ def edit_campaign(
     raise Contended
 
 
-def _end_with_campaign(
-    campaign_id: str, prizes: SnapshotReader, packets: RescheduleRepository
-) -> None:
+def _end_with_campaign(campaign_id: str, prizes: SnapshotReader, packets: PacketScheduler) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
     if snapshot := prizes.find_snapshot(campaign_id):
         for packet_id in _packet_ids(snapshot):
@@ -117,7 +115,7 @@ def _keep_cash(
     after: Campaign,
     before: Campaign,
     prizes: SnapshotReader,
-    packets: RescheduleRepository,
+    packets: PacketScheduler,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""
     packet_ids = list(_packet_ids(snapshot))
@@ -145,7 +143,7 @@ def _check_codes_last(snapshot: CampaignSnapshot, after: Campaign) -> None:
         raise InvalidRequest.of("ends_at_ms", gone)
 
 
-def _check_cash_is_there(packet_ids: Sequence[str], packets: RescheduleRepository) -> None:
+def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketScheduler) -> None:
     for start in range(0, len(packet_ids), _AT_ONCE):
         for packet in packets.list_packets(packet_ids[start : start + _AT_ONCE]):
             if packet.status is not PacketStatus.OPEN and not packet.is_emptied:

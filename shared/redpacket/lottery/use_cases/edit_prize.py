@@ -37,9 +37,8 @@ from redpacket.operations.model.operators import (
     changes_between,
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
-from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
-from redpacket.packets.ports import PacketReader
+from redpacket.packets.ports import Funding, PacketReader
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.send_packet import funding_action, funding_of
 from redpacket.platform.bounds import FEN_MAX

@@ -9,7 +9,7 @@ from redpacket.campaigns.model import AUDIENCE_BUCKETS
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_id
-from redpacket.packets.ports import ClaimCache, LoadRepository
+from redpacket.packets.ports import ClaimCache, PacketScheduler
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
@@ -33,7 +33,7 @@ class PreheatPorts:
     """Dependencies of a preheat."""
 
     campaigns: CampaignRepository
-    packets: LoadRepository
+    packets: PacketScheduler
     claim_cache: ClaimCache
     load_audience: Callable[[str, int], None]
     in_parallel: InParallel
@@ -99,7 +99,7 @@ def _packets_after(cursor: str, campaign_id: str, ports: PreheatPorts) -> Iterat
         last_id = ids[-1]
 
 
-def _get(packet_id: str, packets: LoadRepository) -> Packet:
+def _get(packet_id: str, packets: PacketScheduler) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise InvariantViolated(f"the campaign's packet {packet_id} does not exist")

@@ -11,13 +11,14 @@ from redpacket.platform.errors import Unavailable
 
 
 class LambdaPayments:
-    """AWS implementation of PacketPayments."""
+    """Payment orders of packets, for functions that reach no provider."""
 
     def __init__(self, connect: Callable[[], Any], function: str) -> None:
         self._connect = connect
         self._function = function
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
+        """Return a payment in the form of GET /me/payments/{payment_id}."""
         event = {"payment_id": number, "host_id": host_id}
         with translated("the payment function"):
             answer = self._connect().invoke(

@@ -10,7 +10,7 @@ IS_WITHIN_QUOTA = "attribute_not_exists(claim_count) OR claim_count < :count_max
 
 
 class DynamoClaims:
-    """DynamoDB implementation of ClaimRecorder."""
+    """Recorder of claims, each at most once, counted against quotas."""
 
     def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
@@ -20,6 +20,7 @@ class DynamoClaims:
         self._asks_verdicts = asks_verdicts
 
     def record_claim(self, share: Share, quota: Quota | None = None) -> RecordStatus:
+        """Record a claim if neither share nor user has an outcome and *quota* is not used up."""
         if share.claimer is None or share.status is not ShareStatus.CLAIMED:
             raise ValueError("only a claim has a taker to record")
         user_id = share.claimer.user_id
@@ -51,6 +52,7 @@ class DynamoClaims:
         return self._dynamo.attempt(writes) or RecordStatus.RECORDED
 
     def count_claims(self, campaign_id: str, user_id: str) -> int:
+        """Return the number of a user's shares in a campaign."""
         row = self._dynamo.get(self._quotas, keys.claim_count(campaign_id, user_id))
         return int(row["claim_count"]) if row else 0
 

@@ -43,7 +43,7 @@ IS_UNPAID = "#status = :unpaid"
 
 
 class DynamoLedger:
-    """DynamoDB implementation of Ledger."""
+    """Accounts and entries; each method is one transaction, or a few that can be resumed."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = True) -> None:
         self._dynamo = dynamo
@@ -54,6 +54,7 @@ class DynamoLedger:
         self._books = BookPages(dynamo)
 
     def settle(self, settlements: Sequence[tuple[Share, Transfer]], now_ms: int) -> set[ShareRef]:
+        """Credit all claims in one transaction, or none and return those that prevented it."""
         # A refused write fails its own claims; a balance fails all claims of its user.
         writes: list[Guarded[set[ShareRef]]] = []
         change_fen: dict[str, list[Transfer]] = defaultdict(list)
@@ -76,6 +77,7 @@ class DynamoLedger:
         return set()
 
     def refund(self, refunds: Sequence[tuple[Sequence[Share], Transfer]], now_ms: int) -> bool:
+        """Mark unclaimed shares as refunded and return their sums; each sum is for one packet."""
         operations: list[Operation] = []
         for shares, transfer in refunds:
             operations += [create(self._shares, items.share_row(share)) for share in shares]  # I3
@@ -84,6 +86,7 @@ class DynamoLedger:
         return self._dynamo.try_transact([*operations, *post_operations(self._accounts, transfers)])
 
     def close(self, packet: Packet, end: PacketEnd, now_ms: int) -> bool:
+        """Set a packet to CLOSED with its final sums; return False if it was CLOSED."""
         row = items.end_row(end)
         if packet.terms.sealed and packet.terms.seed:
             # Keys are then needed only while packets that they sealed are open.

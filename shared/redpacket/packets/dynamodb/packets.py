@@ -35,7 +35,7 @@ _SENT_CURSOR = re.compile(SENT_CURSOR)
 
 
 class DynamoPackets(DynamoShares):
-    """DynamoDB implementation of the readers and repositories of packets."""
+    """Repository of packets and of their shares."""
 
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         super().__init__(dynamo)
@@ -52,6 +52,7 @@ class DynamoPackets(DynamoShares):
         return self.find_packet(str(row["packet_id"])) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:
+        """Return a possibly outdated, sealed packet; only its constants are reliable."""
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
             # Callers read only rules: skip the seed and the beacon round, which may be unavailable.
@@ -60,6 +61,7 @@ class DynamoPackets(DynamoShares):
         return packet
 
     def find_rules(self, packet_id: str) -> Rules | None:
+        """Return the packet's rules, which never change and may be cached."""
         packet = self.find_known(packet_id)
         return packet.rules if packet else None
 
@@ -83,6 +85,7 @@ class DynamoPackets(DynamoShares):
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
+        """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
         operation = update(
             self._packets,
             keys.packet(packet.packet_id),
@@ -118,6 +121,7 @@ class DynamoPackets(DynamoShares):
         return [items.end_of(row) for row in rows]
 
     def mark_step(self, packet: Packet) -> None:
+        """Store the progress of a CLOSING packet."""
         operation = update(
             self._packets,
             keys.packet(packet.packet_id),

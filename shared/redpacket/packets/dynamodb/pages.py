@@ -24,7 +24,7 @@ _PARTITIONS_PER_PAGE = 2
 
 
 class DynamoPages:
-    """DynamoDB implementation of Pages.
+    """Eventually consistent reads for record pages, which never read all shares of a packet.
 
     Thanks are in *quotas_table*, because grab functions must not write packets.
     """
@@ -47,6 +47,7 @@ class DynamoPages:
         return [items.packet_of(row, self._seeds) for row in rows]
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
+        """Write pages of the claims among *shares*, which are all shares of a shard by number."""
         claims: dict[int, list[Share]] = defaultdict(list)
         for share in shares:
             if share.status is ShareStatus.CLAIMED:
@@ -61,8 +62,9 @@ class DynamoPages:
     def list_final(
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
+        """Return a page of a closed packet's claims, as `PacketReader.list_some_shares`."""
         partitions = partition_count(packet_id)
-        # A value of 0 or below starts a partition, as in `RecordReader.list_some_shares`.
+        # A value of 0 or below starts a partition, as in `PacketReader.list_some_shares`.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
         # The first claim may be anywhere in its stored page.
         row_limit = -(-limit // CLAIMS_PER_PAGE) + (after_no > 0)
@@ -94,6 +96,7 @@ class DynamoPages:
         return final, -partition
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
+        """Add to a large packet's displayed sums, which may be inexact until it closes."""
         self._dynamo.write(
             update(
                 self._table,
@@ -109,6 +112,7 @@ class DynamoPages:
         return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
 
     def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
+        """Store the thanks for a share unless it has some, and return the stored ones."""
         name = _thanks_name(share_no)
         operation = update(
             self._quotas,
@@ -121,6 +125,7 @@ class DynamoPages:
         return str(row[name])
 
     def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
+        """Return the existing thanks for at most 102 shares, in one read."""
         wanted = [keys.thanks(packet_id, share_no) for share_no in share_nos]
         row_keys = {key["pk"]: key for key in wanted}
         if not row_keys:

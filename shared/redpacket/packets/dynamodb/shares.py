@@ -81,10 +81,12 @@ class DynamoShares:
         return shares, -partition
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
+        """Return the note of a user's share, eventually consistent."""
         row = self._dynamo.get_seen(self._shares, keys.claimer(packet_id, user_id))
         return items.claimer_of(row) if row else None
 
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
+        """Return the share that a user durably owns."""
         claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
         if claimer is None:
             return None
@@ -98,6 +100,7 @@ class DynamoShares:
         return [items.share_of(row) for row in rows]
 
     def mark_requeued(self, share: Share, again_at_ms: int) -> None:
+        """Hide a waiting claim from the sweep until *again_at_ms*."""
         self._dynamo.write(
             update(
                 self._shares,
@@ -110,6 +113,7 @@ class DynamoShares:
         )
 
     def mark_done(self, share: Share) -> None:
+        """Remove a packet's last settled claim from the sweep's list."""
         self._dynamo.write(
             update(
                 self._shares,

@@ -10,7 +10,7 @@ from typing import Any
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.work_list_ports import Unreadable
+from redpacket.packets.ports import Unreadable
 from redpacket.platform.dynamodb.client import Dynamo, update, values
 
 COMES_BEFORE = "work_at_ms < :until_ms"
@@ -19,7 +19,10 @@ _work_at_ms = itemgetter("work_at_ms")
 
 
 class DynamoWorkLists:
-    """DynamoDB implementation of WorkLists; *shards* limits it to one sweep's part."""
+    """Work lists, oldest first; *shards* limits them to one sweep's part.
+
+    The indexes lag, so the lists only name candidates.
+    """
 
     def __init__(
         self,
@@ -32,15 +35,18 @@ class DynamoWorkLists:
         self._shards = shards
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets sent before *until_ms* whose load is unconfirmed."""
         return self._packet_ids("load", until_ms, limit)
 
     def list_unpaid(self, until_ms: int, limit: int) -> list[str]:
         return self._packet_ids("unpaid", until_ms, limit)
 
     def list_due(self, until_ms: int, limit: int) -> list[str]:
+        """Return ids of packets that expired before *until_ms* and are not closed."""
         return self._packet_ids("due", until_ms, limit)
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
+        """Return claims waiting since before *until_ms* for settlement or their packet's end."""
         rows = self._oldest(self._shares, "settle", until_ms, limit)
         return [items.find_ref(row) or Unreadable(row["pk"], row["sk"]) for row in rows]
 
@@ -48,6 +54,7 @@ class DynamoWorkLists:
         self._delay(self._packets, keys.packet(packet_id), until_ms)
 
     def set_aside(self, item: ShareRef | Unreadable, until_ms: int) -> None:
+        """Hide a row of `list_unsettled` until *until_ms*."""
         if isinstance(item, Unreadable):
             key = {"pk": item.pk, "sk": item.sk}
         else:

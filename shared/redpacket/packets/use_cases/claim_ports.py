@@ -12,16 +12,10 @@ if TYPE_CHECKING:
     from redpacket.operations.ports import Limits
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.operations.use_cases.limit_rate import UserLimit
+    from redpacket.packets.dynamodb.claims import DynamoClaims
+    from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.model.seed_keys import SeedKeys
-    from redpacket.packets.ports import (
-        ClaimCache,
-        ClaimReader,
-        ClaimRecorder,
-        LoadTurns,
-        PayoutQueue,
-        Phrases,
-        Quotas,
-    )
+    from redpacket.packets.ports import ClaimCache, LoadTurns, PayoutQueue, Phrases, Quotas
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.platform.runtime import Clock, EventLogger
 
@@ -33,8 +27,8 @@ class ClaimPorts:
     claim_cache: ClaimCache
     turns: LoadTurns
     emptied: CachedEmptied
-    packets: ClaimReader
-    recorder: ClaimRecorder
+    packets: DynamoPackets
+    recorder: DynamoClaims
     payouts: PayoutQueue
     costs: UserLimit
     phrases: Phrases

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.closing import add_up, find_end
 from redpacket.packets.model.packet import (
@@ -20,18 +20,22 @@ from redpacket.packets.model.packet import (
     shard_of_share,
     shard_size,
 )
-from redpacket.packets.ports import EndRepository, Pages
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.packets.dynamodb.ledger import DynamoLedger
+    from redpacket.packets.dynamodb.packets import DynamoPackets
+    from redpacket.packets.dynamodb.pages import DynamoPages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndPorts:
     """Dependencies of every end of a packet."""
 
-    ledger: Ledger
-    packets: EndRepository
-    pages: Pages
+    ledger: DynamoLedger
+    packets: DynamoPackets
+    pages: DynamoPages
     clock: Clock
 
 

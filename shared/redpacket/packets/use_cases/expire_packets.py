@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import PacketReader
+from redpacket.packets.ports import ClaimCache, PayoutQueue
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
+from redpacket.packets.use_cases.close_packet import EndPorts
 from redpacket.packets.use_cases.refund_packet import (
     Closing,
     ClosingPorts,
@@ -24,11 +25,13 @@ from redpacket.packets.use_cases.refund_packet import (
     batches,
     refund_together,
 )
-from redpacket.packets.use_cases.sweep_ports import SweepPorts
-from redpacket.packets.work_list_ports import WorkLists
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.runtime import InParallel
+from redpacket.platform.runtime import EventLogger, InParallel
+
+if TYPE_CHECKING:
+    from redpacket.packets.dynamodb.packets import DynamoPackets
+    from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
 PACKETS_PER_SWEEP = 1_600
 """Maximum number of packets that one sweep starts, oldest first (docs/capacity.md)."""
@@ -43,6 +46,18 @@ LATE_MS = 600_000
 
 CLOSE_LATE_MS = 900_000
 """Milliseconds after a packet's end from which waiting for its claims or the cache is an alarm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPorts(EndPorts):
+    """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
+
+    work: DynamoWorkLists
+    claim_cache: ClaimCache
+    payouts: PayoutQueue
+    logger: EventLogger
+    grace_ms: int
+    in_parallel: InParallel
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +141,7 @@ def _late(turns: Sequence[tuple[Any, Progress]], now_ms: int) -> list[str]:
 
 
 def _read(
-    due: Sequence[str], packets: PacketReader, in_parallel: InParallel
+    due: Sequence[str], packets: DynamoPackets, in_parallel: InParallel
 ) -> Mapping[str, Packet]:
 
     def read(chunk: Sequence[str]) -> list[Packet]:
@@ -141,7 +156,7 @@ def _read(
 
 
 def _begin_close(
-    packet_id: str, row: Packet | None, work: WorkLists, ports: ClosingPorts
+    packet_id: str, row: Packet | None, work: DynamoWorkLists, ports: ClosingPorts
 ) -> Packet:
     try:
         packet = row or ports.packets.find_packet(packet_id)

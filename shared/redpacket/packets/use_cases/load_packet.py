@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from redpacket.packets.errors import PacketExpired, PacketNotFound, PacketNotStarted
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_size
-from redpacket.packets.ports import PacketReader
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import Rejected, Unavailable
 
@@ -81,18 +80,18 @@ class CacheLoads:
             self._ports.clock.sleep_ms(wait_ms)
 
     def _load(self, shard: int) -> None:
-        packets, packet = self._ports.packets, _get(self._packet_id, self._ports.packets)
+        packet = _get(self._packet_id, self._ports)
         if shard_size(packet, shard) > _LARGE:
             self._ports.turns.hold_load(self._packet_id, shard, _LARGE_LOAD_LIFE_MS)
-        shares = packets.list_shard_shares(self._packet_id, shard)
+        shares = self._ports.packets.list_shard_shares(self._packet_id, shard)
         self._ports.claim_cache.load(packet, shares, shard)
 
     def _end_turn(self, shard: int) -> None:
         self._ports.turns.hold_load(self._packet_id, shard, 0)
 
 
-def _get(packet_id: str, packets: PacketReader) -> Packet:
-    packet = packets.find_packet(packet_id)
+def _get(packet_id: str, ports: ClaimPorts) -> Packet:
+    packet = ports.packets.find_packet(packet_id)
     if packet is None or packet.rules.prize_id:
         raise PacketNotFound
     # The cache must not grant shares of an unpaid packet.

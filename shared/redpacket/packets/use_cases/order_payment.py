@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.packets.model.packet import Packet
-from redpacket.packets.ports import PacketPayments
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import EventLogger
 from redpacket.platform.user import User
 
+if TYPE_CHECKING:
+    from redpacket.packets.clients.lambda_payments import LambdaPayments
+
 
 def order_payment(
-    packet: Packet, sender: User, *, payments: PacketPayments, logger: EventLogger
+    packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
 ) -> Mapping[str, Any] | None:
     """Return the payment order for the payer, or None while it is unknown."""
     if packet.payment_id is None or sender.host_id is None:

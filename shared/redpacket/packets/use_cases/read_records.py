@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.errors import PacketNotFound
-from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
-from redpacket.packets.ports import Pages, RecordReader, SentItem
+from redpacket.packets.ports import SentItem
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.packets.dynamodb.ledger import DynamoLedger
+    from redpacket.packets.dynamodb.packets import DynamoPackets
+    from redpacket.packets.dynamodb.pages import DynamoPages
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,8 @@ def read_record(
     *,
     after_no: int,
     limit: int,
-    packets: RecordReader,
-    pages: Pages,
+    packets: DynamoPackets,
+    pages: DynamoPages,
 ) -> Record:
     """Return a record; *after_no* is a `next_no`, or 0.
 
@@ -82,8 +86,8 @@ def _read_closed(
     viewer: User | None,
     after_no: int,
     limit: int,
-    packets: RecordReader,
-    pages: Pages,
+    packets: DynamoPackets,
+    pages: DynamoPages,
 ) -> Record:
     claims, next_no = pages.list_final(packet.packet_id, after_no, limit)
     if len(claims) == end.claimed_count:
@@ -118,7 +122,7 @@ def _read_closed(
 
 
 def _read_small(
-    packet: Packet, viewer: User | None, after_no: int, limit: int, packets: RecordReader
+    packet: Packet, viewer: User | None, after_no: int, limit: int, packets: DynamoPackets
 ) -> Record:
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
     claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
@@ -148,8 +152,8 @@ def _read_large(
     viewer: User | None,
     after_no: int,
     limit: int,
-    packets: RecordReader,
-    pages: Pages,
+    packets: DynamoPackets,
+    pages: DynamoPages,
 ) -> Record:
     packet_id = packet.packet_id
     settled = pages.find_settled(packet_id)
@@ -246,9 +250,9 @@ def list_sent(
     year: int | None,
     cursor: str | None,
     *,
-    packets: RecordReader,
-    pages: Pages,
-    ledger: Ledger,
+    packets: DynamoPackets,
+    pages: DynamoPages,
+    ledger: DynamoLedger,
     in_parallel: InParallel,
 ) -> PacketList[SentPacket]:
     """Return a page of the packets that a user sent, newest first. Raises InvalidRequest.
@@ -266,7 +270,9 @@ def list_sent(
     return PacketList(items, sums.sent_fen, sums.sent_count, 0, next_cursor)
 
 
-def _sent_packet(item: SentItem, packet: Packet, packets: RecordReader, pages: Pages) -> SentPacket:
+def _sent_packet(
+    item: SentItem, packet: Packet, packets: DynamoPackets, pages: DynamoPages
+) -> SentPacket:
     """Return what a record page would show of a packet's claims."""
     has_all_claims = False
     if packet.end:
@@ -285,7 +291,7 @@ def _sent_packet(item: SentItem, packet: Packet, packets: RecordReader, pages: P
 
 
 def list_received(
-    user_id: str, year: int | None, cursor: str | None, *, pages: Pages, ledger: Ledger
+    user_id: str, year: int | None, cursor: str | None, *, pages: DynamoPages, ledger: DynamoLedger
 ) -> PacketList[ReceivedShare]:
     """Return a page of the shares that a user received, newest first. Raises InvalidRequest.
 
@@ -311,5 +317,5 @@ def _was_luckiest(item: ReceivedItem, packet: Packet) -> bool | None:
     return packet.has_luckiest and end is not None and end.luckiest_no == item.share_no
 
 
-def _packets_of(packet_ids: Sequence[str], pages: Pages) -> dict[str, Packet]:
+def _packets_of(packet_ids: Sequence[str], pages: DynamoPages) -> dict[str, Packet]:
     return {packet.packet_id: packet for packet in pages.list_eventually_consistent(packet_ids)}

@@ -7,13 +7,11 @@ from threading import Lock
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet, shard_count
-from redpacket.packets.ports import PacketReader
+from redpacket.packets.ports import Unreadable
 from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
-from redpacket.packets.use_cases.sweep_ports import SweepPorts
-from redpacket.packets.work_list_ports import Unreadable, WorkLists
+from redpacket.packets.use_cases.expire_packets import SweepPorts
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import InvariantViolated, Unavailable
-from redpacket.platform.runtime import Clock
 
 REPAIR_AFTER_MS = 60_000
 """Milliseconds after which an unsettled claim or unfinished load counts as interrupted."""
@@ -83,7 +81,7 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     cache = CircuitBreaker(ports.claim_cache, Lock())
 
     def load(packet_id: str) -> str:
-        packet = _find(packet_id, work, packets, clock)
+        packet = _find(packet_id, ports)
         try:
             if clock.now_ms() < packet.expires_at_ms:
                 load_shards(packet)
@@ -109,13 +107,13 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     )
 
 
-def _find(packet_id: str, work: WorkLists, packets: PacketReader, clock: Clock) -> Packet:
+def _find(packet_id: str, ports: SweepPorts) -> Packet:
     try:
-        packet = packets.find_packet(packet_id)
+        packet = ports.packets.find_packet(packet_id)
     except Unavailable:
         raise
     except Exception:
-        work.delay(packet_id, clock.now_ms())
+        ports.work.delay(packet_id, ports.clock.now_ms())
         raise
     if packet is None:
         raise LookupError(f"packet {packet_id} is to be loaded and does not exist")

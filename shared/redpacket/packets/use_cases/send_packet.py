@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import AmountsShown, Campaign
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
@@ -13,15 +14,17 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
-from redpacket.packets.ledger_ports import Funding
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
-from redpacket.packets.ports import ClaimCache, LoadRepository, Pictures
+from redpacket.packets.ports import ClaimCache, Funding, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.packets.dynamodb.packets import DynamoPackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class SendPorts:
     """Dependencies of sends; *shard_share_count* is the approximate size of a shard."""
 
     funding: Funding
-    packets: LoadRepository
+    packets: DynamoPackets
     claim_cache: ClaimCache
     clock: Clock
     logger: EventLogger
@@ -192,7 +195,7 @@ def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
     return starts_at_ms, min(ends_ms)
 
 
-def _sent_before(packet_id: str, packets: LoadRepository) -> Packet:
+def _sent_before(packet_id: str, packets: DynamoPackets) -> Packet:
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")

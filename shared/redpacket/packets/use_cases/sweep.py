@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.use_cases.expire_packets import expire_packets
+from redpacket.packets.use_cases.expire_packets import SweepPorts, expire_packets
 from redpacket.packets.use_cases.repair import load_packets, requeue_claims
-from redpacket.packets.use_cases.sweep_ports import SweepPorts
 
 RESERVE_MS = 8_000
 """Milliseconds for the last chunk to end before the Lambda does."""

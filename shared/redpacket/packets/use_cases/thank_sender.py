@@ -9,12 +9,13 @@ from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.errors import Forbidden
 
 if TYPE_CHECKING:
-    from redpacket.packets.ports import ClaimReader, Pages
+    from redpacket.packets.dynamodb.packets import DynamoPackets
+    from redpacket.packets.dynamodb.pages import DynamoPages
     from redpacket.platform.user import User
 
 
 def thank_sender(
-    packet_id: str, user: User, emoji: str, *, packets: ClaimReader, pages: Pages
+    packet_id: str, user: User, emoji: str, *, packets: DynamoPackets, pages: DynamoPages
 ) -> Thanks:
     """Store the user's thanks; a repeat returns the same.
 

@@ -12,9 +12,7 @@ from redpacket.payments.ports import required
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redpacket.packets.ledger_ports import Ledger
-    from redpacket.packets.ports import PaymentReader
-    from redpacket.packets.work_list_ports import WorkLists
+    from redpacket.packets.ports import Ledger, PacketReader, WorkLists
     from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
     from redpacket.payments.dynamodb.payments import DynamoPayments
     from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
@@ -37,7 +35,7 @@ class PaymentPorts:
     returns: DynamoReturns
     compared: DynamoProviderPace
     ledger: Ledger
-    packets: PaymentReader
+    packets: PacketReader
     work: WorkLists
     clock: Clock
     logger: EventLogger

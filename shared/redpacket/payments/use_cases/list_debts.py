@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.ledger.model import receivable_account
-from redpacket.packets.ledger_ports import Ledger
+from redpacket.packets.ports import Ledger
 from redpacket.payments.model.payments import PaymentRefund
 
 if TYPE_CHECKING:

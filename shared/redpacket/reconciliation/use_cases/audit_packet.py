@@ -11,10 +11,9 @@ from itertools import chain, islice
 
 from redpacket.ledger.model import Entry
 from redpacket.packets.errors import PacketNotFound
-from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.claim import ShareRef, ShareStatus
 from redpacket.packets.model.packet import shard_count
-from redpacket.packets.ports import AuditReader
+from redpacket.packets.ports import Ledger, PacketReader
 from redpacket.platform.difference import Difference
 from redpacket.platform.runtime import Clock
 from redpacket.reconciliation.checks.packets import (
@@ -48,7 +47,7 @@ _BETWEEN_LOOKS_MS = 300
 
 
 def audit_packet(
-    packet_id: str, *, packets: AuditReader, ledger: Ledger, clock: Clock
+    packet_id: str, *, packets: PacketReader, ledger: Ledger, clock: Clock
 ) -> list[Difference]:
     """Return at most FOUND_MAX differences. Raises PacketNotFound."""
     now_ms = clock.now_ms()
@@ -65,7 +64,7 @@ def audit_packet(
 
 
 def _differences(
-    packet_id: str, packets: AuditReader, ledger: Ledger, now_ms: int
+    packet_id: str, packets: PacketReader, ledger: Ledger, now_ms: int
 ) -> Iterator[Difference]:
     packet = packets.find_packet(packet_id)
     if packet is None:
@@ -83,7 +82,7 @@ def _differences(
     yield from _of_entries(packet_id, expected, ledger)
 
 
-def _of_shares(facts: PacketFacts, packets: AuditReader, ledger: Ledger) -> Iterator[Difference]:
+def _of_shares(facts: PacketFacts, packets: PacketReader, ledger: Ledger) -> Iterator[Difference]:
     packet_id, shares = facts.packet.packet_id, facts.shares
     find_claimers = packets.list_winners if facts.packet.rules.prize_id else packets.list_claimers
     claims = (share for share in shares if share.status is ShareStatus.CLAIMED)

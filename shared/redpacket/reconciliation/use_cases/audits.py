@@ -12,9 +12,8 @@ from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
 from redpacket.lottery.model.lottery import PrizeKind, unit_share
 from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
-from redpacket.packets.ledger_ports import Ledger
 from redpacket.packets.model.packet import PacketStatus
-from redpacket.packets.ports import AuditReader, DeadLetters
+from redpacket.packets.ports import DeadLetters, Ledger, PacketReader
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
@@ -39,7 +38,7 @@ _SETTLED_MS = 2_000
 class Audits:
     """Audits of single packets, draws, and campaigns, and of the public log."""
 
-    packets: AuditReader
+    packets: PacketReader
     ledger: Ledger
     draws: DrawRepository
     prizes: SnapshotReader
