@@ -9,6 +9,16 @@ from typing import TypeAlias
 from redpacket.campaigns.model import CampaignPlan, DrawBeacon
 from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.model.operators import Change
+from redpacket.packets.model.packet_id import PACKET_ID
+
+CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
+"""Form of a campaign list cursor: start and id."""
+
+APPROVAL_CURSOR = "[0-9]{13}#[0-9a-f]{32}"
+"""Form of an approval list cursor: time and id."""
+
+OPEN_CURSOR = rf"(1[01][0-9]|12[0-7]|[1-9]?[0-9])\.[0-9]{{1,13}}\.{PACKET_ID.pattern}"
+"""Form of an open packet list cursor: shard, time and packet."""
 
 LIFE_MS = 72 * 3_600_000
 """Milliseconds after which a pending change expires and must be requested again."""

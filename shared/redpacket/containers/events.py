@@ -12,7 +12,7 @@ from redpacket.containers.users import UsersContainer
 from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsUnreadRecords
 from redpacket.events.dynamodb.stream import change_of
 from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
-from redpacket.events.ports import DeliveryQueue, Sender, WaitingList, WebhookRepository
+from redpacket.events.ports import DeliveryQueue, Sender
 from redpacket.events.use_cases.announce import AnnouncePorts
 from redpacket.events.use_cases.deliver import DeliveryPorts
 from redpacket.events.use_cases.edit_webhook import EditPorts
@@ -33,11 +33,11 @@ class EventsContainer(Container):
     read_change = staticmethod(change_of)
 
     @cached_property
-    def webhook_repository(self) -> WebhookRepository:
+    def webhook_repository(self) -> DynamoWebhooks:
         return DynamoWebhooks(self.dynamo)
 
     @cached_property
-    def waiting_list(self) -> WaitingList:
+    def waiting_list(self) -> DynamoWaitingList:
         return DynamoWaitingList(self.dynamo)
 
     @cached_property

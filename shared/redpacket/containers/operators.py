@@ -16,7 +16,7 @@ from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.users import UsersContainer
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
-from redpacket.erasure.erase_user import erase_user
+from redpacket.erasure.use_cases.erase_user import erase_user
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.use_cases.deposit import DepositPorts
 from redpacket.lottery.dynamodb.winners import DynamoWinners

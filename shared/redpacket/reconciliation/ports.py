@@ -1,4 +1,4 @@
-"""Ports of reconciliation: a SQL engine over an export, and the runs."""
+"""Port of a SQL engine over an export, and values of runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Found: TypeAlias = "list[tuple[str | None, ...]]"
 
 
 class Engine(Protocol):
-    """SQL engine that has the rows of one export in *database*."""
+    """SQL engine that has one export in *database*: Athena, or DuckDB in the emulator."""
 
     database: str
 
@@ -30,16 +30,3 @@ class StoredRun:
     output: Mapping[str, Any]
     step: str | None = None
     """Current step of a run."""
-
-
-class RunRepository(Protocol):
-    """Runs of reconciliation, which an orchestration outside this process carries out."""
-
-    def start(self, run_id: str) -> None:
-        """Start a run."""
-
-    def find(self, run_id: str) -> StoredRun | None:
-        """Return a run."""
-
-    def newest(self, status: str) -> list[str]:
-        """Return the ids of some runs of a status, the newest first."""

@@ -11,7 +11,7 @@ from redpacket.campaigns.errors import NotInAudience
 from redpacket.campaigns.model import AudienceMode, audience_bucket
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.errors import AccountNotEmpty
-from redpacket.erasure.ports import OutsideRows
+from redpacket.erasure.model import OutsideRows
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
 from redpacket.approvals.api.summaries import UsersById
-from redpacket.approvals.ports import CAMPAIGN_CURSOR, OPEN_CURSOR
+from redpacket.approvals.model import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
 from redpacket.lottery.model.lottery import PRIZE_ID

@@ -10,8 +10,7 @@ from redpacket.approvals.api import summaries
 from redpacket.approvals.api.operator_lists import of_form
 from redpacket.approvals.api.summaries import UsersById
 from redpacket.approvals.errors import ApprovalNotFound
-from redpacket.approvals.model import Approval, ApprovalStatus
-from redpacket.approvals.ports import APPROVAL_CURSOR
+from redpacket.approvals.model import APPROVAL_CURSOR, Approval, ApprovalStatus
 from redpacket.containers import containers
 from redpacket.platform.http.parameters import cursor, optional, required
 

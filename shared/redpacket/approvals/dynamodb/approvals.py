@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from redpacket.approvals.model import (
+    APPROVAL_CURSOR,
     Approval,
     ApprovalKind,
     ApprovalStatus,
@@ -18,7 +19,6 @@ from redpacket.approvals.model import (
     PrizeAsked,
     StockAsked,
 )
-from redpacket.approvals.ports import APPROVAL_CURSOR
 from redpacket.campaigns.dynamodb.items import plan_of, plan_row
 from redpacket.campaigns.model import DrawBeacon
 from redpacket.ledger.dynamodb import keys
@@ -44,7 +44,7 @@ _STATUS = {"#status": "status"}
 
 
 class DynamoApprovals:
-    """DynamoDB implementation of Approvals and Allowances."""
+    """Changes that need a second operator; also the implementation of Allowances."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -53,16 +53,19 @@ class DynamoApprovals:
         self._profiles = dynamo.tables.profiles
 
     def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
+        """Store an approval and *users*, and log *action*; return False if the id exists."""
         noted = [row for person in users for row in note_user(self._profiles, person)]
         return self._dynamo.try_transact(
             [put(self._approvals, _row(approval)), *noted, *note_action(self._audit_table, action)]
         )
 
     def find_approval(self, approval_id: str) -> Approval | None:
+        """Return an approval."""
         row = self._dynamo.get(self._approvals, operator_keys.approval(approval_id))
         return _approval_of(row) if row else None
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
+        """Return a page of approvals, newest first, and the next cursor; it may lag."""
         if cursor is not None and not _CURSOR.fullmatch(cursor):
             raise invalid_cursor()
         listed = self._dynamo.query_some(
@@ -83,6 +86,7 @@ class DynamoApprovals:
         return [_approval_of(row) for row in page], more
 
     def decide(self, decided: Approval, action: Action) -> bool:
+        """Store a decision; return False if the approval is no longer pending."""
         operation = update(
             self._approvals,
             operator_keys.approval(decided.approval_id),
@@ -96,9 +100,11 @@ class DynamoApprovals:
         return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
 
     def note_repeat(self, approval: Approval) -> bool:
+        """Note a second call to apply; return False if the change was applied or refused."""
         return self._mark(approval, "SET is_repeated = :yes", IS_APPROVED_AND_WAITS, yes=True)
 
     def mark_applied(self, approval: Approval) -> None:
+        """Mark an approved change as done, even if a concurrent call refused it."""
         # Overrides the refusal of a concurrent call: what was applied never reads as rejected.
         self._mark(
             approval,
@@ -109,6 +115,7 @@ class DynamoApprovals:
         )
 
     def mark_refused(self, approval: Approval, code: str) -> None:
+        """Reject an approved change that failed, unless it was applied or repeated."""
         self._mark(
             approval,
             "SET #status = :rejected, refusal = :code",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from redpacket.approvals.ports import CAMPAIGN_CURSOR
+from redpacket.approvals.model import CAMPAIGN_CURSOR
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import campaign_of
 from redpacket.campaigns.model import Campaign
@@ -19,7 +19,7 @@ _CAMPAIGN_CURSOR = re.compile(CAMPAIGN_CURSOR)
 
 
 class DynamoOperatorLists:
-    """DynamoDB implementation of OperatorLists."""
+    """Operators' lists; lists may lag."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -27,6 +27,10 @@ class DynamoOperatorLists:
         self._packets = dynamo.tables.packets
 
     def list_campaigns(self, cursor: str | None, limit: int) -> tuple[list[Campaign], str | None]:
+        """Return a page of campaigns, latest start first, and the next cursor.
+
+        Raises InvalidRequest for a bad cursor.
+        """
         if cursor is not None and not _CAMPAIGN_CURSOR.fullmatch(cursor):
             raise invalid_cursor()
         last = cursor or keys.list_position(10**13 - 1, "~")
@@ -48,6 +52,10 @@ class DynamoOperatorLists:
         return [campaign_of(row) for row in read], more
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
+        """Return a page of ids of packets that wait for their end, and the next cursor.
+
+        *cursor* has the form OPEN_CURSOR.
+        """
         first, at_ms, after = cursor.split(".") if cursor else ("0", "", "")
         start = {"ExclusiveStartKey": _due_row(int(first), int(at_ms), after)} if cursor else {}
         page: list[tuple[int, dict[str, Any]]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from redpacket.approvals.model import (
     Approval,
@@ -12,12 +13,14 @@ from redpacket.approvals.model import (
     PendingChange,
     StockAsked,
 )
-from redpacket.approvals.ports import Approvals
 from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import Action, ActionKind, Operator
 from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.runtime import Clock
 from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 
 _ASKED_AGAIN_MAX = 20
 
@@ -28,7 +31,7 @@ def ask_approval(
     asked_of: Callable[[int], PendingChange],
     *,
     payee: User | None = None,
-    approvals: Approvals,
+    approvals: DynamoApprovals,
     clock: Clock,
 ) -> Approval:
     """Return the pending approval of this change. Raises IdempotencyKeyReused.

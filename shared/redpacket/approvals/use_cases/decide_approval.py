@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.approvals.model import Approval, ApprovalStatus
-from redpacket.approvals.ports import Approvals
 from redpacket.operations.model.operators import Action, ActionKind, Change, Operator
 from redpacket.platform.errors import Contended, Rejected, VersionConflict
 from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 
 _TRIES = 4
 
@@ -19,7 +22,7 @@ _TRIES = 4
 class DecidePorts:
     """Ports of a decision; *apply* applies the change once."""
 
-    approvals: Approvals
+    approvals: DynamoApprovals
     clock: Clock
     apply: Callable[[Approval], None]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from redpacket.approvals.ports import OPEN_CURSOR, OperatorLists
+from redpacket.approvals.model import OPEN_CURSOR
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.ports import PrizeRepository
 from redpacket.packets.errors import PacketNotFound
@@ -16,6 +17,9 @@ from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR, PacketReader, Pages
 from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
 
 _CLAIMS_PER_READ = 500
 _READS = 20
@@ -29,7 +33,7 @@ class ListPorts:
     campaigns: CampaignRepository
     prizes: PrizeRepository
     packets: PacketReader
-    lists: OperatorLists
+    lists: DynamoOperatorLists
     pages: Pages
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
-from redpacket.erasure.ports import OutsideRows
+from redpacket.erasure.model import OutsideRows
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
@@ -26,7 +26,7 @@ IS_THERE = "attribute_exists(pk)"
 
 
 class DynamoErasure:
-    """DynamoDB implementation of Erasure."""
+    """Removal of personal data from rows; each method may be repeated."""
 
     def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
@@ -38,6 +38,7 @@ class DynamoErasure:
         self._in_parallel = in_parallel
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
+        """Free the user's payout accounts, and close their consents."""
         for channel in ProviderName:
             seen = self._payees.find(user_id, channel)
             if seen is None:
@@ -68,6 +69,7 @@ class DynamoErasure:
                 raise Contended
 
     def erase_outside(self, rows: OutsideRows) -> None:
+        """Remove account names from ended payments, withdrawals and consents."""
         self._in_parallel(
             self._dynamo.write,
             [
@@ -78,6 +80,7 @@ class DynamoErasure:
         )
 
     def erase_audiences(self, user_id: str) -> None:
+        """Remove the user from all campaigns' lists, and the host's risk decision."""
         campaign_ids = [
             str(row["pk"]).partition("#")[2]
             for row in self._dynamo.query(

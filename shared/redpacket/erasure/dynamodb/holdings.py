@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from redpacket.erasure.ports import OutsideRows, Standing
+from redpacket.erasure.model import OutsideRows, Standing
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import sums_of
 from redpacket.ledger.model import receivable_account, user_account
@@ -20,7 +20,7 @@ from redpacket.platform.runtime import InParallel
 
 
 class DynamoHoldings:
-    """DynamoDB implementation of Holdings."""
+    """A user's money and pending business."""
 
     def __init__(self, dynamo: Dynamo, in_parallel: InParallel) -> None:
         self._dynamo = dynamo
@@ -31,6 +31,7 @@ class DynamoHoldings:
         self._in_parallel = in_parallel
 
     def standing(self, user_id: str) -> Standing:
+        """Return the user's balance row."""
         row = self._dynamo.get(self._accounts, keys.account(user_account(user_id))) or {}
         sums = sums_of(row, None)
         owed = self._dynamo.get(self._accounts, keys.account(receivable_account(user_id))) or {}
@@ -43,17 +44,20 @@ class DynamoHoldings:
         )
 
     def count_claims(self, user_id: str) -> int:
+        """Return the number of shares that a user ever claimed or won."""
         rows = self._partition(
             self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.CLAIMER_PREFIX
         )
         return sum(1 for _ in rows)
 
     def list_sent(self, user_id: str) -> list[Packet]:
+        """Return the user's packets; the list may lag, its rows do not."""
         listed = self._listed(self._packets, packet_keys.sent_list(user_id))
         rows = self._dynamo.get_many(self._packets, listed, is_strong=True)
         return [items.packet_of(row) for row in rows]
 
     def list_outside(self, user_id: str) -> OutsideRows:
+        """Return the user's payments, withdrawals and consents; lists may lag, rows do not."""
         counted = f"{packet_keys.USER_PREFIX}{user_id}"
         # Read counts before lists: a concurrent start is then in neither or only in the lists.
         begun_counts = {

@@ -9,8 +9,7 @@ from typing_extensions import TypedDict
 
 from redpacket.events.api.event_answers import EVENT_ID_PATTERN
 from redpacket.events.api.schemas import EventName
-from redpacket.events.model.webhooks import NAME, WEBHOOKS_MAX
-from redpacket.events.ports import COUNT_MAX
+from redpacket.events.model.webhooks import COUNT_MAX, NAME, WEBHOOKS_MAX
 from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
 from redpacket.platform.http.answer_fields import AtMs, Count, Word
 from redpacket.platform.http.bodies import about

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from redpacket.events.model.events import Change
 from redpacket.events.model.webhooks import Delivery
-from redpacket.events.ports import Change
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.runtime import EventLogger
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from redpacket.events.ports import Change, Subject
+from redpacket.events.model.events import Change, Subject
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.packets.dynamodb import items, keys

@@ -9,13 +9,13 @@ from typing import Any
 from redpacket.events.messages import event_of, event_text
 from redpacket.events.model.events import EventType
 from redpacket.events.model.webhooks import (
+    COUNT_MAX,
     DEAD_KEPT_MS,
     Delivery,
     DeliveryAttempt,
     SealedSecret,
     Webhook,
 )
-from redpacket.events.ports import COUNT_MAX
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.platform.dynamodb.client import Dynamo, Value, put, update, values
 
@@ -27,13 +27,14 @@ _REMOVED_KEPT_S = 3_600
 
 
 class DynamoWebhooks:
-    """DynamoDB implementation of WebhookBook."""
+    """Repository of webhooks."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.webhooks
 
     def list_all(self) -> list[Webhook]:
+        """Return all webhooks by name, eventually consistent."""
         rows = self._dynamo.query(
             self._table,
             KeyConditionExpression="pk = :pk",
@@ -42,10 +43,12 @@ class DynamoWebhooks:
         return [_webhook_of(row) for row in rows]
 
     def find(self, name: str) -> Webhook | None:
+        """Return a webhook."""
         row = self._dynamo.get(self._table, operator_keys.webhook(name))
         return _webhook_of(row) if row else None
 
     def put(self, webhook: Webhook, seen: Webhook | None) -> bool:
+        """Write an edit of *seen*; return False after a concurrent edit."""
         row = _edited_row(webhook)
         if seen is None:
             made = {
@@ -66,6 +69,7 @@ class DynamoWebhooks:
         )
 
     def note_success(self, webhook: Webhook, attempt: DeliveryAttempt, slow_until_ms: int) -> None:
+        """Record a successful attempt and reset the failures."""
         self._dynamo.write(
             update(
                 self._table,
@@ -82,6 +86,7 @@ class DynamoWebhooks:
     def note_failure(
         self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
     ) -> bool:
+        """Count a failure; return False if a concurrent one was counted."""
         return self._dynamo.write(
             update(
                 self._table,
@@ -97,13 +102,17 @@ class DynamoWebhooks:
 
 
 class DynamoWaitingList:
-    """DynamoDB implementation of WaitingList; finished rows drop their event and expire."""
+    """Deliveries that wait for another attempt, and dead letters; lists may lag.
+
+    Finished rows drop their event and expire.
+    """
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.webhooks
 
     def put(self, delivery: Delivery) -> None:
+        """Store a delivery until it is due, or as a dead letter."""
         row: dict[str, Value] = {
             "event_text": event_text(delivery.event),
             "first_at_ms": delivery.first_at_ms,
@@ -129,6 +138,7 @@ class DynamoWaitingList:
         )
 
     def remove(self, delivery: Delivery, now_ms: int) -> None:
+        """Remove a successful delivery."""
         self._dynamo.write(
             update(
                 self._table,
@@ -139,12 +149,15 @@ class DynamoWaitingList:
         )
 
     def list_due(self, webhook: str, until_ms: int, limit: int) -> list[Delivery]:
+        """Return due deliveries, oldest first."""
         return self._list("waiting", webhook, until_ms, limit)
 
     def list_dead(self, webhook: str, limit: int) -> list[Delivery]:
+        """Return dead letters, oldest first."""
         return self._list("dead", webhook, None, limit)
 
     def count(self, webhook: str) -> tuple[int, int]:
+        """Return the numbers of waiting and dead deliveries, each at most COUNT_MAX."""
         pending, dead = (
             len(self._named(kind, webhook, None, COUNT_MAX)) for kind in ("waiting", "dead")
         )

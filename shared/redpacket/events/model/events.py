@@ -29,6 +29,16 @@ _AT_MS_END = 253_402_300_800_000
 
 _UNSTARTED = {None, PacketStatus.UNPAID}
 
+Subject = Packet | Share | Draw | Withdrawal | Payment
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Row before and after one write."""
+
+    before: Subject | None
+    after: Subject
+
 
 class EventType(StrEnum):
     """Types of events; TEST is sent only on an operator's request."""

@@ -12,6 +12,9 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 URL_LENGTH_MAX = 1024
 WEBHOOKS_MAX = 20
 
+COUNT_MAX = 1_000
+"""Maximum of a count of deliveries."""
+
 GIVEN_UP_AFTER_MS = 24 * 3_600_000
 """Time for which a delivery is retried; then only an operator resends it, as a dead letter."""
 

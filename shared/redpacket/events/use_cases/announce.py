@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.events.model.events import (
+    Change,
     Event,
     draw_events,
     packet_events,
@@ -14,7 +16,7 @@ from redpacket.events.model.events import (
     withdrawal_events,
 )
 from redpacket.events.model.webhooks import Delivery
-from redpacket.events.ports import Change, DeliveryQueue, WebhookRepository
+from redpacket.events.ports import DeliveryQueue
 from redpacket.lottery.model.lottery import Draw
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
@@ -23,12 +25,15 @@ from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.platform.runtime import Clock
 
+if TYPE_CHECKING:
+    from redpacket.events.dynamodb.webhooks import DynamoWebhooks
+
 
 @dataclass(frozen=True, slots=True)
 class AnnouncePorts:
     """Dependencies of announcements."""
 
-    repository: WebhookRepository
+    repository: DynamoWebhooks
     packets: PacketReader
     queue: DeliveryQueue
     clock: Clock

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.events.model.webhooks import (
     FAILURES_MAX,
@@ -19,9 +20,12 @@ from redpacket.events.model.webhooks import (
     person_delay_s,
     slow_until_ms,
 )
-from redpacket.events.ports import DeliveryQueue, HostIds, Sender, WaitingList, WebhookRepository
+from redpacket.events.ports import DeliveryQueue, HostIds, Sender
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
+
+if TYPE_CHECKING:
+    from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
 
 BATCH = 50
 """Deliveries to one receiver at a time."""
@@ -33,8 +37,8 @@ _TRIES_MAX = 100_000
 class DeliveryPorts:
     """Dependencies of deliveries."""
 
-    repository: WebhookRepository
-    pending: WaitingList
+    repository: DynamoWebhooks
+    pending: DynamoWaitingList
     queue: DeliveryQueue
     sender: Sender
     host_ids: HostIds

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.events import Event, EventType
 from redpacket.events.model.webhooks import WEBHOOKS_MAX, Delivery, DeliveryAttempt, Webhook
-from redpacket.events.ports import Sender, WaitingList, WebhookRepository
+from redpacket.events.ports import Sender
 from redpacket.platform.errors import InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock, InParallel
+
+if TYPE_CHECKING:
+    from redpacket.events.dynamodb.webhooks import DynamoWaitingList, DynamoWebhooks
 
 DEAD_SHOWN = 50
 
@@ -22,8 +26,8 @@ REPLAYED_MAX = 500
 class EditPorts:
     """Dependencies of edits."""
 
-    repository: WebhookRepository
-    pending: WaitingList
+    repository: DynamoWebhooks
+    pending: DynamoWaitingList
     sender: Sender
     clock: Clock
     in_parallel: InParallel

@@ -25,16 +25,18 @@ _RUNS = 3
 
 
 class StateMachine:
-    """Implements RunRepository; the name of an execution is the run's id."""
+    """Runs of reconciliation; the name of an execution is the run's id."""
 
     def __init__(self, client: Callable[[], Any], arn: str) -> None:
         self._client = client
         self._arn = arn
 
     def start(self, run_id: str) -> None:
+        """Start a run."""
         self._client().start_execution(stateMachineArn=self._arn, name=run_id)
 
     def find(self, run_id: str) -> StoredRun | None:
+        """Return a run."""
         client = self._client()
         arn = f"{self._arn.replace(':stateMachine:', ':execution:')}:{run_id}"
         try:
@@ -47,6 +49,7 @@ class StateMachine:
         )
 
     def newest(self, status: str) -> list[str]:
+        """Return the ids of some runs of a status, the newest first."""
         response = self._client().list_executions(
             stateMachineArn=self._arn, statusFilter=status, maxResults=_RUNS
         )

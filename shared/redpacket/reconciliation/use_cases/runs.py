@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.platform.errors import Unavailable
 from redpacket.reconciliation.errors import RunNotFound
-from redpacket.reconciliation.ports import RunRepository, StoredRun
+from redpacket.reconciliation.ports import StoredRun
 from redpacket.reconciliation.use_cases.reconcile import sums_of
 from redpacket.reconciliation.use_cases.statements import (
     DAY_MS,
@@ -25,6 +25,9 @@ from redpacket.reconciliation.use_cases.statements import (
     reports,
     rows,
 )
+
+if TYPE_CHECKING:
+    from redpacket.reconciliation.clients.state_machine import StateMachine
 
 EXPORTED = "exported"
 """Name of the query that compares the rows of an export with what the engine read of it."""
@@ -42,7 +45,7 @@ _LATE_MAX_MS = 3_600_000
 """Milliseconds that an export may end early so that its window is not too long."""
 
 
-def start_run(run_id: str, *, runs: RunRepository) -> str:
+def start_run(run_id: str, *, runs: StateMachine) -> str:
     """Start a run and return its id; return the id of a running one instead, if there is one.
 
     An export has a price, so nobody can order one with each request.
@@ -53,14 +56,14 @@ def start_run(run_id: str, *, runs: RunRepository) -> str:
     return run_id
 
 
-def find_run(run_id: str, *, runs: RunRepository) -> StoredRun:
+def find_run(run_id: str, *, runs: StateMachine) -> StoredRun:
     """Return a run. Raises RunNotFound."""
     if run := runs.find(run_id):
         return run
     raise RunNotFound
 
 
-def last_result(*, runs: RunRepository) -> Mapping[str, Any]:
+def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
     """Return the result of the last run that succeeded, empty before the first."""
     newest = runs.newest("SUCCEEDED")
     run = runs.find(newest[0]) if newest else None
@@ -90,7 +93,7 @@ def plan_export(
     return {**full, **changes, "base": before["database"]}
 
 
-def stale_databases(run_id: str, database: str, *, runs: RunRepository) -> list[str]:
+def stale_databases(run_id: str, database: str, *, runs: StateMachine) -> list[str]:
     """Return the databases of earlier runs: of good ones, and of those that were stopped.
 
     The one of *run_id* takes their place for reports; a run that fails drops its own.

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from redpacket.erasure.errors import AccountNotEmpty
-from redpacket.erasure.ports import Erasure, Holdings, OutsideRows
+from redpacket.erasure.model import OutsideRows
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.ports import Pictures
@@ -20,6 +21,10 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
 from redpacket.users.ports import ProfileRepository
 
+if TYPE_CHECKING:
+    from redpacket.erasure.dynamodb.erasure import DynamoErasure
+    from redpacket.erasure.dynamodb.holdings import DynamoHoldings
+
 _OVER = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
 _RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
@@ -28,8 +33,8 @@ def erase_user(
     user_id: str,
     note: Callable[[], None],
     *,
-    holdings: Holdings,
-    erasure: Erasure,
+    holdings: DynamoHoldings,
+    erasure: DynamoErasure,
     profiles: ProfileRepository,
     pictures: Pictures,
     clock: Clock,
@@ -51,7 +56,7 @@ def erase_user(
     profiles.erase(user_id, clock.now_ms())
 
 
-def _check_empty(user_id: str, holdings: Holdings) -> tuple[list[Packet], OutsideRows]:
+def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], OutsideRows]:
     """Return packets and external rows of an empty account. Read counters before their lists."""
     standing = holdings.standing(user_id)
     if standing.balance_fen:

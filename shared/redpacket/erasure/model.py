@@ -1,14 +1,13 @@
-"""Ports for the erasure of a user."""
+"""Money and pending business of a user who is to be erased."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from redpacket.packets.model.packet import Packet
     from redpacket.payments.model.payments import Payment
     from redpacket.payments.model.withdrawals import Withdrawal
 
@@ -43,32 +42,3 @@ class OutsideRows:
     begun_counts: dict[str, int]
     withdrawn_count: int
     returning_count: int
-
-
-class Holdings(Protocol):
-    """A user's money and pending business."""
-
-    def standing(self, user_id: str) -> Standing:
-        """Return the user's balance row."""
-
-    def count_claims(self, user_id: str) -> int:
-        """Return the number of shares that a user ever claimed or won."""
-
-    def list_sent(self, user_id: str) -> list[Packet]:
-        """Return the user's packets; the list may lag, its rows do not."""
-
-    def list_outside(self, user_id: str) -> OutsideRows:
-        """Return the user's payments, withdrawals and consents; lists may lag, rows do not."""
-
-
-class Erasure(Protocol):
-    """Removal of personal data from rows; each method may be repeated."""
-
-    def erase_payees(self, user_id: str, now_ms: int) -> None:
-        """Free the user's payout accounts, and close their consents."""
-
-    def erase_outside(self, rows: OutsideRows) -> None:
-        """Remove account names from ended payments, withdrawals and consents."""
-
-    def erase_audiences(self, user_id: str) -> None:
-        """Remove the user from all campaigns' lists, and the host's risk decision."""
