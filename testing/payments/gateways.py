@@ -54,7 +54,6 @@ from testing.payments.fake_gateway import FakePaymentsIn, FakePaymentsOut, an_ac
 from testing.platform.fake_services import FakeClock
 
 CALL_MS_MAX = 2_000
-SETTLING_MS = 1_000
 START_TIMEOUT_S = 30.0
 WAIT_S = 10.0
 RETRY_MS = "50,100,200,400"
@@ -320,7 +319,6 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
         def now_ms() -> int:
             return side.now_ms()
 
-        limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX, "now_ms": now_ms}
         transfers = TransferSettings(
             inbox.url,
             "1000",
@@ -333,8 +331,8 @@ def a_wechat_side(folder: Path) -> Iterator[WeChatSide]:
             fake,
             inbox,
             accounts,
-            WeChatIn(client, accounts, OrderSettings(inbox.url, "红包"), **limits),
-            WeChatOut(client, accounts, transfers, **limits),
+            WeChatIn(client, accounts, OrderSettings(inbox.url, "红包"), now_ms),
+            WeChatOut(client, accounts, transfers, now_ms),
             WeChatCallbacks(
                 CallbackKeys(
                     *(merchant.mch_id, merchant.public_key_id),
@@ -359,14 +357,13 @@ def a_host_side(folder: Path) -> Iterator[Side]:
         keys = HostKeys.of((folder / "wallet.json").read_text())
         outgoing = HttpClient(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
         client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")
-        limits: Any = {"settling_ms": SETTLING_MS, "call_ms_max": CALL_MS_MAX}
         yield Side(
             ProviderName.HOST,
             fake,
             inbox,
             accounts,
-            HostIn(client, accounts, **limits),
-            HostOut(client, accounts, **limits),
+            HostIn(client, accounts),
+            HostOut(client, accounts),
             HostCallbacks(client),
             [secret.removeprefix("whsec_") for secret in (keys.call_secret, keys.result_secret)],
         )

@@ -63,11 +63,11 @@ def _saying(
 
 
 def _query(client: HostClient) -> Any:
-    return HostIn(client, ACCOUNTS, settling_ms=1, call_ms_max=1).query("order1")
+    return HostIn(client, ACCOUNTS).query("order1")
 
 
 def _query_transfer(client: HostClient) -> Any:
-    return HostOut(client, ACCOUNTS, settling_ms=1, call_ms_max=1).query("bill1")
+    return HostOut(client, ACCOUNTS).query("bill1")
 
 
 def test_the_true_answers_are_read() -> None:
@@ -151,7 +151,7 @@ def test_a_wallet_reports_payments_refunds_and_transfers_alone(kind: str) -> Non
 
 @pytest.mark.parametrize("lines", ["", {}, [None], [{"kind": "gift"}]])
 def test_a_bill_that_can_not_be_read_is_unknown(lines: Any) -> None:
-    host = HostIn(_saying({"lines": lines}), ACCOUNTS, settling_ms=1, call_ms_max=1)
+    host = HostIn(_saying({"lines": lines}), ACCOUNTS)
 
     with pytest.raises(Unavailable):
         host.read_statement("2026-11-22")

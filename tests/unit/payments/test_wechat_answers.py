@@ -77,22 +77,12 @@ def _client(status: int, body: Mapping[str, Any]) -> WeChatClient:
 
 def _in(status: int, body: Mapping[str, Any], client: WeChatClient | None = None) -> WeChatIn:
     settings = OrderSettings("https://api.example/callback", "a packet")
-    return WeChatIn(
-        *(client or _client(status, body), ACCOUNTS, settings),
-        settling_ms=1,
-        call_ms_max=1,
-        now_ms=lambda: NOW_MS,
-    )
+    return WeChatIn(client or _client(status, body), ACCOUNTS, settings, lambda: NOW_MS)
 
 
 def _out(status: int, body: Mapping[str, Any], client: WeChatClient | None = None) -> WeChatOut:
     settings = TransferSettings("https://api.example/callback", "1000", "a packet", (("a", "b"),))
-    return WeChatOut(
-        *(client or _client(status, body), ACCOUNTS, settings),
-        settling_ms=1,
-        call_ms_max=1,
-        now_ms=lambda: NOW_MS,
-    )
+    return WeChatOut(client or _client(status, body), ACCOUNTS, settings, lambda: NOW_MS)
 
 
 def _transfer(status: int, body: Mapping[str, Any]) -> Any:

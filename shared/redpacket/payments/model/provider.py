@@ -12,6 +12,10 @@ STATEMENT_ZONE = timedelta(hours=8)
 """UTC offset of statement days at every provider: China's time zone."""
 
 
+_CALLBACK_AGE_MS_MAX = 5 * 60_000
+_TIMESTAMP_DIGITS_MAX = 12
+
+
 class PayMethod(StrEnum):
     """Payment method: `jsapi` inside the app, `native` by a QR code that anyone can pay."""
 
@@ -245,3 +249,11 @@ class ProviderEvent:
     notice_id: str
     number: str
     outside_no: str = ""
+
+
+def is_fresh(timestamp: str, now_ms: int) -> bool:
+    """Return whether a callback's time, in seconds, is within five minutes of *now_ms*."""
+    is_number = timestamp.isascii() and timestamp.isdecimal()
+    if not is_number or len(timestamp) > _TIMESTAMP_DIGITS_MAX:
+        return False
+    return abs(now_ms - int(timestamp) * 1_000) <= _CALLBACK_AGE_MS_MAX

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from redpacket.payments.errors import ProviderChanged
 from redpacket.payments.model.provider import NO_MERCHANT
-from redpacket.payments.ports import required
+from redpacket.payments.ports import Authorizations, PaymentProvider, PayoutProvider, required
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,39 +21,54 @@ if TYPE_CHECKING:
     from redpacket.payments.model.payments import Payment, PaymentReturn
     from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
-    from redpacket.payments.ports import Authorizations, Payees, PaymentProvider, PayoutProvider
+    from redpacket.payments.ports import Payees
     from redpacket.payments.use_cases.rate_limiter import Pace
     from redpacket.platform.runtime import Clock, EventLogger
 
+Part = TypeVar("Part")
+Acting = TypeVar("Acting", bound=PaymentProvider | PayoutProvider)
 
-@dataclass(frozen=True, slots=True)
-class PaymentPorts:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ProviderPorts(Generic[Part]):
+    providers: Mapping[ProviderName, Part]
+    clock: Clock
+    logger: EventLogger
+
+    def provider(self, channel: ProviderName) -> Part:
+        """Return a provider. Raises ChannelUnavailable."""
+        return required(self.providers, channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MerchantPorts(_ProviderPorts[Acting]):
+    def _acting(
+        self, row: Payment | PaymentReturn | Withdrawal, event: str, **named: str
+    ) -> Acting:
+        provider = self.providers.get(row.channel)
+        if provider and row.merchant in {NO_MERCHANT, provider.merchant}:
+            return provider
+        error = ProviderChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
+        self.logger.failure(event, error, **named)
+        raise error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentPorts(_MerchantPorts[PaymentProvider]):
     """Dependencies of payments; a user may start *per_day_max*, including paid ones."""
 
-    providers: Mapping[ProviderName, PaymentProvider]
     repository: DynamoPayments
     returns: DynamoReturns
     compared: DynamoProviderPace
     ledger: Ledger
     packets: PacketReader
     work: WorkLists
-    clock: Clock
-    logger: EventLogger
     new_number: Callable[[], str]
     per_day_max: int
 
-    def provider(self, channel: ProviderName) -> PaymentProvider:
-        """Return a provider. Raises ChannelUnavailable."""
-        return required(self.providers, channel)
-
     def provider_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
         """Return the provider that has a row's order. Raises ProviderChanged."""
-        provider = self.providers.get(row.channel)
-        if provider and row.merchant in {NO_MERCHANT, provider.merchant}:
-            return provider
-        error = ProviderChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
-        self.logger.failure("payment_mismatched", error, number=row.number)
-        raise error
+        return self._acting(row, "payment_mismatched", number=row.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,45 +86,26 @@ class WithdrawalSettings:
     begins_within_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WithdrawalPorts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
     """Dependencies of withdrawals; *new_id* returns 30 characters."""
 
-    providers: Mapping[ProviderName, PayoutProvider]
     paces: Mapping[ProviderName, Pace]
     repository: DynamoWithdrawals
     transfers: DynamoWithdrawals
     consents: DynamoAuthorizations
-    clock: Clock
-    logger: EventLogger
     new_id: Callable[[], str]
     settings: WithdrawalSettings
 
-    def provider(self, channel: ProviderName) -> PayoutProvider:
-        """Return a provider. Raises ChannelUnavailable."""
-        return required(self.providers, channel)
-
     def provider_of(self, row: Withdrawal) -> PayoutProvider:
         """Return the provider that made a withdrawal's transfers. Raises ProviderChanged."""
-        provider = self.providers.get(row.channel)
-        if provider and row.merchant in {NO_MERCHANT, provider.merchant}:
-            return provider
-        error = ProviderChanged(f"{row.channel} {row.merchant.mch_id} is no longer configured")
-        self.logger.failure("transfer_mismatched", error, transfer_no=row.transfer_no)
-        raise error
+        return self._acting(row, "transfer_mismatched", transfer_no=row.transfer_no)
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorizationPorts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizationPorts(_ProviderPorts[Authorizations]):
     """Dependencies of authorizations; *new_number* returns 32 characters."""
 
-    providers: Mapping[ProviderName, Authorizations]
     repository: DynamoAuthorizations
     payees: Payees
-    clock: Clock
-    logger: EventLogger
     new_number: Callable[[], str]
-
-    def provider(self, channel: ProviderName) -> Authorizations:
-        """Return a provider. Raises ChannelUnavailable."""
-        return required(self.providers, channel)

@@ -17,9 +17,6 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.ssrf_safe_http import HttpClient
 
 _OK = 200
-_MS_PER_S = 1_000
-AGE_MS_MAX = 5 * 60 * _MS_PER_S
-_TIMESTAMP_DIGITS_MAX = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +85,3 @@ class HostClient(HostResults):
         if not isinstance(answered, dict):
             raise Unavailable("the host's wallet returned an answer without data")
         return answered
-
-
-def is_fresh(headers: Mapping[str, str], now_ms: int) -> bool:
-    """Return whether a message's time is within five minutes of *now_ms*."""
-    timestamp = headers.get("webhook-timestamp", "")
-    if not timestamp.isascii() or not timestamp.isdecimal():
-        return False
-    if len(timestamp) > _TIMESTAMP_DIGITS_MAX:
-        return False
-    return abs(now_ms - int(timestamp) * _MS_PER_S) <= AGE_MS_MAX

@@ -24,9 +24,11 @@ from redpacket.payments.model.provider import (
     TransferFound,
     TransferOrder,
     TransferState,
+    is_fresh,
 )
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.providers.host_wallet.client import HostClient, HostResults, is_fresh
+from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
+from redpacket.payments.providers.host_wallet.client import HostClient, HostResults
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
 
@@ -35,19 +37,19 @@ _ANSWER_OF_A_CALL = frozenset({TransferState.REFUSED})
 _FAILURES = frozenset({TransferState.REFUSED, TransferState.FAILED})
 
 
-class HostIn:
-    """Host wallet implementation of PaymentProvider."""
-
+class _HostWallet:
     channel = ProviderName.HOST
     merchant = NO_MERCHANT
+    settling_ms = SETTLING_MS
+    call_ms_max = CALL_MS_MAX
 
-    def __init__(
-        self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int
-    ) -> None:
-        self.settling_ms = settling_ms
-        self.call_ms_max = call_ms_max
+    def __init__(self, client: HostClient, accounts: Accounts) -> None:
         self._client = client
         self._accounts = accounts
+
+
+class HostIn(_HostWallet):
+    """Host wallet implementation of PaymentProvider."""
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         told = self._client.call(
@@ -130,20 +132,10 @@ class HostIn:
         )
 
 
-class HostOut:
+class HostOut(_HostWallet):
     """Host wallet implementation of PayoutProvider."""
 
-    channel = ProviderName.HOST
     needs_consent = False
-    merchant = NO_MERCHANT
-
-    def __init__(
-        self, client: HostClient, accounts: Accounts, *, settling_ms: int, call_ms_max: int
-    ) -> None:
-        self.settling_ms = settling_ms
-        self.call_ms_max = call_ms_max
-        self._client = client
-        self._accounts = accounts
 
     def details(self) -> str:
         # The host's wallet writes its own transfer details.
@@ -208,7 +200,7 @@ class HostCallbacks:
         self._results = results
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
-        if not is_fresh(headers, now_ms):
+        if not is_fresh(headers.get("webhook-timestamp", ""), now_ms):
             raise SignatureInvalid("the callback's time is off by more than five minutes")
         told = self._results.verified(headers, body)
         if told is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.ports import Provider
 from redpacket.payments.providers.host_wallet.settings import HostWalletSettings
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ class HostWallet(Provider[HostWalletSettings]):
             return None
         from redpacket.payments.providers.host_wallet.provider import HostIn
 
-        accounts = self.environment.accounts("host")
-        return HostIn(self._client, accounts, settling_ms=SETTLING_MS, call_ms_max=CALL_MS_MAX)
+        return HostIn(self._client, self.environment.accounts("host"))
 
     @cached_property
     def payouts(self) -> PayoutProvider | None:
@@ -33,8 +32,7 @@ class HostWallet(Provider[HostWalletSettings]):
             return None
         from redpacket.payments.providers.host_wallet.provider import HostOut
 
-        accounts = self.environment.accounts("host")
-        return HostOut(self._client, accounts, settling_ms=SETTLING_MS, call_ms_max=CALL_MS_MAX)
+        return HostOut(self._client, self.environment.accounts("host"))
 
     @cached_property
     def callbacks(self) -> CallbackVerifier | None:

@@ -18,11 +18,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
+from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, is_fresh
 
-AGE_MS_MAX = 5 * 60 * 1_000
 _SIGNATURE_TYPE = "WECHATPAY2-SHA256-RSA2048"
-_TIMESTAMP_DIGITS_MAX = 12
 _KINDS = {
     "TRANSACTION": (ProviderEventKind.PAYMENT, "out_trade_no", "transaction_id"),
     "REFUND": (ProviderEventKind.REFUND, "out_refund_no", "refund_id"),
@@ -61,7 +59,7 @@ class WeChatCallbacks:
         public_key = self._public_keys.get(headers.get("wechatpay-serial", ""))
         if not public_key:
             raise SignatureInvalid("the callback names an unconfigured key")
-        if not _is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
+        if not is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
             raise SignatureInvalid("the callback's time is off by more than five minutes")
         return self._notice(self._opened(headers, body, public_key))
 
@@ -111,11 +109,3 @@ class WeChatCallbacks:
 def pems_of(text: str) -> list[str]:
     """Return the keys of a text in PEM."""
     return re.findall(r"-----BEGIN [^-]+-----[^-]+-----END [^-]+-----", text)
-
-
-def _is_fresh(timestamp: str, now_ms: int) -> bool:
-    if not timestamp.isascii() or not timestamp.isdecimal():
-        return False
-    if len(timestamp) > _TIMESTAMP_DIGITS_MAX:
-        return False
-    return abs(now_ms - int(timestamp) * 1_000) <= AGE_MS_MAX

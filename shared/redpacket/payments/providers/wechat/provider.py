@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from redpacket.payments.model.provider import (
@@ -27,10 +27,13 @@ from redpacket.payments.model.provider import (
     TransferState,
 )
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
 from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
+
+PartSettings = TypeVar("PartSettings")
 
 _PAY = "/v3/pay/transactions"
 _REFUNDS = "/v3/refund/domestic/refunds"
@@ -101,29 +104,28 @@ class TransferSettings:
     perception: str = ""
 
 
-class WeChatIn:
-    """WeChat Pay implementation of PaymentProvider."""
-
+class _WeChatPay(Generic[PartSettings]):
     channel = ProviderName.WECHAT
+    settling_ms = SETTLING_MS
+    call_ms_max = CALL_MS_MAX
 
     def __init__(
         self,
         client: WeChatClient,
         accounts: Accounts,
-        settings: OrderSettings,
-        *,
-        settling_ms: int,
-        call_ms_max: int,
+        settings: PartSettings,
         now_ms: Callable[[], int],
     ) -> None:
         self.merchant = Merchant(client.merchant.app_id, client.merchant.mch_id)
-        self.settling_ms = settling_ms
-        self.call_ms_max = call_ms_max
         self._client = client
         self._accounts = accounts
         self._settings = settings
         self._now_ms = now_ms
         self._statements = StatementReader(client, now_ms)
+
+
+class WeChatIn(_WeChatPay[OrderSettings]):
+    """WeChat Pay implementation of PaymentProvider."""
 
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         body: dict[str, Any] = {
@@ -239,29 +241,10 @@ class WeChatIn:
         )
 
 
-class WeChatOut:
+class WeChatOut(_WeChatPay[TransferSettings]):
     """WeChat Pay implementation of PayoutProvider."""
 
-    channel = ProviderName.WECHAT
     needs_consent = True
-
-    def __init__(
-        self,
-        client: WeChatClient,
-        accounts: Accounts,
-        settings: TransferSettings,
-        *,
-        settling_ms: int,
-        call_ms_max: int,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self.merchant = Merchant(client.merchant.app_id, client.merchant.mch_id)
-        self.settling_ms = settling_ms
-        self.call_ms_max = call_ms_max
-        self._client = client
-        self._accounts = accounts
-        self._settings = settings
-        self._statements = StatementReader(client, now_ms)
 
     def details(self) -> str:
         return json.dumps(asdict(self._settings), ensure_ascii=False, sort_keys=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider_name import ProviderName
-from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS, Provider
+from redpacket.payments.ports import CALL_MS_MAX, Provider
 from redpacket.payments.providers.wechat.settings import WeChatSettings
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ class WeChat(Provider[WeChatSettings]):
             self._client,
             self._accounts,
             OrderSettings(self._callback_url, self._client.merchant.remark),
-            settling_ms=SETTLING_MS,
-            call_ms_max=CALL_MS_MAX,
-            now_ms=self.environment.now_ms,
+            self.environment.now_ms,
         )
 
     @cached_property
@@ -65,9 +63,7 @@ class WeChat(Provider[WeChatSettings]):
                 self._client.merchant.remark,
                 scene.report_infos,
             ),
-            settling_ms=SETTLING_MS,
-            call_ms_max=CALL_MS_MAX,
-            now_ms=self.environment.now_ms,
+            self.environment.now_ms,
         )
 
     @cached_property
