@@ -196,7 +196,7 @@ cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
 ##@ Keep it
 .PHONY: openapi docs lock audit clients clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
-	@for name in requirements passphrase payments beacon; do \
+	@for name in requirements passphrase payments; do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 

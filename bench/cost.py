@@ -76,9 +76,8 @@ def measure() -> dict[str, Any]:
         print(f"\n{says}")
         for service, usd in {**costs, "together": total(costs)}.items():
             print(f"  {service:12} {usd:7.3f}")
-    prod = standing_of(template, is_prod=True)
     print("\nUSD a month more, by what is chosen or grows")
-    for says, price in options_bill(book, prod).items():
+    for says, price in options_bill(book).items():
         print(f"  {says:28} {price:9.2f}")
     print()
     alone, polls = total(grabs), crowd["polls_per_grab"]
@@ -212,15 +211,12 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
     }
 
 
-def options_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
+def options_bill(book: Mapping[str, Any]) -> Bill:
     """Return what a month of each option costs more, and of what grows with use."""
     usd = book["usd"]
     nat = HOURS * (usd["nat_per_hour"] + usd["addresses_per_hour"])
-    beacon = usd["lambda_per_million_requests"] / MILLION
-    beacon += standing.beacon_s * standing.beacon_gb * usd["lambda_arm64_per_gb_s"]
     gb_month = usd["dynamodb_storage_per_gb_month"] + usd["dynamodb_backup_per_gb_month"]
     return {
-        "a beacon": MINUTES * beacon + standing.beacon_alarms * usd["alarms_per_month"],
         "fixed addresses": 2 * nat,
         "a risk control": nat,
         "another operator's client": usd["cognito_clients_per_month"],

@@ -136,7 +136,6 @@ class Standing:
     cache_nodes: int
     alarms: int
     payment_alarms: int
-    beacon_alarms: int
     secrets: int
     keys: int
     clients: int
@@ -147,8 +146,6 @@ class Standing:
     sweep_gb: float
     minutely_gb: float
     """Other work of each minute: the log and deliveries."""
-    beacon_gb: float
-    beacon_s: float
     queue_pollers: int
     """Each asks every 20 seconds."""
     payment_zones: int
@@ -189,7 +186,6 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         cache_nodes=1 + (in_prod if is_prod else else_where),
         alarms=alarms(None, "HasAlarmTopic", "WatchCache"),
         payment_alarms=alarms("HasGateway", "WatchPayments"),
-        beacon_alarms=alarms("HasBeacon"),
         secrets=len(some("AWS::SecretsManager::Secret")),
         keys=len(some("AWS::KMS::Key")),
         clients=sum(
@@ -201,9 +197,6 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         sweeps=sweeps_of(template),
         sweep_gb=gigabytes("ExpireFunction"),
         minutely_gb=gigabytes("LogFunction") + gigabytes("DeliverFunction"),
-        beacon_gb=gigabytes("BeaconFunction"),
-        # The handler ends then, by its own time.
-        beacon_s=resources["BeaconFunction"]["Properties"]["Timeout"] - 10,
         # Lambda reads streams for nothing: those mappings name a place to start from.
         queue_pollers=POLLERS
         * sum("StartingPosition" not in each for each in some("AWS::Lambda::EventSourceMapping")),

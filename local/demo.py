@@ -198,8 +198,6 @@ def _draw(show: _Demo) -> None:
         "miss_weight": 4,
         "rules": {"attempts_per_user_per_day": 2},
         "passphrase": SPELL,
-        # Users draw at once; by the beacon's default they would wait for its first round.
-        "draw_beacon": "none",
         "status": "on",
     }
     path = f"/admin/campaigns/{LOTTERY_ID}"

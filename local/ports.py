@@ -18,7 +18,6 @@ class Ports:
     front: int
     emulator: int
     cache: int
-    beacon: int
     receiver: int
     orchestration: int
 
@@ -26,12 +25,12 @@ class Ports:
     def default(cls) -> Self:
         """Return the documented ports, or free ones if those are taken."""
         simulators = {name: _free_port(setup.port) for name, setup in setups().items()}
-        return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18445, 18446, 18447)))
+        return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18446, 18447)))
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(6)))
+        return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(5)))
 
 
 def _free_port(wanted: int = 0) -> int:

@@ -133,7 +133,7 @@ class Stage:
         now_ms = int(time.time() * 1000)
         self.treasurer.post("/admin/deposits", {"user": "operator", "amount_fen": 1_000_000})
         path = f"/admin/campaigns/{self.campaign_id}"
-        times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS, "draw_beacon": "none"}
+        times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS}
         body = {"title": "新春红包雨", "status": "on", "budget_fen": 500_000, **times}
         self.operator.put(path, body)
         rain = {"kind": "lucky", "total_fen": 50_000, "count": 100, "greeting": "恭喜发财"}

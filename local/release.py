@@ -1,4 +1,4 @@
-"""The step of `make deploy` before `sam deploy`: checks the layers and stamps the release.
+"""The step of `make deploy` before `sam deploy`: checks layers and stack, and stamps the release.
 
 For China it also leaves out what CloudFormation does not know there.
 
@@ -23,6 +23,7 @@ import yaml
 from local import places
 from local.errors import StackError
 from local.template import read_template
+from local.upgrade import check_upgrade
 
 BUILT = places.ROOT / ".aws-sam" / "build"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
@@ -30,11 +31,16 @@ _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
 """ELF's numbers, by what Lambda calls these processors."""
 
 
+def settings_of(stage: str, root: Path = places.ROOT) -> dict[str, Any]:
+    """Return the settings of samconfig.toml for `sam deploy`."""
+    config = tomllib.loads((root / "samconfig.toml").read_text(encoding="utf-8"))
+    given: dict[str, Any] = config.get(stage, {}).get("deploy", {}).get("parameters", {})
+    return given
+
+
 def architecture(stage: str, root: Path = places.ROOT) -> str:
     """Return the processor that samconfig.toml deploys for, or the template's own."""
-    config = tomllib.loads((root / "samconfig.toml").read_text(encoding="utf-8"))
-    given = config.get(stage, {}).get("deploy", {}).get("parameters", {})
-    overrides = given.get("parameter_overrides", "")
+    overrides = settings_of(stage, root).get("parameter_overrides", "")
     words = shlex.split(overrides) if isinstance(overrides, str) else overrides
     chosen = dict(word.partition("=")[::2] for word in words)
     parameters = read_template(root / "template.yaml")["Parameters"]
@@ -91,12 +97,14 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
 
 
 def main(command: str, stage: str) -> None:
-    """Print the platform of the layers, or check them and write down the release."""
+    """Print the platform of the layers, or check them and the stack, and write the release."""
     expected = architecture(stage)
     if command == "platform":
         print(PLATFORMS[expected])
         return
     check_layers(expected)
+    settings = settings_of(stage)
+    check_upgrade(settings["stack_name"], settings.get("region"))
     release = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     stamp(release, region=os.environ.get("AWS_REGION") or boto3.Session().region_name or "")
     print(f"Release {release}, for {expected}")

@@ -12,7 +12,7 @@ from typing import Any
 import redpacket
 from local import places
 
-LAYERS = ("requirements", "passphrase", "payments", "beacon")
+LAYERS = ("requirements", "passphrase", "payments")
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)((?:.*\\\n)*.*)", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 

@@ -22,7 +22,6 @@ from botocore.config import Config
 
 from local import issuer_keys, places
 from local.access import Access
-from local.beacon.chain import LocalChain
 from local.build import Building, architecture
 from local.conflicts import CONTROL
 from local.deploy import deploy
@@ -115,11 +114,6 @@ class Stack:
         return {setups()[name].program: url for name, url in self._simulators.items()}
 
     @property
-    def beacon(self) -> str:
-        """The address of the public beacon."""
-        return f"http://{HOST}:{self.ports.beacon}"
-
-    @property
     def receiver(self) -> str:
         """The address of the receiver of events."""
         return f"http://{HOST}:{self.ports.receiver}"
@@ -197,26 +191,20 @@ class Stack:
             self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
             self._start_conflicts()
             self._start_counterparties()
-            self._start_beacon()
             providers = self._store_secrets()
             built = building.finish()
         began_at = time.monotonic()
         self.outputs = deploy(
             built,
             self._parameters() | providers,
-            # A lottery draws at once here; `"draw_beacon": "day"` waits for its round.
             {
                 "SIMULATOR_URL": self.gateway,
-                "DRAW_BEACON": "none",
                 **dict.fromkeys(ORCHESTRATED, f"http://{HOST}:{self.ports.orchestration}"),
             },
             cloud=self.aws("cloudformation"),
             store=self.aws("s3"),
         )
         self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
-        # Its schedule begins with the next minute; a campaign that starts at once waits for less.
-        beacon = self.outputs["BeaconFunction"]
-        self.aws("lambda").invoke(FunctionName=beacon, InvocationType="Event", Payload=b"{}")
         # The log shows its first head, and reads its stream from now on.
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
@@ -246,7 +234,6 @@ class Stack:
             "athena": f"http://{HOST}:{self.ports.orchestration}",
             "cache": f"{HOST}:{self.ports.cache}",
             **self._programs,
-            "beacon": self.beacon,
             "receiver": self.receiver,
             "state_dir": str(self.state_dir),
             "pids": {process.name: process.pid for process in self._processes},
@@ -374,19 +361,6 @@ class Stack:
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         return self._run(setups()[provider].program, command, env, places.ROOT)
 
-    def _start_beacon(self) -> None:
-        """Start the public beacon, with a chain of its own."""
-        key = self.state_dir / "beacon.json"
-        self._chain = LocalChain.of(key, int(time.time()))
-        command = [
-            *(sys.executable, "-m", "local.beacon"),
-            *("--port", str(self.ports.beacon), "--key", str(key)),
-        ]
-        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
-        env["PYTHONPATH"] = str(places.ROOT / "shared")
-        beacon = self._run("beacon", command, env, places.ROOT)
-        beacon.wait_until(lambda: is_open(self.ports.beacon), timeout_s=START_TIMEOUT_S)
-
     def _start_orchestration(self) -> None:
         """Start what takes the place of Step Functions and Athena."""
         command = [
@@ -430,8 +404,6 @@ class Stack:
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "CallbackBaseUrl": self.api,
-            "BeaconUrls": self.beacon,
-            "BeaconChain": f"{self._chain.chain},{self._chain.public_key.hex()}",
             # Tests deposit in one day what a deployment moves in months.
             "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",

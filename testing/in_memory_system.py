@@ -18,8 +18,6 @@ from redpacket.campaigns.audience_ports import AudienceRows
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-from redpacket.fairness.beacon_ports import Rounds
-from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
@@ -124,9 +122,6 @@ VARIABLES = {
 class InMemorySystem:
     """The system with its users; *told* has every answer for I5."""
 
-    is_round_signed: Callable[[str, BeaconRound], bool] | None = None
-    """Check of made-up rounds of the beacon, in place of the configured chain's key."""
-
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.logger = FakeLogger()
@@ -194,7 +189,6 @@ class InMemorySystem:
         self.work: DynamoWorkLists = stored.work_lists(0, 1)
         self.draws: DynamoDraws = DynamoDraws(_at_once(lambda: client), asks_verdicts=True)
         self.prizes: DynamoPrizes = self.prize_adapter(client)
-        self.rounds: Rounds = stored.rounds
 
     @staticmethod
     def prize_adapter(client: Any) -> DynamoPrizes:
@@ -248,8 +242,6 @@ class InMemorySystem:
             "packet_rows": self.packets,
             "pages": self.pages,
             "campaigns": self.campaigns,
-            "rounds": self.rounds,
-            **({"is_round_signed": self.is_round_signed} if self.is_round_signed else {}),
             "edited_campaigns": self.campaigns,
             "claim_cache": self.claim_cache,
             "shard_cache": self.turns,

@@ -48,7 +48,6 @@ _RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "dispatch": ("TransferFunction", {"task": "dispatch"}),
     "follow": ("TransferFunction", {"task": "sweep"}),
     "statements": ("TransferFunction", {"task": "compare_bills"}),
-    "beacon": ("BeaconFunction", {"wait_s": 0}),
     "log": ("LogFunction", {}),
 }
 """Function and event of each run."""
@@ -131,10 +130,10 @@ def count(
 def run(
     context: typer.Context,
     name: Annotated[
-        Literal["sweep", "dispatch", "follow", "statements", "beacon", "log"],
+        Literal["sweep", "dispatch", "follow", "statements", "log"],
         typer.Argument(
             help="sweep: packets; dispatch, follow, statements: payments and withdrawals; "
-            "beacon: due rounds; log: waiting commitments."
+            "log: waiting commitments."
         ),
     ],
     day: Annotated[str, typer.Option(help="Day of `statements`, like 2026-01-31.")] = "",

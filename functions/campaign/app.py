@@ -92,15 +92,12 @@ def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin 
             body.budget_fen,
             body.version,
             operator_of(request),
-            body.draws_by(),
             ports=containers.editing.campaign_ports,
         )
         shown = lottery_views.campaign_admin_view(edited)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
-    return run_or_request_approval(
-        request, done, asked_campaign(plan, body.budget_fen, body.draws_by())
-    )
+    return run_or_request_approval(request, done, asked_campaign(plan, body.budget_fen))
 
 
 @handler.route(

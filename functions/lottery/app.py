@@ -14,7 +14,7 @@ from redpacket.campaigns.errors import (
 )
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.errors import DayNotStarted, DrawRefused, HelpRefused
+from redpacket.lottery.errors import DrawRefused, HelpRefused
 from redpacket.lottery.use_cases.draw_prize import draw_prize
 from redpacket.lottery.use_cases.show_codes import show_codes
 from redpacket.operations.api import guards
@@ -51,7 +51,7 @@ handler = Api()
 @handler.route(
     "POST /campaigns/{campaign_id}/draws",
     parameters=(campaign_id_of, key_hash_of),
-    refusals=(*_DRAWING, DayNotStarted, IdempotencyKeyMissing, NotInAudience, DrawRefused),
+    refusals=(*_DRAWING, IdempotencyKeyMissing, NotInAudience, DrawRefused),
 )
 def draw(request: RequestOf[DrawBody]) -> HttpAnswer[Drawn]:
     """Draw once for the caller; a repeat with the same key gets the same answer."""
@@ -125,7 +125,6 @@ def read_draw_proof(request: HttpRequest) -> HttpAnswer[DrawProof]:
         campaign_id_of(request),
         day_of(request),
         snapshots=containers.lottery.snapshots,
-        rounds=containers.fairness.cached_rounds,
         prizes=containers.lottery.prizes,
         clock=containers.platform.clock,
     )
@@ -142,7 +141,6 @@ before_snapshot(
     "operations",
     "campaigns",
     "packets",
-    "fairness",
     "lottery",
     build=lambda: containers.lottery.draw_ports,
 )

@@ -26,7 +26,6 @@ def plan(operator: Operator, *, starts_in_ms: int = 0, **rules: Any) -> str:
         "description": "转一转，好运来",
         "starts_at_ms": now_ms + starts_in_ms,
         "ends_at_ms": now_ms + starts_in_ms + HOUR_MS,
-        "draw_beacon": "none",
         "status": "on",
         **rules,
     }
@@ -293,7 +292,7 @@ def test_a_rain_stops_while_its_campaign_is_paused(
 
     shown = operator.http.get(f"/admin/campaigns/{campaign_id}").json()
     body = {name: shown[name] for name in ("title", "starts_at_ms", "ends_at_ms", "budget_fen")}
-    pause = {**body, "draw_beacon": "none", "status": "off", "version": shown["version"]}
+    pause = {**body, "status": "off", "version": shown["version"]}
     answer = operator.http.put(f"/admin/campaigns/{campaign_id}", json=pause)
 
     assert answer.is_success, answer.text

@@ -21,14 +21,12 @@ import pytest
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
-from local.seed_keys import PUBLISHED_SEED_KEYS
+from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
 from redpacket.containers import containers
 from redpacket.containers.platform import Platform
 from redpacket.events.model.events import SUBSCRIBED
-from redpacket.fairness.bls import public_key_of, sign
-from redpacket.fairness.model.beacon import BeaconRound
 from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
@@ -37,11 +35,13 @@ from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.token_issuer import IssuerKeys
+from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fairness.fake_head_signer import FakeSigner
+from testing.fairness.past_campaign import DAY, ROUND, hold_past_campaign
 from testing.fakes import FakeDynamo
 from testing.payments.fake_gateway import (
     FakeAuthorizations,
@@ -60,7 +60,6 @@ from tests.template.translated import ACCOUNT, STACK_OF
 
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
-BEACON_SECRET = 7
 APPROVED_FEN = 2_000_000
 PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 
@@ -269,13 +268,6 @@ class _Context:
         return 60_000
 
 
-class _Beacon:
-    """Implements Beacon, of any round."""
-
-    def fetch(self, round_no: int) -> BeaconRound:
-        return BeaconRound(round_no, sign(BEACON_SECRET, round_no))
-
-
 @dataclass
 class Handlers:
     """Calls the handlers as API Gateway, the queue and the schedules do."""
@@ -401,9 +393,6 @@ class Handlers:
         record = {"dynamodb": {"Keys": {"pk": {"S": id_hash_of("newyear")}}}}
         assert self.call("log", {"Records": [record]})["appended_count"] == 0
 
-    def fetch_rounds(self) -> None:
-        assert self.call("beacon", {"wait_s": 0})["missing_count"] == 0
-
 
 class _Callbacks:
     """Implements Callbacks of a provider that signs nothing."""
@@ -432,8 +421,6 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setenv("CACHE_URL", f"redis://{HOST}:{port}")
     monkeypatch.setenv("CACHE_CREDENTIALS", "")
     monkeypatch.setenv("CLOSE_GRACE_S", "0")
-    chain = STACK.values["BeaconChain"].rpartition(",")[0]
-    monkeypatch.setenv("BEACON_CHAIN", f"{chain},{public_key_of(BEACON_SECRET).hex()}")
     monkeypatch.setenv("RISK_VERDICTS", "true")
     monkeypatch.setattr(Platform, "aws", lambda _, service, **_options: recorder.client(service))
     monkeypatch.setenv("SIMULATOR_URL", "http://127.0.0.1")
@@ -446,15 +433,12 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         "consent_providers": {ProviderName.WECHAT: consents},
         "callbacks": {ProviderName.WECHAT: _Callbacks()},
         "logins": {ProviderName.WECHAT: logins},
-        "beacon": _Beacon(),
     }.items():
         container, member = MEMBERS[name]
         monkeypatch.setattr(type(getattr(containers, container)), member, made)
     # Packets of campaigns are cut, and what is won is noted at once.
     monkeypatch.setattr(type(containers.packets), "shard_share_count", 1)
     monkeypatch.setattr("redpacket.lottery.dynamodb.unit_stock.NOTED_MIN", 0)
-    # Campaigns that start at once have their round at once.
-    monkeypatch.setattr("redpacket.fairness.model.beacon.MARGIN_MS", -20_000)
     _forget()
     yield Handlers(recorder, gateway, consents)
     _forget()
@@ -551,11 +535,10 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     ends_at_ms = starts_at_ms + 2_000
     window = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms}
     path = {"campaign_id": "shower"}
-    plan = {"title": "shower", **window, "draw_beacon": "day", "budget_fen": 300, "status": "on"}
-    assert handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)["beacon_round"]
+    plan = {"title": "shower", **window, "budget_fen": 300, "status": "on"}
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
     rain = handlers.operate("POST /admin/packets", {**packet, "campaign_id": "shower"})
-    handlers.fetch_rounds()
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
@@ -736,7 +719,6 @@ def _tell_of_a_campaign(
         handlers.operate("POST /admin/campaigns/{campaign_id}/audience", listed, **path)
     verdict = {"user": "eve", "verdict": "deny", "until_ms": now_ms + 60_000}
     handlers.operate("POST /admin/risk", verdict)
-    handlers.fetch_rounds()
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
     rains = [handlers.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
     via = {"via": tokens["cat"]}
@@ -763,6 +745,7 @@ def _tell_of_a_campaign(
     handlers.ask(
         "GET /campaigns/{campaign_id}/proof", "bob", query=json.dumps({"day": day}), **path
     )
+    _tell_of_a_past_campaign(handlers)
     handlers.operate("GET /admin/campaigns/{campaign_id}", **path)
     for name in ("campaigns", "packets", "journal"):
         assert handlers.operate(f"GET /admin/{name}")["items"]
@@ -781,10 +764,21 @@ def _tell_of_a_campaign(
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
+def _tell_of_a_past_campaign(handlers: Handlers) -> None:
+    """Let a day be proved that took a round of a beacon."""
+    hold_past_campaign(
+        Dynamo(lambda: handlers.recorder.dynamo, containers.platform.settings.tables),
+        PUBLISHED_SEEDS,
+    )
+    path, query = {"campaign_id": "past"}, json.dumps({"day": DAY.name})
+    proof = handlers.ask("GET /campaigns/{campaign_id}/proof", "bob", query=query, **path)
+    assert proof["signature"] == ROUND.signature.hex()
+
+
 def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:
     """Let a code be added, be won, and be read by its winner."""
     path = {"campaign_id": "vouchers"}
-    plan = {**plan, "budget_fen": 0, "miss_weight": 0, "draw_beacon": "none"}
+    plan = {**plan, "budget_fen": 0, "miss_weight": 0}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     prize = {"title": "Voucher", "kind": "code", "weight": 1, "total": 0}
     handlers.operate(f"PUT {PRIZE}", prize, **path, prize_id="voucher")

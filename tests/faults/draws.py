@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignPaused
-from redpacket.campaigns.model import Campaign, CampaignPlan, CampaignStatus, DrawRules, WhenSoldOut
-from redpacket.fairness.model import days
-from redpacket.fairness.model.beacon import MARGIN_MS, BeaconChain, BeaconRound, CampaignBeacon
-from redpacket.fairness.use_cases.fetch_rounds import fetch_rounds
-from redpacket.lottery.errors import AttemptsExhausted, DayNotStarted
+from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
+from redpacket.lottery.errors import AttemptsExhausted
 from redpacket.lottery.model import lottery, odds
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.lottery.use_cases.load_campaign import load_campaign
@@ -30,29 +27,8 @@ DAY_MS = 24 * 3_600_000
 AMOUNT_FEN = 7
 PHRASE = "恭喜发财"
 
-CHAIN = BeaconChain("c" * 64, NOW_MS // 1000 - 1_000, 3)
-
 DrawAttempt = tuple[str, str]
 """A user and their key."""
-
-
-class Endpoint:
-    """Implements Beacon: a round is there a while after its time, by a clock of its own."""
-
-    def __init__(self, now_ms: Callable[[], int], late_ms: int) -> None:
-        self._now_ms, self._late_ms = now_ms, late_ms
-
-    def fetch(self, round_no: int) -> BeaconRound | None:
-        is_there = self._now_ms() >= CHAIN.time_ms(round_no) + self._late_ms
-        return a_round(round_no) if is_there else None
-
-
-def a_round(round_no: int) -> BeaconRound:
-    return BeaconRound(round_no, round_no.to_bytes(48))
-
-
-def is_round_signed(chain_hash: str, beacon_round: BeaconRound) -> bool:
-    return chain_hash == CHAIN.chain_hash and beacon_round == a_round(beacon_round.round_no)
 
 
 @dataclass
@@ -60,8 +36,7 @@ class DrawSchedule(Schedule):
     """One run of a lottery from one seed."""
 
     MUST_SEE = Schedule.MUST_SEE | names(
-        "check_lottery, check_outcomes, check_told_draws, draws by a round, draws counted again, "
-        "draws proved, draws that waited for a round"
+        "check_lottery, check_outcomes, check_told_draws, draws counted again, draws proved"
     )
 
     attempts: list[DrawAttempt] = field(default_factory=list)
@@ -73,11 +48,6 @@ class DrawSchedule(Schedule):
         for facts in self.system.ledger_state().lotteries:
             differences += self._overdrawn(facts) + self._unproved(facts.draws)
         return differences
-
-    def __post_init__(self) -> None:
-        # No key signs the made-up rounds.
-        self.system.is_round_signed = is_round_signed
-        super().__post_init__()
 
     def prepare(self) -> None:
         """Put a lottery of some goods and some cash."""
@@ -101,9 +71,7 @@ class DrawSchedule(Schedule):
             rules=self.rules,
             when_sold_out=pick(list(WhenSoldOut)),
             passphrase=PHRASE,
-            beacon=self._some_beacon(now_ms),
         )
-        self.endpoint = Endpoint(system.clock.now_ms, late_ms=pick((0, 500, 3_000)))
         system.campaigns.create(campaign)
         system.deposit("operator", 1000)
         for number in range(self.random.randint(1, 3)):
@@ -111,22 +79,6 @@ class DrawSchedule(Schedule):
         if pick((True, False)):
             system.load_campaign(ID)
         self._snapshots = [system.lots.snapshot()]
-
-    def _some_beacon(self, now_ms: int) -> CampaignBeacon | None:
-        """Return a beacon whose first round comes before the rush, or in it."""
-        since_ms = now_ms - MARGIN_MS - 3_000 + self.random.randint(-5_000, 3_000)
-        beacon = CampaignBeacon(CHAIN, since_ms, a_campaign().timezone)
-        return self.random.choice((None, beacon))
-
-    def _fetch(self, process: Process, time_left_ms: int = 5_000) -> None:
-        fetch_rounds(
-            time_left_ms,
-            chain=CHAIN,
-            beacon=self.endpoint,
-            rounds=process.rounds,
-            clock=process.clock,
-            logger=process.logger,
-        )
 
     def _some_prize(self, prize_id: str) -> lottery.Prize:
         pick = self.random.choice
@@ -149,7 +101,6 @@ class DrawSchedule(Schedule):
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
         steps = [self._player(user) for user in users + self.random.sample(users, 2)]
         steps += [self._friend(self.random.sample(users, 2)) for _ in range(4)]
-        steps += [self.trying(self._fetch, times=3)] * 2
         steps += [self._operator, self.payout_worker, self.payout_worker]
         steps += [self.sweeper(group) for group in (*range(self.groups), 0)]
         return [*steps, self._chaos]
@@ -166,8 +117,6 @@ class DrawSchedule(Schedule):
             for attempt in [attempt for attempt in self.attempts if attempt[0] == user_id]:
                 try:
                     draw(process, attempt)
-                except DayNotStarted:
-                    raise
                 except errors.Rejected as refusal:
                     self.story.append(f"{user_id} is told {refusal.code}")
 
@@ -188,9 +137,7 @@ class DrawSchedule(Schedule):
         user_id, key = attempt
         draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
         draw_id = lottery.draw_id_of(ID, user_id, day.name, draw_no)
-        round_no = self._round_no(day, snapshot.campaign)
-        randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
-        point = odds.draw_point(snapshots.seed(ID, day.name), ID, user_id, draw_no, randomness)
+        point = odds.draw_point(snapshots.seed(ID, day.name), ID, user_id, draw_no)
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))
         if not outcome.odds:
             load_campaign(
@@ -362,14 +309,8 @@ class DrawSchedule(Schedule):
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)
-            except DayNotStarted:
-                self.seen["draws that waited for a round"] += 1
-                self.system.pass_time(MARGIN_MS + 2 * CHAIN.period_s * 1000)
-                self._fetch(self.a_lambda(), 0)
             except errors.Unavailable:
-                # A round that is late, or another one who loads.
                 self.system.pass_time(2_000)
-                self._fetch(self.a_lambda(), 0)
             else:
                 return
         self._complain("I8", attempt, "an answer", "none, though all is well")
@@ -429,17 +370,6 @@ class DrawSchedule(Schedule):
             != (stated := draw.prize.prize_id if draw.prize else None)
         ]
 
-    def _point(self, draw: lottery.Draw, snapshots: CachedSnapshots) -> int:
-        campaign = self._campaign()
-        day = days.day_named(campaign.timezone, draw.day)
-        self.seen["draws by a round"] += draw.beacon_round is not None
-        round_no = self._round_no(day, campaign)
-        randomness = a_round(round_no).randomness if round_no else odds.NO_BEACON
-        return odds.draw_point(
-            snapshots.seed(ID, draw.day), ID, draw.user_id, draw.draw_no, randomness
-        )
-
     @staticmethod
-    def _round_no(day: days.DrawDay, campaign: CampaignPlan) -> int | None:
-        """Return the round that decides, whether anybody has it."""
-        return campaign.beacon.round_of(day.starts_at_ms) if campaign.beacon else None
+    def _point(draw: lottery.Draw, snapshots: CachedSnapshots) -> int:
+        return odds.draw_point(snapshots.seed(ID, draw.day), ID, draw.user_id, draw.draw_no)

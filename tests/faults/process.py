@@ -5,7 +5,6 @@ from typing import Any
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-from redpacket.fairness.dynamodb.rounds import DynamoRounds
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
 from redpacket.lottery.dynamodb.draws import DynamoDraws
@@ -105,7 +104,6 @@ class Process(InMemorySystem):
         self.pages = DynamoPages(dynamo, seeds)
         self.profiles = DynamoProfiles(dynamo)
         self.campaigns = DynamoEditedCampaigns(dynamo, system._new_seed, seeds)
-        self.rounds = DynamoRounds(dynamo)
         self.draws, self.prizes = DynamoDraws(dynamo), DynamoPrizes(dynamo, seeds)
         self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)
         self.turns = wires.claim_cache

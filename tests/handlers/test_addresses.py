@@ -22,7 +22,7 @@ def winner(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> Http
         "starts_at_ms": now_ms,
         "ends_at_ms": now_ms + 3_600_000,
     }
-    plan |= {"miss_weight": 0, "draw_beacon": "none", "status": "on"}
+    plan |= {"miss_weight": 0, "status": "on"}
     assert operator.http.put("/admin/campaigns/gala", json=plan).is_success
     cup = {"title": "cup", "kind": "goods", "weight": 1, "total": 2}
     assert operator.http.put("/admin/campaigns/gala/prizes/cup", json=cup).is_success

@@ -38,7 +38,6 @@ def put(system: InMemorySystem, sponsor: HttpUser) -> Put:
             "ends_at_ms": now_ms + HOUR_MS,
             "miss_weight": 0,
             "passphrase": PHRASE,
-            "draw_beacon": "none",
             "status": "on",
             **changes,
         }
@@ -537,3 +536,16 @@ def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(
     assert _refusal(proof(day="20200101")) == (404, "campaign_not_found")
     for wrong in ({}, {"day": ""}, {"day": "2026"}, {"day": "2026-11-21"}):
         assert _refusal(proof(**wrong)) == (422, "invalid_request")
+
+
+def test_a_campaign_draws_by_no_beacon(put: Put) -> None:
+    refused = put(draw_beacon="day")
+
+    assert _refusal(refused) == (422, "invalid_request")
+    assert refused.json()["errors"] == [
+        {
+            "field": "draw_beacon",
+            "message": "must be `none`: the public beacon was removed. Omit it",
+        }
+    ]
+    assert [put(draw_beacon=kind).status_code for kind in ("none", None)] == [201, 200]

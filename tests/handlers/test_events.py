@@ -123,7 +123,6 @@ def test_grab_of_an_emptied_or_expired_packet_gets_nothing(
 def test_draw_wins_a_prize_once(system: InMemorySystem, operator: HttpUser, invoke: Invoke) -> None:
     now_ms = system.clock.now_ms()
     plan = {"title": "抽奖", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000, "status": "on"}
-    plan["draw_beacon"] = "none"
     prize = {"title": "手机", "kind": "goods", "weight": 1, "total": 1}
     path = "/admin/campaigns/event-lottery"
     assert operator.http.put(path, json=plan).is_success

@@ -130,7 +130,7 @@ def test_an_operator_takes_no_money_of_campaigns(
     withdrawal = {"amount_fen": 100, "channel": "host"}
     now_ms = system.clock.now_ms()
     plan = {"title": "Gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
-    plan |= {"miss_weight": 1, "budget_fen": 1_000, "draw_beacon": "none", "status": "on"}
+    plan |= {"miss_weight": 1, "budget_fen": 1_000, "status": "on"}
     assert operator.http.put("/admin/campaigns/gala", json=plan).is_success
     deposit = {"user": "desk", "amount_fen": 1_000}
     assert operator.post("/admin/deposits", deposit).is_success

@@ -66,7 +66,6 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
         "status": "on",
         "budget_fen": 300,
         "quota_per_user": 2,
-        "draw_beacon": "none",
         "prizes": {"cup": {"title": "杯子", "kind": "goods", "weight": 1, "total": 5}},
     }
     file, users = tmp_path / "campaign.yaml", tmp_path / "users.csv"

@@ -38,8 +38,6 @@ def _plan(**changes: Any) -> dict[str, Any]:
         "ends_at_ms": now_ms + HOUR_MS,
         "miss_weight": 0,
         "passphrase": PHRASE,
-        # These draw at once: tests/integration/test_beacon.py waits for a round.
-        "draw_beacon": "none",
         "status": "on",
     }
     return {**plan, **changes}

@@ -205,7 +205,6 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
         "miss_weight": 10,
         "rules": {"attempts_per_user_per_day": 2, "wins_per_user_per_day": 1},
         "passphrase": "好运连连",
-        "draw_beacon": "none",
         "status": "on",
     }
     path = "/admin/campaigns/double-eleven"

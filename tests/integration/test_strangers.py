@@ -124,7 +124,6 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     now_ms = int(time.time() * 1000)
     plan = {"title": "walk", "starts_at_ms": now_ms - 3 * DAY_MS, "ends_at_ms": now_ms + 60_000}
     plan = {**plan, "status": "on", "budget_fen": 1_000, "passphrase": "walk"}
-    plan["draw_beacon"] = "none"
     call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
     listed = {"add": [BOB], "mode": "deny"}
     call(boss, "POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="walk")

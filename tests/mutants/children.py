@@ -35,7 +35,7 @@ _OF_NO_MONEY = (  # texts, figures, the command, wires, Lua; and stories, which 
     " tests/unit/local tests/unit/platform/test_openapi*"
     " tests/contract/test_payments_*"
     " tests/contract/test_*lua* tests/contract/test_*tls* tests/contract/test_cold*"
-    " tests/contract/test_drand* tests/contract/test_cluster* tests/contract/test_storms*"
+    " tests/contract/test_cluster* tests/contract/test_storms*"
     " tests/property/test_in_memory*"
 )
 CACHE = places.LOCAL / "cache" / "mutants"

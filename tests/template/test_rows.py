@@ -49,7 +49,6 @@ ROWS = {
     "consent": ("Payments", payment_keys.authorization("1"), "expires_at_s"),
     "notice": ("Payments", payment_keys.notice("wechat", "1"), "expires_at_s"),
     "round": ("Transparency", log_keys.beacon_round("c", 1), "signature"),
-    "drawing": ("Transparency", log_keys.drawing(1, "c"), "beacon"),
     "commitment": ("Commitments", log_keys.commitment("h"), "commitment"),
     "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
     "log": ("Log", log_keys.log_entries(1), "root"),
@@ -96,8 +95,7 @@ payee                Erasure:ru Order:r Payment:pru Transfer:pru
 outside_account      Erasure:ru Payment:pru Transfer:pru
 consent              Erasure:r Payment:pru Transfer:pru
 notice               Erasure:r Gateway:pr Payment:pru Transfer:pru
-round                Approval:r Beacon:pr Campaign:r Lottery:r
-drawing              Approval:ru Beacon:r Campaign:ru Lottery:r
+round                Lottery:r
 commitment           Approval:p Campaign:p Log:r Send:p
 log_place            Approval:p Campaign:p Log:ru Send:p
 log                  Log:pr Reconcile:r Records:r

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from local.template import read_long_form
-from redpacket.fairness.use_cases import extend_log, fetch_rounds
+from redpacket.fairness.use_cases import extend_log
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FUNCTION_MS
@@ -297,17 +297,6 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
 @pytest.mark.parametrize("function", GATEWAY_FUNCTIONS)
 def test_what_speaks_to_gateways_ends_in_time(function: str) -> None:
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
-
-
-def test_the_rounds_of_a_minute_are_waited_for_until_the_next_one_begins() -> None:
-    (rule,) = [rule for name, rule in _of_type("AWS::Events::Rule").items() if "Beacon" in name]
-
-    assert rule["ScheduleExpression"] == "rate(1 minute)"
-    assert rule["State"] == {"Fn::If": ["HasBeacon", "ENABLED", "DISABLED"]}
-    assert "VpcConfig" not in FUNCTIONS["BeaconFunction"]
-    assert (
-        60_000 <= FUNCTIONS["BeaconFunction"]["Timeout"] * 1000 <= 60_000 + fetch_rounds.RESERVE_MS
-    )
 
 
 def test_nothing_of_money_expires() -> None:
@@ -699,9 +688,8 @@ def test_only_functions_that_hand_out_or_load_write_the_cache(function: str) -> 
 def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: str) -> None:
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
-        "LotteryFunction": [{"Ref": "PassphraseLayer"}, {"Ref": "BeaconLayer"}],
+        "LotteryFunction": [{"Ref": "PassphraseLayer"}],
         **{name: [{"Ref": "PaymentsLayer"}] for name in (*GATEWAY_FUNCTIONS, *RECEIVED_BY)},
-        "BeaconFunction": [{"Ref": "BeaconLayer"}],
     }
 
     assert GLOBALS["Layers"] == [{"Ref": "SharedLayer"}]
@@ -859,7 +847,7 @@ _readers = cache(_Readers)
 def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(handler: str) -> None:
     function = _function_of(handler)
     # Lambda gives what begins with AWS_; the others are for one's own machine.
-    given = {"SSL_CERT_FILE", "SIMULATOR_URL", "DRAW_BEACON"}
+    given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
     needed = {
         name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
     } - given
@@ -901,7 +889,7 @@ def test_a_parameter_that_may_be_empty_stops_no_function(function: str) -> None:
 def test_only_containers_of_payments_import_libraries_of_other_layers() -> None:
     script = """
 import importlib, sys
-sys.modules |= dict.fromkeys(("cryptography", "jwt", "pyblst", "standardwebhooks", "pypinyin"))
+sys.modules |= dict.fromkeys(("cryptography", "jwt", "standardwebhooks", "pypinyin"))
 for name in sys.argv[1:]:
     importlib.import_module(f"redpacket.containers.{name}")
 """

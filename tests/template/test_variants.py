@@ -264,11 +264,6 @@ _BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "h
             ["1000,活动名称=红包,奖励说明=抢到的红包", "1002,a=b"],
             ["", "1000", "1000,a", "100,a=b", "1000,a=b,"],
         ),
-        (
-            "BeaconChain",
-            [f"{'a' * 64},1,3,{'b' * 192}"],
-            ["", f"{'a' * 64},1,3", f"{'a' * 64},1,0,{'b' * 192}"],
-        ),
         ("HostWalletUrl", _URLS, _BLOCKED_URLS),
         ("RiskUrl", _URLS, _BLOCKED_URLS),
         ("SesIdentityArn", ["", translated.TOPIC.replace("sns", "ses")], ["example.com"]),

@@ -364,7 +364,6 @@ STACKS = [
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
             **OPERATORS,
             "WithdrawAboveFen": "30",
-            "BeaconUrls": "https://beacon.example,https://another.example",
         },
     ),
     Stack(

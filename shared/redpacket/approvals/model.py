@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.model.operators import Change
 from redpacket.packets.model.packet_id import PACKET_ID
@@ -60,7 +60,6 @@ class CampaignAsked:
     plan: CampaignPlan
     budget_fen: int | None
     version: int
-    draw_beacon: DrawBeacon | None = None
 
 
 @dataclass(frozen=True, slots=True)

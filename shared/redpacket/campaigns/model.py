@@ -74,13 +74,6 @@ class WhenSoldOut(StrEnum):
     MISS = "miss"
 
 
-class DrawBeacon(StrEnum):
-    """Use of the public beacon in draws: one round a day, or none."""
-
-    DAY = "day"
-    NONE = "none"
-
-
 @dataclass(frozen=True, slots=True)
 class DrawRules:
     """Limits of one user for one day in the campaign's time zone; 0 means no limit.
@@ -99,7 +92,7 @@ class DrawRules:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """Part of a campaign that operators edit, except money; *beacon* is fixed at creation."""
+    """Part of a campaign that operators edit, except money; only past campaigns have a *beacon*."""
 
     campaign_id: str
     title: str
@@ -116,11 +109,6 @@ class CampaignPlan:
     status: CampaignStatus
     required_claims: RequiredClaims = ()
     beacon: CampaignBeacon | None = field(default=None, kw_only=True)
-
-    @property
-    def draw_beacon(self) -> DrawBeacon:
-        """Whether draws use a round of a public beacon."""
-        return DrawBeacon.DAY if self.beacon else DrawBeacon.NONE
 
     def state(self, now_ms: int) -> CampaignState:
         """Return the state at *now_ms*."""

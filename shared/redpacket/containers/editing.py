@@ -4,11 +4,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
-from redpacket.campaigns.model import DrawBeacon
 from redpacket.campaigns.use_cases.edit_audience import AudiencePorts
 from redpacket.containers.campaigns import CampaignsContainer
 from redpacket.containers.container import Container
-from redpacket.containers.fairness import FairnessContainer
 from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
@@ -26,7 +24,6 @@ from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 class EditingContainer(Container):
     campaigns: CampaignsContainer
     packets: PacketsContainer
-    fairness: FairnessContainer
     lottery: LotteryContainer
 
     @cached_property
@@ -52,7 +49,7 @@ class EditingContainer(Container):
 
     @cached_property
     def edited_campaigns(self) -> DynamoEditedCampaigns:
-        """Repository for the function that edits campaigns and announces beacon campaigns."""
+        """Repository for the function that edits campaigns."""
         return DynamoEditedCampaigns(self.dynamo, self.platform.new_seed, self.platform.seeds)
 
     @cached_property
@@ -64,8 +61,6 @@ class EditingContainer(Container):
             clock=self.clock,
             approval_policy=self.approval_policy,
             load=self.load_ports,
-            new_beacon=self.fairness.new_beacon,
-            default_beacon=DrawBeacon(self.settings.default_draw_beacon),
         )
 
     @cached_property

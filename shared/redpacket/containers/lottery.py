@@ -15,7 +15,6 @@ from redpacket.lottery.use_cases.draw_ports import DrawPorts
 
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
-    from redpacket.containers.fairness import FairnessContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
     from redpacket.lottery.ports import Codes, DrawCache
@@ -30,7 +29,6 @@ class LotteryContainer(Container):
     operations: OperationsContainer
     campaigns: CampaignsContainer
     packets: PacketsContainer
-    fairness: FairnessContainer
 
     @cached_property
     def draws(self) -> DynamoDraws:
@@ -89,7 +87,6 @@ class LotteryContainer(Container):
             draws=self.recorded_draws,
             prizes=self.prizes,
             snapshots=self.snapshots,
-            rounds=self.fairness.cached_rounds,
             payouts=self.packets.payouts,
             clock=self.clock,
             logger=self.logger,

@@ -1,1 +1,1 @@
-"""Fairness: seeds, commitments, beacon rounds, public log."""
+"""Fairness: seeds, commitments, public log."""

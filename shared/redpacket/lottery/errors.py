@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redpacket.campaigns.errors import CampaignNotStarted
 from redpacket.platform.errors import Rejected
 
 
@@ -12,16 +11,6 @@ class DrawRefused(Rejected):
 
 class HelpRefused(Rejected):
     """Base of refusals that only a help has."""
-
-
-class DayNotStarted(CampaignNotStarted):
-    """The day's beacon round is not available yet. Try again after Retry-After."""
-
-    retry_after_s = 1
-
-    def __init__(self, retry_after_s: int = retry_after_s) -> None:
-        super().__init__()
-        self.retry_after_s = retry_after_s
 
 
 class AttemptsExhausted(DrawRefused):

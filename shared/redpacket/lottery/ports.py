@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redpacket.campaigns.model import DrawRules
+    from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
     from redpacket.fairness.model.days import DrawDay
     from redpacket.lottery.model.lottery import (
         CampaignSnapshot,
@@ -73,6 +74,9 @@ class SnapshotReader(Protocol):
 
     def find_secret_version(self, campaign_id: str) -> int | None:
         """Return the version of the key that sealed a campaign's seeds, or None."""
+
+    def find_round(self, beacon: CampaignBeacon, day: DrawDay) -> BeaconRound | None:
+        """Return the stored round that decided a past campaign's day."""
 
 
 class PageRepository(Protocol):

@@ -115,19 +115,6 @@ def _is_open(text: str) -> bool:
     return text == "open"
 
 
-_CHAIN = "CHAIN_HASH,GENESIS_S,PERIOD_S,PUBLIC_KEY"
-
-
-def _chain(text: str) -> str:
-    if text and text.count(",") != _CHAIN.count(","):
-        raise ValueError(f"not {_CHAIN}")
-    return text.rpartition(",")[0]
-
-
-def _chain_key(text: str) -> bytes:
-    return bytes.fromhex(text.rpartition(",")[2])
-
-
 class Tables(NamedTuple):
     """Names of the DynamoDB tables. A function's role decides which of them it may use."""
 
@@ -246,14 +233,6 @@ class Settings:
     """Period without transfers, such as 23:00-07:00; empty disables it."""
     log_key_id = Variable("LOG_KEY_ID", str)
     """KMS key that signs the public log's heads."""
-    beacon_urls = Variable("BEACON_URLS", _listed, default="")
-    """Beacon endpoints in order of use; empty disables the beacon."""
-    beacon_chain = Variable("BEACON_CHAIN", _chain, default="")
-    """`chain_hash,genesis_s,period_s,public_key`; empty if campaigns draw without a beacon."""
-    beacon_public_key = Variable("BEACON_CHAIN", _chain_key, is_checked_at_start=False)
-    """Public key of the chain, the variable's last part."""
-    default_draw_beacon = Variable("DRAW_BEACON", str, default="day")
-    """Default of new campaigns if there is a beacon: day or none."""
     first_link_wait_ms = Variable("FIRST_LINK_WAIT_S", _milliseconds)
     """Wait for withdrawals after a user's first linked account, set in seconds; 0 in dev."""
     close_grace_ms = Variable("CLOSE_GRACE_S", _milliseconds)

@@ -21,12 +21,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redpacket.verify.days import day_of
-from redpacket.verify.draws import day_beacon_compared, draws_compared, verify_draws
+from redpacket.verify.draws import draws_compared, verify_draws
 from redpacket.verify.files import Unreadable, read
 from redpacket.verify.findings import SHOWN_MAX, Findings
 from redpacket.verify.log import arguments_of, verify_log
 from redpacket.verify.packets import amounts_compared, terms_of, verify_packet
-from redpacket.verify.rounds import QUICKNET_KEY
 
 TRUE, FALSE, UNREADABLE, UNCHECKED = 0, 1, 2, 3
 """The exit codes."""
@@ -50,11 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="further pages, record pages, the answer of POST /packets; pages of draws",
     )
     parser.add_argument("--commitment", help="what you noted before")
-    parser.add_argument(
-        "--public-key",
-        default=QUICKNET_KEY,
-        help="of the beacon's chain, in hex; drand's quicknet if you give none",
-    )
     parser.add_argument("--user", help="your user_token, as GET /me shows it")
     options = parser.parse_args(arguments)
     try:
@@ -63,8 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "day" in proof:
             day = day_of(proof)
             findings = verify_draws(day, documents, options.commitment, options.user)
-            beacon = day_beacon_compared(day, options.public_key, findings)
-            compared = draws_compared(day, findings, beacon)
+            compared = draws_compared(day, findings)
         else:
             terms = terms_of(proof)
             findings = verify_packet(terms, documents, options.commitment)

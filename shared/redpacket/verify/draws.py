@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from redpacket.lottery.model.lottery import draw_id_of
 from redpacket.lottery.model.odds import NO_BEACON, choose, draw_point, point_text
-from redpacket.verify.days import Day, check_round
+from redpacket.verify.days import Day, beacon_compared, check_round
 from redpacket.verify.files import COUNT_MAX, Document, Unreadable, get
 from redpacket.verify.findings import SHOWN_MAX, Findings
-from redpacket.verify.rounds import round_compared
 
 _PRIZE = r"[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}"
 _ODDS = re.compile(rf"(?:{_PRIZE}(?:,{_PRIZE})*)?\|\d{{1,15}}")
@@ -90,22 +89,11 @@ def _compare_draw(
     findings.draw_count += 1
 
 
-def day_beacon_compared(day: Day, public_key: str, findings: Findings) -> list[str]:
-    """Return the checked and the unchecked parts of the beacon."""
-    if day.beacon is None:
-        return ["beacon      none: the operator could have tried seeds before the campaign"]
-    if day.round is None:
-        if findings.draw_count:
-            findings.differences.append("draws of a day whose round of the beacon is missing")
-        return ["beacon      " + findings.skip("the day's round is missing")]
-    return round_compared(day.beacon.chain, day.round, public_key, findings)
-
-
-def draws_compared(day: Day, findings: Findings, beacon: Sequence[str]) -> list[str]:
-    """Return a summary of the compared draws of a day."""
+def draws_compared(day: Day, findings: Findings) -> list[str]:
+    """Return a summary of the compared draws of a day. Raises Unreadable."""
     return [
         f"day         {day.name} of {day.campaign_id}",
         f"commitment  {day.commitment}",
-        *beacon,
+        *beacon_compared(day, findings),
         f"compared    {findings.draw_count} draws, {findings.other_day_count} are of other days",
     ]

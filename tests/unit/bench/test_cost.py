@@ -298,7 +298,7 @@ def test_the_documents_say_what_is_computed() -> None:
     dev, prod, grabs = (now[says] for says in list(SAID)[4:6] + list(SAID)[:1])
     words = f"An idle stack costs about {dev} USD a month, prod {prod}; grabs cost about {grabs} a"
     assert words in page
-    options = cost.options_bill(BOOK, deployment.standing_of(read_template(), is_prod=True))
+    options = cost.options_bill(BOOK)
     told = [row[2].replace(",", "") for row in rows if len(row) == 5]
     for says, price in options.items():
         assert f"{round(price, 2):g}" in told, says

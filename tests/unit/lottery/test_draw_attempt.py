@@ -30,7 +30,7 @@ def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: 
     ports.draws.find_draw.return_value = durable
     ports.clock.now_ms.return_value = now_ms
     snapshot.campaign.ends_at_ms = ENDS_AT_MS
-    attempt = draw_attempt.DrawAttempt(Mock(), "", snapshot, Mock(), None, Mock(), ports)
+    attempt = draw_attempt.DrawAttempt(Mock(), "", snapshot, Mock(), Mock(), ports)
     with patch.object(draw_attempt, "load_campaign") as load:
         recorded = attempt._record(draw, snapshot)
     undone = [call.kwargs["is_unit_free"] for call in ports.draw_cache.undo.call_args_list]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from redpacket.fairness.model.beacon import BeaconChain, BeaconRound, CampaignBeacon
+from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import chain_commitment, day_named
 from redpacket.lottery.model.odds import NO_BEACON, choose, draw_point
 from redpacket.packets.split import Split, Terms, amounts_fen, seed_of
@@ -24,8 +24,7 @@ def _terms(passphrase: dict[str, Any]) -> Terms:
 
 
 def _beacon(passphrase: dict[str, Any]) -> CampaignBeacon:
-    chain = BeaconChain(passphrase["chain_hash"], passphrase["genesis_s"], passphrase["period_s"])
-    return CampaignBeacon(chain, passphrase["committed_at_ms"], passphrase["timezone"])
+    return CampaignBeacon(**passphrase)
 
 
 def test_packets_split_as_the_vectors_say() -> None:

@@ -554,7 +554,7 @@ def test_only_a_refusal_for_attempts_is_doubted() -> None:
     snapshot: Any = SimpleNamespace(campaign=a_campaign(rules=rules))
     nothing: Any = None
     attempt = DrawAttempt(
-        User("ann"), "", snapshot, PlayerState(Player()), None, request=nothing, ports=nothing
+        User("ann"), "", snapshot, PlayerState(Player()), request=nothing, ports=nothing
     )
 
     with pytest.raises(CampaignPaused):

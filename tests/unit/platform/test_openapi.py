@@ -178,11 +178,11 @@ def test_a_route_declares_retry_after_only_if_one_of_its_errors_has_it() -> None
         response = CONTRACT["components"]["responses"][named.rpartition("/")[2]]
         return response.get("headers", {}).get("Retry-After", {}).get("$ref")
 
-    draws, helps = (f"POST /campaigns/{{campaign_id}}/{name}" for name in ("draws", "helps"))
+    draws = "POST /campaigns/{campaign_id}/draws"
 
-    # A draw waits for the day's round; no clock makes a help succeed.
-    assert retry_after(draws, "409") == "#/components/headers/OptionalRetryAfter"
-    assert retry_after(helps, "409") is None
+    # A key may be in use for a moment; no wait starts a campaign.
+    assert retry_after("POST /packets", "409") == "#/components/headers/OptionalRetryAfter"
+    assert retry_after(draws, "409") is None
     assert retry_after(draws, "503") == "#/components/headers/RetryAfter"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from local.alarms import metrics_of
-from redpacket.lottery.errors import DayNotStarted
+from redpacket.campaigns.errors import CampaignNotStarted
 from redpacket.packets.errors import PacketEmptied
 from redpacket.platform import errors
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -117,7 +117,7 @@ def test_counts_that_wait_are_written_when_a_later_request_ends(
     [
         (PacketEmptied("all gone"), "packet_emptied"),
         (errors.SwitchedOff("later"), "switched_off"),
-        (DayNotStarted(3), "campaign_not_started"),
+        (CampaignNotStarted(), "campaign_not_started"),
         (errors.Unavailable("no answer"), "unavailable"),
         (errors.InvariantViolated("a bug"), "internal_error"),
         (ZeroDivisionError(), "internal_error"),
@@ -140,12 +140,12 @@ def test_each_refusal_of_a_handler_is_counted_by_its_code(
     assert failed_count == (0 if is_expected else 1)
 
 
-def test_a_crowd_that_waits_for_the_days_round_has_not_failed(
+def test_a_crowd_that_waits_for_a_campaign_has_not_failed(
     capsys: pytest.CaptureFixture[str], clock: Seconds
 ) -> None:
     for number in range(1_000):
         clock.at_s = 5.0 + number / 10
-        _ask(DayNotStarted(3))
+        _ask(CampaignNotStarted())
 
     lines, failed_count = _written(capsys)
     assert {line["outcome"] for line in lines} == {"campaign_not_started"}
@@ -156,7 +156,7 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(12):
-        _ask(DayNotStarted(3))
+        _ask(CampaignNotStarted())
         _ask(errors.Unavailable("no answer"))
 
     # Within the minute, though nothing follows by which a process would write what it counted.

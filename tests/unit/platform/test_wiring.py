@@ -11,7 +11,6 @@ from time import sleep
 
 import pytest
 
-from local.beacon.chain import LocalChain
 from local.gateways.wechat.wire import GatewayKeys
 from redpacket.containers import Containers, containers
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS, work_shards
@@ -68,11 +67,6 @@ def test_the_address_of_a_cache_says_how_it_is_spoken_to() -> None:
 
     assert given.cache_url == ("cache.example", 6379, "functions", True, True)
     assert Settings({"CACHE_URL": "redis://h:1"}).cache_url == ("h", 1, "", False, False)
-
-
-def test_a_beacons_chain_has_four_parts() -> None:
-    with pytest.raises(SettingMissing, match="BEACON_CHAIN is not CHAIN_HASH,GENESIS_S"):
-        _ = Settings({"BEACON_CHAIN": f"{'0' * 64},1692803367,3"}).beacon_chain
 
 
 @pytest.mark.parametrize("url", ["redis://functions@h:1", "rediss://h:1"])
@@ -137,9 +131,6 @@ def secrets_of_gateways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     }
 
 
-PUBLIC_KEY = LocalChain(secret=7, genesis_s=0).public_key.hex()
-
-
 def test_everything_can_be_built_over_stand_ins(
     system: InMemorySystem, secrets_of_gateways: dict[str, str]
 ) -> None:
@@ -147,7 +138,6 @@ def test_everything_can_be_built_over_stand_ins(
         "PAYOUT_QUEUE_URL": "https://queue",
         "PAYOUT_DLQ_URL": "https://dead",
         "SHARE_FEN_MAX": "20000",
-        "BEACON_CHAIN": f"{'0' * 64},1692803367,3,{PUBLIC_KEY}",
         "LOG_KEY_ID": "key",
         "ORDER_FUNCTION": "order",
         "RECONCILIATION_MACHINE": "arn:aws:states:us-east-1:1:stateMachine:reconcile",

@@ -31,9 +31,7 @@ export class Problem extends Error {
 
   /** Whether the same request may succeed a moment later. */
   get passesByItself(): boolean {
-    // A draw before the day's round of the beacon tells how many seconds are left.
-    const isDayNear = this.code === "campaign_not_started" && this.retryAfterS !== undefined;
-    return isDayNear || ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
+    return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
   }
 }
 

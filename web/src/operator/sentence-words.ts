@@ -54,7 +54,6 @@ export const FIELDS: Record<string, string> = {
   budget_left_fen: "剩余预算",
   quota_per_user: "每人最多领",
   amounts_shown: "金额展示",
-  draw_beacon: "公共信标",
   beacon: "公共信标",
   required_claims: "参与条件",
   status: "状态",
@@ -98,6 +97,4 @@ export const VALUES: Record<string, string> = {
   "when_sold_out.miss": "算作谢谢参与",
   "amounts_shown.live": "随时可见",
   "amounts_shown.end": "结束后可见",
-  "draw_beacon.day": "每天一轮",
-  "draw_beacon.none": "不用",
 };

@@ -9,20 +9,13 @@ const ODDS = /^(?:[a-z0-9][a-z0-9_-]{0,62}:\d{1,15}(?:,[a-z0-9][a-z0-9_-]{0,62}:
 const CHAIN_FIRST_DAY = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 3600 * 1000;
 
-/** The public beacon's chain that decides a campaign's draws, as the API shows it. */
+/** Public beacon that a past campaign's draws took, as the API shows it. */
 export interface Beacon {
   chain_hash: string;
   genesis_s: number;
   period_s: number;
   committed_at_ms: number;
   timezone: string;
-}
-
-const QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
-
-/** Drand's chain has one beginning: by another one a known round would pass for a later one. */
-export function isChainTrue({ chain_hash, genesis_s, period_s }: Beacon): boolean {
-  return chain_hash !== QUICKNET || (genesis_s === 1692803367 && period_s === 3);
 }
 
 /** Contribution of a beacon round: the SHA-256 of its signature, both in hex. */

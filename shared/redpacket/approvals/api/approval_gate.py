@@ -14,7 +14,7 @@ from redpacket.approvals.model import (
     StockAsked,
 )
 from redpacket.approvals.use_cases.ask_approval import ask_approval
-from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.campaigns.model import CampaignPlan
 from redpacket.containers import containers
 from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.api.scopes import operator_of
@@ -68,11 +68,9 @@ def asked_deposit(
     return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns)
 
 
-def asked_campaign(
-    plan: CampaignPlan, budget_fen: int | None, draw_beacon: DrawBeacon | None
-) -> AskedOf:
+def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:
     """Return an edit of a campaign for approval."""
-    return lambda version: CampaignAsked(plan, budget_fen, version, draw_beacon)
+    return lambda version: CampaignAsked(plan, budget_fen, version)
 
 
 def asked_prize(plan: Prize) -> AskedOf:

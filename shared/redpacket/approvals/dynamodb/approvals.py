@@ -20,7 +20,6 @@ from redpacket.approvals.model import (
     StockAsked,
 )
 from redpacket.campaigns.dynamodb.items import plan_of, plan_row
-from redpacket.campaigns.model import DrawBeacon
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.items import prize_of, prize_text
 from redpacket.operations.dynamodb import keys as operator_keys
@@ -187,7 +186,7 @@ def _approval_of(row: dict[str, Any]) -> Approval:
 def _asked_text(change: PendingChange) -> str:
     if isinstance(change, CampaignAsked):
         edit = {"budget_fen": change.budget_fen, "version": change.version}
-        return _text({"plan": plan_row(change.plan), **edit, "draw_beacon": change.draw_beacon})
+        return _text({"plan": plan_row(change.plan), **edit})
     if isinstance(change, PrizeAsked):
         return _text({"plan": prize_text(change.plan), "version": change.version})
     return _text(asdict(change))
@@ -195,9 +194,7 @@ def _asked_text(change: PendingChange) -> str:
 
 def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
     if kind is ApprovalKind.CAMPAIGN:
-        plan, draw_beacon = plan_of(kept["plan"]), kept["draw_beacon"]
-        draws_by = DrawBeacon(draw_beacon) if draw_beacon else None
-        return CampaignAsked(plan, kept["budget_fen"], kept["version"], draws_by)
+        return CampaignAsked(plan_of(kept["plan"]), kept["budget_fen"], kept["version"])
     if kind is ApprovalKind.PRIZE:
         return PrizeAsked(prize_of(kept["plan"]), kept["version"])
     return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)

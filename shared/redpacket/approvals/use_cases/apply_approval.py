@@ -29,8 +29,8 @@ def apply_approval(
             ports=deposits,
         )
     elif isinstance(change, CampaignAsked):
-        budget_fen, beacon = change.budget_fen, change.draw_beacon
-        apply_campaign(change.plan, budget_fen, change.version, operator, beacon, ports=campaigns)
+        budget_fen, version = change.budget_fen, change.version
+        apply_campaign(change.plan, budget_fen, version, operator, ports=campaigns)
     elif isinstance(change, PrizeAsked):
         apply_prize(change.plan, change.version, operator, ports=prizes)
     else:

@@ -12,7 +12,6 @@ from redpacket.campaigns.model import (
     AmountsShown,
     CampaignPlan,
     CampaignStatus,
-    DrawBeacon,
     DrawRules,
     WhenSoldOut,
     is_timezone,
@@ -35,6 +34,12 @@ def _timezone(name: str) -> str:
     if not is_timezone(name):
         raise ValueError("is not a time zone, like Asia/Shanghai")
     return name
+
+
+def _no_beacon(kind: str | None) -> str | None:
+    if kind not in {None, "none"}:
+        raise ValueError("must be `none`: the public beacon was removed. Omit it")
+    return kind
 
 
 ClaimName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,128}$")]
@@ -120,10 +125,11 @@ class CampaignBody(StrictBody):
         ),
     ] = "end"
     draw_beacon: Annotated[
-        Literal["day", "none"] | None,
+        str | None,
+        AfterValidator(_no_beacon),
         about(
-            "`day`: each day's draws take a round of the public beacon. A parameter of a "
-            "deployment with a beacon sets the default. Fixed when the campaign is created."
+            "Only `none`: the public beacon of earlier releases was removed.",
+            json_schema_extra={"enum": ["none", None]},
         ),
     ] = None
     required_claims: Annotated[
@@ -143,10 +149,6 @@ class CampaignBody(StrictBody):
         if self.ends_at_ms <= self.starts_at_ms:
             raise ValueError("ends_at_ms is not after starts_at_ms")
         return self
-
-    def draws_by(self) -> DrawBeacon | None:
-        """Return the requested beacon; None for the deployment's default."""
-        return DrawBeacon(self.draw_beacon) if self.draw_beacon else None
 
     def plan(self, campaign_id: str) -> CampaignPlan:
         """Return the plan."""

@@ -1,4 +1,4 @@
-"""Keys of public data: beacon rounds, commitments, and their log."""
+"""Keys of public data: commitments, their log, and rounds of past draws."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from zlib import crc32
 
 
 def beacon_round(chain_hash: str, round_no: int) -> dict[str, str]:
-    """Return the key of a verified beacon round in TransparencyTable; digits keep the order."""
+    """Return the key of a stored beacon round in TransparencyTable, which nothing writes now."""
     return {"pk": f"beacon#{chain_hash}", "sk": f"{round_no:012d}"}
 
 
@@ -47,12 +47,3 @@ def log_place(id_hash: str) -> dict[str, str]:
 def log_node(level: int, number: int) -> dict[str, str]:
     """Return the key of a complete subtree's hash in LogTable, of at least a row of entries."""
     return {"pk": f"node#{level}#{number}", "sk": "node"}
-
-
-def drawing(ends_at_ms: int, campaign_id: str) -> dict[str, str]:
-    """Return the key of a beacon campaign in TransparencyTable, sorted by its end."""
-    return {"pk": DRAWING, "sk": f"{ends_at_ms:013d}#{campaign_id}"}
-
-
-DRAWING = "drawing"
-DRAWING_LAST = "~"

@@ -11,7 +11,6 @@ from redpacket.campaigns.model import (
     AUDIENCE_MAX,
     AudienceMode,
     CampaignState,
-    DrawBeacon,
     WhenSoldOut,
 )
 from redpacket.fairness.model.days import SEED_BYTES
@@ -152,7 +151,7 @@ RoundNo = Annotated[int, about("A round of the beacon.", 32_000_000, ge=1)]
 
 
 class Beacon(TypedDict):
-    """Public beacon of a campaign's draws; the commitment covers it."""
+    """Public beacon of a past campaign's draws; the commitment covers it."""
 
     chain_hash: ChainHash
     genesis_s: Annotated[int, about("Time of round 1.", 1_692_803_367, ge=0)]
@@ -161,26 +160,7 @@ class Beacon(TypedDict):
     timezone: Annotated[common.Word, about("Time zone of the days.", "Asia/Shanghai")]
 
 
-class DrawnBy(TypedDict):
-    """Randomness source of today's draws."""
-
-    draw_beacon: Annotated[
-        DrawBeacon, about("`day`: each day's draws use a round of a public beacon.")
-    ]
-    beacon: Annotated[Beacon | None, about("Null without a beacon.")]
-    beacon_round: Annotated[
-        RoundNo | None, about("The round that decides today; null without a beacon.")
-    ]
-    beacon_at_ms: Annotated[
-        common.AtMs | None,
-        about(
-            "Time of that round. Until it is available, about 2 seconds later, draws return 409 "
-            "`campaign_not_started` with `Retry-After`."
-        ),
-    ]
-
-
-class _Today(Plan, DrawnBy):
+class _Today(Plan):
     day: Annotated[fields.Day, about("Today in the campaign's time zone.")]
     commitment: Annotated[
         common.Digest | None,
@@ -315,7 +295,8 @@ class Draw(OneDraw):
         int, about("The draw's random point, from 0 to 2^52 - 1.", ge=0, le=2**POINT_BITS - 1)
     ]
     beacon_round: Annotated[
-        RoundNo | None, about("The round that decided it; null without a beacon.")
+        RoundNo | None,
+        about("The round of a beacon in draws of earlier releases; otherwise null."),
     ]
     odds: Annotated[common.Word, about("The odds at the time of the draw.", "10/100")]
     table_version: Annotated[
@@ -348,10 +329,10 @@ class DrawProof(TypedDict):
         ),
     ]
     secret_version: common.SecretVersion
-    beacon: Annotated[Beacon | None, about("Null without a beacon.")]
+    beacon: Annotated[Beacon | None, about("Of campaigns of earlier releases; otherwise null.")]
     beacon_round: Annotated[
         RoundNo | None,
-        about("The day's round; null without a beacon, or if it was never published."),
+        about("The day's stored round; null without a beacon, or if it was never published."),
     ]
     signature: Annotated[
         Annotated[str, Field(pattern="^[0-9a-f]{96}$")] | None,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
 from redpacket.campaigns.use_cases.edit_audience import Audience
-from redpacket.fairness.model.days import day_named
 from redpacket.lottery.model.lottery import (
     Draw,
     HelpStatus,
@@ -24,7 +24,6 @@ from redpacket.lottery.use_cases.read_draws import DrawPage, DrawProof, WatchedL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from redpacket.fairness.model.beacon import CampaignBeacon
     from redpacket.lottery.api import answers as campaigns
     from redpacket.lottery.model.winners import Address, Winner
     from redpacket.lottery.use_cases.preheat_campaign import Preheated
@@ -40,7 +39,6 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
     chances = probabilities(lottery.snapshot, lottery.sold_out)
     return {
         **plan,
-        **_drawn_by(lottery),
         "state": campaign.state(now_ms),
         "prizes": [
             {
@@ -58,41 +56,12 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
     }
 
 
-def _drawn_by(lottery: Lottery) -> campaigns.DrawnBy:
-    campaign = lottery.snapshot.campaign
-    beacon = campaign.beacon
-    if beacon is None:
-        round_no = at_ms = None
-    else:
-        round_no = beacon.round_of(day_named(beacon.timezone, lottery.day).starts_at_ms)
-        at_ms = beacon.chain.time_ms(round_no)
-    return {
-        "draw_beacon": campaign.draw_beacon,
-        "beacon": _beacon_view(beacon),
-        "beacon_round": round_no,
-        "beacon_at_ms": at_ms,
-    }
-
-
-def _beacon_view(beacon: CampaignBeacon | None) -> campaigns.Beacon | None:
-    if beacon is None:
-        return None
-    return {
-        "chain_hash": beacon.chain.chain_hash,
-        "genesis_s": beacon.chain.genesis_s,
-        "period_s": beacon.chain.period_s,
-        "committed_at_ms": beacon.committed_at_ms,
-        "timezone": beacon.timezone,
-    }
-
-
 def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
     """Return a complete campaign for operators."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
         # From the same row as the version by which operators edit it.
         **_plan(campaign),
-        **_drawn_by(lottery),
         "prizes": [
             prize_admin_view(prize, watched.stock.get(prize.prize_id))
             for prize in lottery.snapshot.prizes
@@ -236,7 +205,7 @@ def draw_proof_view(proof: DrawProof) -> campaigns.DrawProof:
         "commitment": proof.commitment,
         "seed": proof.seed.hex(),
         "secret_version": proof.secret_version,
-        "beacon": _beacon_view(proof.beacon),
+        "beacon": asdict(proof.beacon) if proof.beacon else None,  # type: ignore[typeddict-item]
         "beacon_round": proof.round.round_no if proof.round else None,
         "signature": proof.round.signature.hex() if proof.round else None,
     }

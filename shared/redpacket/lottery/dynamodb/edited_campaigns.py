@@ -9,7 +9,6 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.campaigns import DynamoCampaigns
 from redpacket.campaigns.dynamodb.items import plan_row
 from redpacket.campaigns.model import Campaign
-from redpacket.fairness.dynamodb import keys as fairness_keys
 from redpacket.fairness.dynamodb.commitments import note_commitment
 from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
@@ -26,7 +25,6 @@ from redpacket.platform.dynamodb.client import (
     Operation,
     TransactionCanceled,
     Value,
-    merge,
     put,
     update,
 )
@@ -48,7 +46,6 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         seeds: SeedKeys | None = None,
     ) -> None:
         super().__init__(dynamo)
-        self._transparency = dynamo.tables.transparency
         self._audit_table = dynamo.tables.journal
         self._approvals = dynamo.tables.approvals
         self._commitments = dynamo.tables.commitments
@@ -76,7 +73,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
             logged = Commitment(kind, id_hash, commitment, action.at_ms)
             written += note_commitment(self._commitments, logged)
-        return self._write([*written, *self._drawing(campaign), *noted])
+        return self._write([*written, *noted])
 
     def edit(
         self,
@@ -116,18 +113,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         )
         shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
-        return self._write([operation, shown, *self._drawing(campaign), *noted])
-
-    def _drawing(self, campaign: Campaign) -> list[Operation]:
-        """Return the write that makes the beacon job fetch rounds until the campaign ends."""
-        if campaign.beacon is None:
-            return []
-        row: dict[str, Value] = {
-            **fairness_keys.drawing(campaign.ends_at_ms, campaign.campaign_id),
-            "starts_at_ms": campaign.starts_at_ms,
-            "beacon": str(campaign.beacon),
-        }
-        return [merge(self._transparency, row)]
+        return self._write([operation, shown, *noted])
 
     def _new_root(self) -> dict[str, Value]:
         salt = self._new_seed(_ROOT_BYTES)

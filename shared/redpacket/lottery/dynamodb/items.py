@@ -38,8 +38,6 @@ def draw_row(draw: Draw) -> dict[str, Value]:
         row["prize"] = prize_text(draw.prize)
         row["unit_no"] = draw.unit_no
         row["day_no"] = draw.day_no
-    if draw.beacon_round:
-        row["beacon_round"] = draw.beacon_round
     return row
 
 

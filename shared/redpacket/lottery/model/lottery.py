@@ -193,8 +193,8 @@ class DrawOutcome:
 class Draw:
     """Durable record of one attempt; *prize* is a copy of the prize as it was won.
 
-    *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* decided its
-    point.
+    *draw_no* counts the user's draws of the day from 1 without gaps. *beacon_round* is a round of a
+    public beacon, which contributed to the points of earlier releases.
     """
 
     campaign_id: str

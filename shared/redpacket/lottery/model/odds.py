@@ -17,7 +17,7 @@ POINT_BITS = 52
 
 
 NO_BEACON = "none"
-"""Randomness in a point's text for campaigns without a public beacon."""
+"""Randomness in a point's text; only campaigns of earlier releases took a public beacon's."""
 
 
 def point_text(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from redpacket.campaigns.model import CampaignPlan, DrawBeacon
+from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.model.lottery import Prize, PrizeStock
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts, edit_campaign
 from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change_stock, put_prize
@@ -20,12 +20,11 @@ def apply_campaign(
     budget_fen: int | None,
     version: int | None,
     operator: Operator,
-    draw_beacon: DrawBeacon | None = None,
     *,
     ports: CampaignPorts,
 ) -> tuple[WatchedLottery, bool]:
     """Edit a campaign; return its operator view and whether it is new."""
-    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, draw_beacon, ports=ports)
+    campaign, is_new = edit_campaign(plan, budget_fen, version, operator, ports=ports)
     watched = _watch(plan.campaign_id, ports.load)
     if watched.lottery.snapshot.prizes:
         load_edited(plan.campaign_id, ports=ports.load)

@@ -30,7 +30,6 @@ from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
-    from redpacket.fairness.model.beacon import BeaconRound
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest, Player
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
@@ -60,7 +59,6 @@ class DrawAttempt:
     key_hash: str
     snapshot: CampaignSnapshot
     state: PlayerState
-    round: BeaconRound | None
     request: DrawRequest
     ports: DrawPorts
 
@@ -159,7 +157,6 @@ class DrawAttempt:
             ),
             unit_no=outcome.unit_no,
             day_no=outcome.day_no,
-            beacon_round=self.round.round_no if self.round else None,
         )
 
     def _record(self, draw: Draw, snapshot: CampaignSnapshot) -> Draw | None:

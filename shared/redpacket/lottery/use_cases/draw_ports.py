@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redpacket.fairness.use_cases.cached_rounds import CachedRounds
     from redpacket.lottery.ports import DrawCache, DrawRepository, SnapshotReader
     from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
     from redpacket.operations.use_cases.ask_risk import RiskCheck
@@ -22,7 +21,6 @@ class DrawPorts:
     draws: DrawRepository
     prizes: SnapshotReader
     snapshots: CachedSnapshots
-    rounds: CachedRounds
     payouts: PayoutQueue
     clock: Clock
     logger: EventLogger

@@ -8,33 +8,32 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redpacket.campaigns.errors import CampaignNotStarted, NotInAudience
+from redpacket.campaigns.errors import CampaignNotStarted, CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, CampaignStatus, meets
-from redpacket.fairness.use_cases.cached_rounds import RoundPendingError
-from redpacket.lottery.errors import DayNotStarted
 from redpacket.lottery.model.lottery import (
     DrawRequest,
     attempts_left,
     check_is_giving,
     draw_day,
     draw_id_of,
-    is_giving,
 )
-from redpacket.lottery.model.odds import NO_BEACON, draw_point
+from redpacket.lottery.model.odds import draw_point
 from redpacket.lottery.use_cases.draw_attempt import REFUSALS, DrawAttempt
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
-    from redpacket.campaigns.model import CampaignPlan
-    from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
-    from redpacket.fairness.model.days import DrawDay
     from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawStatus, PlayerState
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
 
 _TRIES = 4
 """Tries per draw. Each repair fixes the cache for this user, so a second is rare."""
+
+_BEACON_REMOVED = (
+    "This campaign draws by a public beacon, which this release does not support. Operators: end "
+    "it, and create a new campaign."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
     """Return the draw of this user and key, always the same one.
 
     No key changes the point of the user's next draw number. Raises CampaignNotFound,
-    CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted,
-    DayNotStarted. After Unavailable the outcome is unknown; a retry returns it.
+    CampaignNotStarted, CampaignEnded, CampaignPaused, NotInAudience, AttemptsExhausted. After
+    Unavailable the outcome is unknown; a retry returns it.
     """
     status: DrawStatus | None = None
     ports.logger.count("tried")
@@ -59,25 +58,22 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
         snapshot = _started_snapshot(campaign_id, ports)
         campaign, asks_audience = snapshot.campaign, snapshot.audience_mode is not None
         day = draw_day(campaign, ports.clock.now_ms())
-        round_ = _round_of(campaign, day, ports)
         state = ports.draws.find_attempt(
             campaign_id, drawer.user_id, key_hash, day.name, asks_audience=asks_audience
         )
         if state.before:
             return DrawResult(state.before, attempts_left(campaign.rules, state.player))
-        if campaign.beacon and round_ is None:
+        if campaign.beacon:
             check_is_giving(campaign, ports.clock.now_ms())
-            _get_round(campaign.beacon, day, ports)
-            continue
+            raise CampaignPaused(_BEACON_REMOVED)
         _check_audience(snapshot, drawer, state, ports)
         seed = ports.snapshots.seed(campaign_id, day.name)
-        randomness = round_.randomness if round_ else NO_BEACON
-        point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no, randomness)
+        point = draw_point(seed, campaign_id, drawer.user_id, state.draw_no)
         draw_id = draw_id_of(campaign_id, drawer.user_id, day.name, state.draw_no)
         request = DrawRequest(campaign_id, drawer.user_id, draw_id, day, point)
         outcome = ports.draw_cache.draw(request)
         status = outcome.status
-        attempt = DrawAttempt(drawer, key_hash, snapshot, state, round_, request, ports)
+        attempt = DrawAttempt(drawer, key_hash, snapshot, state, request, ports)
         if draw := attempt.commit(outcome):
             after = replace(state.player, attempt_count=state.player.attempt_count + 1)
             return DrawResult(draw, attempts_left(campaign.rules, after))
@@ -103,29 +99,6 @@ def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:
 
 def _is_long_before(snapshot: CampaignSnapshot, ports: DrawPorts) -> bool:
     return ports.clock.now_ms() < snapshot.campaign.starts_at_ms - CLOCKS_DIFFER_MS
-
-
-def _round_of(campaign: CampaignPlan, day: DrawDay, ports: DrawPorts) -> BeaconRound | None:
-    """Return the day's beacon round; a missing one does not hide draws of an earlier day.
-
-    Before the campaign's first round no draw exists, so waiting users cause no reads.
-    """
-    if campaign.beacon is None:
-        return None
-    try:
-        return _get_round(campaign.beacon, day, ports)
-    except (DayNotStarted, Unavailable):
-        is_first_day = day.starts_at_ms <= campaign.starts_at_ms
-        if is_first_day and is_giving(campaign, ports.clock.now_ms()):
-            raise
-        return None
-
-
-def _get_round(beacon: CampaignBeacon, day: DrawDay, ports: DrawPorts) -> BeaconRound:
-    try:
-        return ports.rounds.get(beacon.chain, beacon.round_of(day.starts_at_ms))
-    except RoundPendingError as pending:
-        raise DayNotStarted(pending.wait_s) from pending
 
 
 def _check_audience(

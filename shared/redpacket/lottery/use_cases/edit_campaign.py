@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
-from redpacket.campaigns.model import Campaign, CampaignPlan, DrawBeacon
+from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
-from redpacket.fairness.model.beacon import CampaignBeacon
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
 from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
@@ -33,13 +32,9 @@ _AT_ONCE = 100
 _TRIES = 4
 
 
-NewBeacon: TypeAlias = Callable[[str], CampaignBeacon]
-"""Factory of a new campaign's beacon for a time zone."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPorts:
-    """Ports that write a campaign; *new_beacon* is None if the deployment has no beacon."""
+    """Ports that write a campaign."""
 
     campaigns: EditedCampaigns
     prizes: SnapshotReader
@@ -47,8 +42,6 @@ class CampaignPorts:
     clock: Clock
     approval_policy: ApprovalPolicy
     load: LoadPorts
-    new_beacon: NewBeacon | None = None
-    default_beacon: DrawBeacon = DrawBeacon.DAY
 
 
 def edit_campaign(
@@ -56,7 +49,6 @@ def edit_campaign(
     budget_fen: int | None,
     version: int | None,
     operator: Operator,
-    draw_beacon: DrawBeacon | None = None,
     *,
     ports: CampaignPorts,
 ) -> tuple[Campaign, bool]:
@@ -64,8 +56,8 @@ def edit_campaign(
 
     *version* None skips the version check; other None values change nothing. After a cutoff, cash
     prizes end later than the campaign, never earlier. Raises Forbidden, ApprovalNeededError,
-    VersionConflict, and InvalidRequest for a budget below the money in packets, a changed beacon or
-    time zone, or an end too late for codes or closed cash prizes.
+    VersionConflict, and InvalidRequest for a budget below the money in packets, a changed time
+    zone, or an end too late for codes or closed cash prizes.
     """
     campaigns, prizes, packets, clock = ports.campaigns, ports.prizes, ports.packets, ports.clock
     for _ in range(_TRIES):
@@ -74,7 +66,6 @@ def edit_campaign(
         before = campaigns.find_campaign(plan.campaign_id)
         if before is None:
             check_version(version, None, "campaign")
-            plan = replace(plan, beacon=_new_beacon(plan, draw_beacon, ports))
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None)
             action = _action(operator, created, None, clock)
@@ -82,7 +73,6 @@ def edit_campaign(
             if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
-        _check_beacon(draw_beacon, before)
         plan = replace(plan, beacon=before.beacon)
         is_done = _is_made(plan, budget_fen, version, before)
         if not is_done:
@@ -91,9 +81,8 @@ def edit_campaign(
             _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
             spent = _spend(operator, after, before, action, ports.approval_policy)
-            if before.beacon or (snapshot and snapshot.prizes):
-                _check_timezone(after, before)
             if snapshot and snapshot.prizes:
+                _check_timezone(after, before)
                 _check_codes_last(snapshot, after)
                 _keep_cash(snapshot, after, before, prizes, packets)
             is_done = campaigns.edit(after, before, action, spent)
@@ -151,28 +140,10 @@ def _check_cash_is_there(packet_ids: Sequence[str], packets: PacketScheduler) ->
                 raise InvalidRequest.of("ends_at_ms", gone)
 
 
-def _new_beacon(
-    plan: CampaignPlan, draw_beacon: DrawBeacon | None, ports: CampaignPorts
-) -> CampaignBeacon | None:
-    if ports.new_beacon is None and draw_beacon not in {None, DrawBeacon.NONE}:
-        message = "is not available: this deployment has no beacon. Use `none`"
-        raise InvalidRequest.of("draw_beacon", message)
-    if ports.new_beacon is None or (draw_beacon or ports.default_beacon) is DrawBeacon.NONE:
-        return None
-    return ports.new_beacon(plan.timezone)
-
-
-def _check_beacon(draw_beacon: DrawBeacon | None, before: Campaign) -> None:
-    # Otherwise, an operator who knows a round could choose whether it counts.
-    if draw_beacon not in {None, before.draw_beacon}:
-        kept = f"never changes: it is {before.draw_beacon}"
-        raise InvalidRequest.of("draw_beacon", kept)
-
-
 def _check_timezone(after: Campaign, before: Campaign) -> None:
-    # Another zone may reveal a seed that is still in use, and has rounds that may be known.
+    # Another zone may reveal a seed that is still in use.
     if after.timezone != before.timezone:
-        kept = f"never changes once there are prizes or a beacon: it is {before.timezone}"
+        kept = f"never changes once there are prizes: it is {before.timezone}"
         raise InvalidRequest.of("timezone", kept)
 
 

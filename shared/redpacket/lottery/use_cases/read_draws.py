@@ -10,8 +10,6 @@ from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
-from redpacket.fairness.model.days import DrawDay
-from redpacket.fairness.use_cases.cached_rounds import CachedRounds
 from redpacket.lottery.model.lottery import (
     Draw,
     PrizeStock,
@@ -51,7 +49,7 @@ class DrawPage:
 
 @dataclass(frozen=True, slots=True)
 class DrawProof:
-    """Seed of a past day; *round* is None without a beacon, or if no round came (no draws)."""
+    """Seed of a past day; *beacon* and *round* are those of an earlier release's campaign."""
 
     campaign_id: str
     day: str
@@ -105,7 +103,6 @@ def read_draw_proof(
     day: str,
     *,
     snapshots: CachedSnapshots,
-    rounds: CachedRounds,
     prizes: SnapshotReader,
     clock: Clock,
 ) -> DrawProof:
@@ -126,11 +123,5 @@ def read_draw_proof(
         snapshot.commitment,
         version,
         beacon,
-        _round_of(beacon, lottery_day, rounds),
+        prizes.find_round(beacon, lottery_day) if beacon else None,
     )
-
-
-def _round_of(
-    beacon: CampaignBeacon | None, day: DrawDay, rounds: CachedRounds
-) -> BeaconRound | None:
-    return rounds.find(beacon.chain, beacon.round_of(day.starts_at_ms)) if beacon else None
