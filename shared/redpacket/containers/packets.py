@@ -136,7 +136,8 @@ class PacketsContainer(Container):
 
         return PinyinPhrases()
 
-    new_packet_id = staticmethod(new_packet_id)
+    def new_packet_id(self, shards: int) -> str:
+        return new_packet_id(shards)
 
     @cached_property
     def claim_ports(self) -> ClaimPorts:
