@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.containers import containers
 from redpacket.operations.api import guards
-from redpacket.packets.api.claim_views import claim_view, grab_view, thanks_view
+from redpacket.packets.api.claim_views import claim_view, grab_view
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import (
     AlreadyThanked,
@@ -95,5 +95,7 @@ def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
     from redpacket.platform.http.bodies import body_of
 
     emoji, packets = body_of(ThanksBody, request).emoji, containers.packets
-    thanks = thank(packet_id, request.user, emoji, packets=packets.repository, pages=packets.pages)
-    return HttpAnswer(thanks_view(thanks))
+    share_no = thank(
+        packet_id, request.user, emoji, packets=packets.repository, pages=packets.pages
+    )
+    return HttpAnswer({"packet_id": packet_id, "share_no": share_no, "thanks": emoji})

@@ -15,6 +15,7 @@ from redpacket.packets.api.packet_ids import new_picture_id
 from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, PictureBody
 from redpacket.packets.errors import SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
+from redpacket.packets.use_cases.send_packet import order_payment
 from redpacket.packets.use_cases.send_packet import send_packet as send
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
@@ -64,8 +65,6 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
 
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
-    from redpacket.packets.use_cases.order_payment import order_payment
-
     payments, logger = containers.packets.payments, containers.platform.logger
     return order_payment(packet, sender, payments=payments, logger=logger)
 

@@ -10,7 +10,7 @@ from typing import Any
 from local.packet_ids import PUBLISHED_KEYS
 from local.user_ids import PUBLISHED_KEY
 from redpacket.packets.api.queue import _ref_of
-from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.model.claim import ShareRef
 from testing.faulty import Faults, Wire, throttled, timed_out
 

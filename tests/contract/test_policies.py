@@ -30,7 +30,7 @@ from redpacket.events.model.events import SUBSCRIBED
 from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.api.packet_ids import packet_ids
-from redpacket.packets.clients.payout_messages import SETTLE
+from redpacket.packets.clients.sqs_payouts import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.model.provider_name import ProviderName

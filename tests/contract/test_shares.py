@@ -293,8 +293,8 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
 
 def test_the_end_of_a_part_is_written_once(books: Books) -> None:
     packet, other = (books.sent(count=20, shards=2) for _ in range(2))
-    claimer = User(a_user_id(), "阿明")
-    first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, 3, 120, NOW_MS + 7, claimer)
+    luckiest = Claimer(packet.packet_id, a_user_id(), 3, 120, NOW_MS + 7)
+    first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, luckiest)
     second = PacketEnd(10, 1000, last_claimed_at_ms=NOW_MS)
     assert books.packets.list_shard_ends(packet.packet_id) == []
 

@@ -8,7 +8,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
-from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.platform.idempotency import Request

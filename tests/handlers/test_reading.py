@@ -7,7 +7,7 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
-from redpacket.packets.model.thanks import Emoji
+from redpacket.packets.api.claim_schemas import Emoji
 from testing.in_memory_system import InMemorySystem
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser

@@ -12,7 +12,7 @@ import sys
 from redpacket.containers import containers
 def handler(event, context):
     before = {"pypinyin", "rapidfuzz"} & set(sys.modules)
-    alike = containers.packets.phrases.similarity(event["said"], event["phrase"])
+    alike = containers.packets.similarity(event["said"], event["phrase"])
     import pypinyin, rapidfuzz
     return {"before": sorted(before), "similarity": alike,
             "from": [pypinyin.__file__, rapidfuzz.__file__]}

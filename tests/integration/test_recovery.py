@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from local.stack import Stack
-from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.redis import keys as cache_keys

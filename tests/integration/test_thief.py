@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from local.seed_keys import seed_keys_of
 from local.stack import Stack
-from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.split import share_amount_fen

@@ -41,7 +41,7 @@ _MONEY = {
     "packets/model": "claim closing packet",
     "packets/split": "*",
     "packets/use_cases": "campaign_quota claim_gates claim_share close_packet expire_packets"
-    " order_payment refund_packet send_packet settle_claims",
+    " refund_packet send_packet settle_claims",
     "payments/dynamodb": "payments returns withdrawals",
     "payments/model": "authorization payments withdrawals",
     "payments/use_cases": "bind_account compare_statements confirm_payment dispatch"

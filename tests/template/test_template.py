@@ -918,10 +918,10 @@ from testing.in_memory_system import InMemorySystem
 system = InMemorySystem()
 packet = system.send()
 system.grab(packet, "ann")
-containers.packets.phrases
+containers.packets.similarity
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
-containers.packets.phrases.similarity("a", "b")
+containers.packets.similarity("a", "b")
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert loaded >= {"pypinyin", "rapidfuzz"}
 """

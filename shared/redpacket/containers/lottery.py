@@ -101,7 +101,7 @@ class LotteryContainer(Container):
             draw_cache=self.draw_cache,
             draws=self.draws,
             snapshots=self.snapshots,
-            phrases=self.packets.phrases,
+            similarity=self.packets.similarity,
             limits=self.operations.limits,
             clock=self.clock,
             logger=self.logger,

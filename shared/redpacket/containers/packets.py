@@ -129,12 +129,11 @@ class PacketsContainer(Container):
             lambda: current_request.request_id,
         )
 
-    @cached_property
-    def phrases(self) -> ports.Phrases:
-        """Comparison of passphrases, whose libraries only the grab function's second layer has."""
-        from redpacket.packets.pinyin import PinyinPhrases
+    def similarity(self, entered: str, phrase: str) -> int:
+        """Compare passphrases by libraries that only the grab function's second layer has."""
+        from redpacket.packets.pinyin import similarity
 
-        return PinyinPhrases()
+        return similarity(entered, phrase)
 
     def new_packet_id(self, shards: int) -> str:
         return new_packet_id(shards)
@@ -151,7 +150,7 @@ class PacketsContainer(Container):
             recorder=deferred(lambda: self.recorder),
             payouts=deferred(lambda: self.payouts),
             costs=deferred(lambda: self.operations.grab_costs),
-            phrases=deferred(lambda: self.phrases),
+            similarity=self.similarity,
             limits=deferred(lambda: self.operations.limits),
             campaigns=deferred(lambda: self.campaigns.cached_campaigns),
             quotas=deferred(lambda: self.quotas),

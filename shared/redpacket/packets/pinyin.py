@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 
-class PinyinPhrases:
-    """Implementation of Phrases."""
+def similarity(entered: str, phrase: str) -> int:
+    """Return the similarity of two normalized phrases, from 0 to 100, rounded down."""
+    # Import lazily: both take 0.2 s, and most passphrases are typed exactly.
+    from pypinyin import lazy_pinyin
+    from rapidfuzz.fuzz import ratio
 
-    def similarity(self, entered: str, phrase: str) -> int:
-        """Return the similarity from 0 to 100, rounded down."""
-        # Import lazily: both take 0.2 s, and most passphrases are typed exactly.
-        from pypinyin import lazy_pinyin
-        from rapidfuzz.fuzz import ratio
-
-        # Compare whole phrases, because part of a long transcript must not pass. Join the syllables
-        # so that typed pinyin (gongxifacai) matches. Round down: 79.9 is not 80.
-        written = ratio(entered, phrase)
-        spoken = ratio("".join(lazy_pinyin(entered)), "".join(lazy_pinyin(phrase)))
-        return int(max(written, spoken))
+    # Compare whole phrases, because part of a long transcript must not pass. Join the syllables
+    # so that typed pinyin (gongxifacai) matches. Round down: 79.9 is not 80.
+    written = ratio(entered, phrase)
+    spoken = ratio("".join(lazy_pinyin(entered)), "".join(lazy_pinyin(phrase)))
+    return int(max(written, spoken))

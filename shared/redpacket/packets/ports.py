@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,17 +45,11 @@ class Settled:
     fen: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """Row of SharesTable with a malformed key."""
+class Unreadable(NamedTuple):
+    """Malformed key of a row of SharesTable."""
 
     pk: str
     sk: str
-
-    @property
-    def key(self) -> str:
-        """The key as one line for log messages."""
-        return f"{self.pk} {self.sk}"
 
 
 class ClaimCache(Protocol):
@@ -293,13 +287,6 @@ class DeadLetters(Protocol):
 
     def count(self) -> int:
         """Return the approximate number of messages."""
-
-
-class Phrases(Protocol):
-    """Comparison of spoken or typed phrases, also for the lottery."""
-
-    def similarity(self, entered: str, phrase: str) -> int:
-        """Return the similarity of two normalized phrases, from 0 to 100, by writing or sound."""
 
 
 class Pictures(Protocol):

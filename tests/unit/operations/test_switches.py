@@ -12,8 +12,8 @@ from redpacket.operations.ports import SwitchRow
 from redpacket.operations.use_cases.cached_switches import KEPT_MS, CachedSwitches
 from redpacket.operations.use_cases.turn_switch import SwitchPorts, set_limit, turn_switch
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.use_cases.delay_claims import delay_claims
 from redpacket.packets.use_cases.repair import requeue_claims
+from redpacket.packets.use_cases.settle_or_delay import delay_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, SwitchedOff, Unavailable
 from testing import fakes

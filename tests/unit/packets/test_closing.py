@@ -1,10 +1,10 @@
 from dataclasses import replace
 from unittest.mock import Mock
 
+from redpacket.packets.model.claim import Claimer
 from redpacket.packets.model.closing import RecoveryPoint, add_up, find_end, recovery_point
 from redpacket.packets.model.packet import PacketEnd
 from redpacket.packets.use_cases.close_packet import close_if_ended
-from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
@@ -34,21 +34,17 @@ def test_the_end_of_a_part_sums_what_became_of_its_shares() -> None:
         refunded_fen=830,
         refunded_at_ms=NOW_MS + 99,
         last_claimed_at_ms=NOW_MS + 4,
-        luckiest_no=2,
-        luckiest_fen=70,
-        luckiest_at_ms=NOW_MS + 2,
-        luckiest=User("bob"),
+        luckiest=Claimer(packet.packet_id, "bob", 2, 70, NOW_MS + 2),
     )
 
 
 def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
-    first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, 3, 40, NOW_MS + 2, User("ann"))
-    second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, 2, 40, NOW_MS + 1, User("bob"))
+    ann, bob = Claimer("id", "ann", 3, 40, NOW_MS + 2), Claimer("id", "bob", 2, 40, NOW_MS + 1)
+    first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, ann)
+    second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, bob)
     third = PacketEnd(refunded_count=3, refunded_fen=60, refunded_at_ms=NOW_MS + 7)
 
-    assert add_up([first, second, third]) == PacketEnd(
-        3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, 2, 40, NOW_MS + 1, User("bob")
-    )
+    assert add_up([first, second, third]) == PacketEnd(3, 90, 6, 90, NOW_MS + 9, NOW_MS + 2, bob)
     assert add_up([third]) == third
 
 

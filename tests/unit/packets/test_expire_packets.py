@@ -9,7 +9,7 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import keys
-from redpacket.packets.model.claim import Share
+from redpacket.packets.model.claim import Share, claimer_of
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.packets.use_cases import expire_packets, refund_packet
@@ -116,7 +116,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
     best = max(claims, key=lambda share: (share.amount_fen, -share.decided_at_ms, -share.share_no))
     end = system.stored(packet).end
     assert end
-    assert end.luckiest_no == best.share_no
+    assert end.luckiest == claimer_of(best)
     assert system.differences() == []
 
 

@@ -5,6 +5,7 @@ from unittest.mock import Mock
 import pytest
 
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
+from redpacket.packets import pinyin
 from redpacket.packets.errors import (
     GrabTokenInvalid,
     NotInvited,
@@ -15,7 +16,6 @@ from redpacket.packets.errors import (
 from redpacket.packets.model.claim import Admission, Claim
 from redpacket.packets.model.grab_token import LIFE_MS
 from redpacket.packets.model.packet import Opening, Packet, Rules
-from redpacket.packets.pinyin import PinyinPhrases
 from redpacket.platform import errors
 from testing.builders import list_shares
 from testing.fakes import FakeLimits
@@ -254,7 +254,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
     def not_asked(*_: object) -> int:
         raise AssertionError("how long an answer takes would tell whether the guess is right")
 
-    monkeypatch.setattr(PinyinPhrases, "similarity", not_asked)
+    monkeypatch.setattr(pinyin, "similarity", not_asked)
     packet = system.send(rules=Rules(passphrase="8848"))
     assert isinstance(system.limits, FakeLimits)
     system.limits.is_away = True

@@ -2,7 +2,7 @@ import pytest
 
 from redpacket.containers import containers
 from redpacket.packets.model import passphrase
-from redpacket.packets.pinyin import PinyinPhrases
+from redpacket.packets.pinyin import similarity
 from redpacket.platform.text import audible
 
 
@@ -11,7 +11,6 @@ def _not_asked(spoken: str, phrase: str) -> int:
 
 
 def _matches(spoken: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEFAULT) -> bool:
-    similarity = PinyinPhrases().similarity
     return passphrase.is_exact(spoken, phrase) or passphrase.is_alike(
         spoken, phrase, threshold, similarity
     )
@@ -94,17 +93,15 @@ def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
 
 @pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
 def test_a_phrase_of_some_length_may_be_misheard(phrase: str) -> None:
-    assert passphrase.is_alike(
-        phrase + "a", phrase, passphrase.THRESHOLD_DEFAULT, PinyinPhrases().similarity
-    )
+    assert passphrase.is_alike(phrase + "a", phrase, passphrase.THRESHOLD_DEFAULT, similarity)
 
 
 def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
     # 7 of 8 letters of either: 87.5.
-    assert PinyinPhrases().similarity("abcdefgh", "abcdefgx") == 87
+    assert similarity("abcdefgh", "abcdefgx") == 87
     assert _matches("abcdefgh", "abcdefgx", 87)
     assert not _matches("abcdefgh", "abcdefgx", 88)
 
 
 def test_the_wiring_compares_by_sound() -> None:
-    assert containers.packets.phrases.similarity("恭禧发才", "恭喜发财") == 100
+    assert containers.packets.similarity("恭禧发才", "恭喜发财") == 100

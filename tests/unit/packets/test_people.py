@@ -9,10 +9,10 @@ import pytest
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.packets.api.queue import settle_batch
-from redpacket.packets.clients.payout_messages import settle_message
+from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.use_cases.delay_claims import delay_claims
+from redpacket.packets.use_cases.settle_or_delay import delay_claims
 from redpacket.platform.dynamodb.client import Dynamo, from_wire
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.user import User

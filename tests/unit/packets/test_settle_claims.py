@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from redpacket.packets.dynamodb import keys
-from redpacket.packets.model.claim import RecordStatus, ShareRef
+from redpacket.packets.model.claim import RecordStatus, ShareRef, claimer_of
 from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases import settle_claims as settling
@@ -82,7 +82,7 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
     assert (row.status, row.is_emptied) == (PacketStatus.CLOSED, True)
     assert row.end
     assert row.end.last_claimed_at_ms == claims[-1].share.decided_at_ms
-    assert (row.end.luckiest_no, row.end.claimed_fen) == (best.share_no, 1000)
+    assert (row.end.luckiest, row.end.claimed_fen) == (claimer_of(best), 1000)
     system.pass_time(61_000)
     assert system.work.list_due(system.clock.now_ms(), 100) == []
     assert system.work.list_unsettled(system.clock.now_ms(), 100) == []

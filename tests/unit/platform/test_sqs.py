@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from redpacket.packets.clients.payout_messages import settle_message
-from redpacket.packets.clients.sqs_payouts import SqsPayouts
+from redpacket.packets.clients.sqs_payouts import SqsPayouts, settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind

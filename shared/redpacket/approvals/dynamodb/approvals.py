@@ -39,7 +39,6 @@ IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 
 _CURSOR = re.compile(APPROVAL_CURSOR)
-_STATUS = {"#status": "status"}
 
 
 class DynamoApprovals:
@@ -95,7 +94,6 @@ class DynamoApprovals:
             by=decided.decided_by or "",
             at_ms=decided.decided_at_ms or 0,
         )
-        operation["Update"]["ExpressionAttributeNames"] = _STATUS
         return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
 
     def note_repeat(self, approval: Approval) -> bool:
@@ -138,16 +136,16 @@ class DynamoApprovals:
     def _mark(
         self, approval: Approval, expression: str, condition: str, **named: str | bool
     ) -> bool:
-        operation = update(
-            self._approvals,
-            operator_keys.approval(approval.approval_id),
-            expression,
-            condition=condition,
-            approved=ApprovalStatus.APPROVED,
-            **named,
+        return self._dynamo.write(
+            update(
+                self._approvals,
+                operator_keys.approval(approval.approval_id),
+                expression,
+                condition=condition,
+                approved=ApprovalStatus.APPROVED,
+                **named,
+            )
         )
-        operation["Update"]["ExpressionAttributeNames"] = _STATUS
-        return self._dynamo.write(operation)
 
 
 def _row(approval: Approval) -> Row:

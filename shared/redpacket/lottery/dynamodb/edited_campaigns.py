@@ -100,8 +100,6 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             version=campaign.version,
             read_version=before.version,
         )
-        # Some attribute names are reserved words in DynamoDB.
-        operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in planned}
         shown = update(
             self._table,
             campaign_keys.shown(campaign.campaign_id),
@@ -111,7 +109,6 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             plan=packed_plan(campaign),
             one=1,
         )
-        shown["Update"]["ExpressionAttributeNames"] = {"#plan": "plan"}
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         return self._write([operation, shown, *noted])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redpacket.campaigns.model import CampaignPlan
@@ -21,7 +22,6 @@ from redpacket.operations.ports import Limits
 from redpacket.operations.use_cases.limit_rate import require_rate
 from redpacket.packets.errors import PassphraseMismatch
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT, is_alike, is_exact
-from redpacket.packets.ports import Phrases
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
@@ -33,7 +33,7 @@ class HelpPorts:
     draw_cache: DrawCache
     draws: DrawRepository
     snapshots: CachedSnapshots
-    phrases: Phrases
+    similarity: Callable[[str, str], int]
     limits: Limits
     clock: Clock
     logger: EventLogger
@@ -81,9 +81,8 @@ def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: He
         raise PassphraseMismatch
     # If the cache cannot count guesses, reject them.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
-    similarity = ports.phrases.similarity
     if not is_exact(phrase, campaign.passphrase) and not is_alike(
-        phrase, campaign.passphrase, THRESHOLD_DEFAULT, similarity
+        phrase, campaign.passphrase, THRESHOLD_DEFAULT, ports.similarity
     ):
         raise PassphraseMismatch
 

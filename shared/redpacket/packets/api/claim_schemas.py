@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import StringConstraints
 
-from redpacket.packets.model.thanks import Emoji
 from redpacket.platform.http.bodies import StrictBody, about, example
+
+Emoji: TypeAlias = Literal["🙏", "❤️", "🎉", "👍", "👏", "🌹", "🧧", "😄", "😍", "🥳", "🔥", "💰"]
 
 Via = Annotated[
     str | None,

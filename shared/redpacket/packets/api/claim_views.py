@@ -8,7 +8,6 @@ from redpacket.packets.model.claim import Admission, Claim, Share
 
 if TYPE_CHECKING:
     from redpacket.packets.api import answers as packets
-    from redpacket.packets.model.thanks import Thanks
 
 
 def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
@@ -33,11 +32,6 @@ def claim_view(claim: Claim) -> packets.Claim:
         "claimed_at_ms": share.decided_at_ms,
         "payout": payout_of(share),
     }
-
-
-def thanks_view(thanks: Thanks) -> packets.Thanked:
-    """Return the thanks for a share."""
-    return {"packet_id": thanks.packet_id, "share_no": thanks.share_no, "thanks": thanks.emoji}
 
 
 def payout_of(share: Share) -> Literal["queued", "settled"]:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from redpacket.packets.clients.payout_messages import settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.aws.sqs import put_messages
+
+SETTLE = "settle_claim"
 
 
 class SqsPayouts:
@@ -34,6 +35,23 @@ class SqsPayouts:
         with translated("the payout queue"):
             self._client = self._client or self._connect()
             put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+
+
+def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:
+    """Return the message for one claim, without its amount; only the claim decides its id."""
+    message: dict[str, Any] = {
+        "message_id": f"settle:{ref.packet_id}:{ref.share_no}",
+        "kind": SETTLE,
+        "version": 1,
+        # A delayed message keeps the time of the original one.
+        "occurred_at_ms": ref.said_at_ms or now_ms,
+        "body": {"packet_id": ref.packet_id, "share_no": ref.share_no},
+    }
+    if ref.claimer and ref.claimer.host_id:
+        message["taker"] = {"host_id": ref.claimer.host_id, "nickname": ref.claimer.nickname}
+    if request_id:
+        message["request_id"] = request_id
+    return message
 
 
 class SqsDeadLetters:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
+from redpacket.campaigns.model import CampaignStatus
 from redpacket.fairness.dynamodb.commitments import note_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.ledger.dynamodb import keys
@@ -17,17 +20,18 @@ from redpacket.ledger.dynamodb.posting import (
     post,
 )
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Transfer, entries, user_account
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
-from redpacket.packets.dynamodb.budgets import spend
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.platform.dynamodb.client import (
     Dynamo,
     Guarded,
     Operation,
     Row,
+    Value,
     never_refused,
     put,
     update,
@@ -44,6 +48,7 @@ HAS_ROOM = (
     # AND binds before OR.
     f"{HOLDS_OWN} AND attribute_not_exists(open_count) OR {HOLDS_OWN} AND open_count < :open_max"
 )
+CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
 HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 
 OPEN_RETRY_S = 60
@@ -82,7 +87,7 @@ class DynamoFunding:
         # Prizes are funded outside the budget, and need no commitment of their own.
         if not packet.rules.prize_id:
             if campaign_id := packet.rules.campaign_id:
-                budget, member = spend(self._campaigns, packet, campaign_id)
+                budget, member = _spend(self._campaigns, packet, campaign_id)
                 rows.append(budget)
                 made.append(member)
             made += note_commitment(self._commitments, _commitment_of(packet))
@@ -164,3 +169,42 @@ def _commitment_of(packet: Packet) -> Commitment:
 
 def _sent_by(request: Request) -> dict[str, str]:
     return keys.request(request.user_id, "send", request.key_hash)
+
+
+def _spend(
+    table: str, packet: Packet, campaign_id: str
+) -> tuple[Guarded[RedPacketError], Operation]:
+    """Return the writes that debit the campaign's budget and add the packet to it."""
+    spent_fen = packet.terms.total_fen
+    budget = update(
+        table,
+        campaign_keys.campaign(campaign_id),
+        "ADD budget_left_fen :change_fen",
+        condition=CAN_SPEND,
+        change_fen=-spent_fen,
+        spent=spent_fen,
+        later_ms=packet.created_at_ms + 1,
+        on=CampaignStatus.ON,
+    )
+    member: dict[str, Value] = {
+        **campaign_keys.campaign_packet(campaign_id, packet.packet_id),
+        "list_pk": campaign_keys.packet_list(campaign_id),
+        "list_sk": keys.list_position(packet.created_at_ms, packet.packet_id),
+        "total_fen": spent_fen,
+        "created_at_ms": packet.created_at_ms,
+    }
+    guarded = Guarded(budget, lambda row: _spending_refusal(row, packet.created_at_ms))
+    return guarded, put(table, member)
+
+
+def _spending_refusal(row: Row, now_ms: int) -> RedPacketError:
+    if not row:
+        return CampaignNotFound()
+    if int(row["ends_at_ms"]) <= now_ms:
+        return CampaignEnded()
+    if row["status"] != CampaignStatus.ON:
+        return CampaignPaused()
+    left_fen = int(row["budget_left_fen"])
+    return InsufficientFunds(
+        f"The campaign's budget has {left_fen} fen left, less than the packet takes."
+    )

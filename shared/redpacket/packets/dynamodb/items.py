@@ -127,26 +127,31 @@ def _terms_of(row: dict[str, Any], seeds: SeedKeys | None) -> Terms:
 
 def end_row(end: PacketEnd) -> dict[str, Value]:
     """Return the attributes of the final sums of a packet or shard."""
+    best = end.luckiest
     row: dict[str, Value] = {
         "claimed_count": end.claimed_count,
         "claimed_fen": end.claimed_fen,
         "refunded_count": end.refunded_count,
         "refunded_fen": end.refunded_fen,
         "last_claimed_at_ms": end.last_claimed_at_ms,
-        "luckiest_no": end.luckiest_no,
-        "luckiest_fen": end.luckiest_fen,
-        "luckiest_at_ms": end.luckiest_at_ms,
+        "luckiest_no": best.share_no if best else 0,
+        "luckiest_fen": best.amount_fen if best else 0,
+        "luckiest_at_ms": best.claimed_at_ms if best else 0,
     }
     if end.refunded_at_ms is not None:
         row["refunded_at_ms"] = end.refunded_at_ms
-    if end.luckiest:
-        row["luckiest_user_id"] = end.luckiest.user_id
+    if best:
+        row["luckiest_user_id"] = best.user_id
     return row
 
 
 def end_of(row: dict[str, Any]) -> PacketEnd:
     """Parse the final sums of a packet or shard."""
-    user_id = row.get("luckiest_user_id")
+    best = None
+    if user_id := row.get("luckiest_user_id"):
+        _, packet_id = row["pk"].split("#")
+        numbers = row["luckiest_no"], row["luckiest_fen"], row["luckiest_at_ms"]
+        best = Claimer(packet_id, user_id, *numbers)
     return PacketEnd(
         claimed_count=row["claimed_count"],
         claimed_fen=row["claimed_fen"],
@@ -154,10 +159,7 @@ def end_of(row: dict[str, Any]) -> PacketEnd:
         refunded_fen=row["refunded_fen"],
         refunded_at_ms=row.get("refunded_at_ms"),
         last_claimed_at_ms=row["last_claimed_at_ms"],
-        luckiest_no=row["luckiest_no"],
-        luckiest_fen=row["luckiest_fen"],
-        luckiest_at_ms=row["luckiest_at_ms"],
-        luckiest=User(user_id) if user_id else None,
+        luckiest=best,
     )
 
 

@@ -103,12 +103,11 @@ class DynamoLedger:
             now_ms=now_ms,
             **row,
         )
-        closed["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         counts: dict[str, dict[str, int]] = defaultdict(dict)
         if packet.counts_as_open:
             counts[user_account(packet.sender.user_id)]["open_count"] = -1
         if end.luckiest and packet.has_luckiest:
-            luckiest_count = f"luckiest_count_{year_of(end.luckiest_at_ms)}"
+            luckiest_count = f"luckiest_count_{year_of(end.luckiest.claimed_at_ms)}"
             counts[user_account(end.luckiest.user_id)][luckiest_count] = 1
         changes = [
             update(
@@ -133,7 +132,6 @@ class DynamoLedger:
             unpaid=PacketStatus.UNPAID,
             now_ms=now_ms,
         )
-        cancelled["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         freed = update(
             self._accounts,
             ledger_keys.account(user_account(packet.sender.user_id)),

@@ -97,7 +97,6 @@ class DynamoPackets(DynamoShares):
             due=items.due_list(packet),
             now_ms=now_ms,
         )
-        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
         row = self._dynamo.change(operation)
         closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
         if closing is None:
@@ -122,18 +121,18 @@ class DynamoPackets(DynamoShares):
 
     def mark_step(self, packet: Packet) -> None:
         """Store the progress of a CLOSING packet."""
-        operation = update(
-            self._packets,
-            keys.packet(packet.packet_id),
-            "SET closing_step = :step, closing_no = :share_no",
-            # If another sweep has closed the packet meanwhile, no sweep would finish the step.
-            condition=IS_CLOSING,
-            step=packet.closing_step,
-            share_no=packet.closing_no,
-            closing=PacketStatus.CLOSING,
+        self._dynamo.write(
+            update(
+                self._packets,
+                keys.packet(packet.packet_id),
+                "SET closing_step = :step, closing_no = :share_no",
+                # If another sweep has closed the packet meanwhile, no sweep would finish the step.
+                condition=IS_CLOSING,
+                step=packet.closing_step,
+                share_no=packet.closing_no,
+                closing=PacketStatus.CLOSING,
+            )
         )
-        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-        self._dynamo.write(operation)
 
     def reschedule(
         self, packet_id: str, expires_at_ms: int, snapshot_version: int, *, only_later: bool = False
@@ -172,7 +171,7 @@ class DynamoPackets(DynamoShares):
 
 def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: int) -> Operation:
     """Return the update of an open prize packet's end; the newest *snapshot_version* wins."""
-    operation = update(
+    return update(
         table,
         keys.packet(packet_id),
         # A prize packet waits only for its end.
@@ -182,8 +181,6 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: in
         open=PacketStatus.OPEN,
         version=snapshot_version,
     )
-    operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-    return operation
 
 
 def _bound(year: int) -> str:

@@ -56,7 +56,7 @@ class DynamoWorkLists:
     def set_aside(self, item: ShareRef | Unreadable, until_ms: int) -> None:
         """Hide a row of `list_unsettled` until *until_ms*."""
         if isinstance(item, Unreadable):
-            key = {"pk": item.pk, "sk": item.sk}
+            key = item._asdict()
         else:
             key = keys.share(item.packet_id, item.share_no)
         self._delay(self._shares, key, until_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from redpacket.packets.model.claim import Share, ShareStatus, luckiest
+from redpacket.packets.model.claim import Share, ShareStatus, claimer_of, luckiest
 from redpacket.packets.model.packet import Packet, PacketEnd, shard_count
 
 
@@ -38,10 +38,7 @@ def find_end(shares: Sequence[Share], share_count: int) -> PacketEnd | None:
         refunded_fen=sum(share.amount_fen for share in refunded),
         refunded_at_ms=max((share.decided_at_ms for share in refunded), default=None),
         last_claimed_at_ms=max((share.decided_at_ms for share in claimed), default=0),
-        luckiest_no=best.share_no if best else 0,
-        luckiest_fen=best.amount_fen if best else 0,
-        luckiest_at_ms=best.decided_at_ms if best else 0,
-        luckiest=best.claimer if best else None,
+        luckiest=claimer_of(best) if best else None,
     )
 
 
@@ -50,9 +47,9 @@ def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
     shards = list(ends)
     # Like `luckiest`: the largest amount, then the earliest time, then the lowest number.
     best = min(
-        (shard for shard in shards if shard.luckiest_no),
-        key=lambda shard: (-shard.luckiest_fen, shard.luckiest_at_ms, shard.luckiest_no),
-        default=PacketEnd(),
+        (shard.luckiest for shard in shards if shard.luckiest),
+        key=lambda claim: (-claim.amount_fen, claim.claimed_at_ms, claim.share_no),
+        default=None,
     )
     refund_times = [shard.refunded_at_ms for shard in shards if shard.refunded_at_ms is not None]
     return PacketEnd(
@@ -62,8 +59,5 @@ def add_up(ends: Iterable[PacketEnd]) -> PacketEnd:
         refunded_fen=sum(shard.refunded_fen for shard in shards),
         refunded_at_ms=max(refund_times, default=None),
         last_claimed_at_ms=max(shard.last_claimed_at_ms for shard in shards),
-        luckiest_no=best.luckiest_no,
-        luckiest_fen=best.luckiest_fen,
-        luckiest_at_ms=best.luckiest_at_ms,
-        luckiest=best.luckiest,
+        luckiest=best,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from redpacket.campaigns.model import AmountsShown
@@ -11,6 +12,9 @@ from redpacket.packets.model.packet_id import CUT
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import Terms
 from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.packets.model.claim import Claimer
 
 COUNT_MAX = 1_000_000
 """Maximum shares of a campaign's packet."""
@@ -85,8 +89,8 @@ class Rules:
 class PacketEnd:
     """Final sums of a packet or shard: every share is decided, every claim settled.
 
-    *last_claimed_at_ms* and *luckiest_no*, the share of the largest amount, are 0 if none was
-    claimed.
+    *luckiest* is the claim of the largest amount. Without claims it is None, and
+    *last_claimed_at_ms* is 0.
     """
 
     claimed_count: int = 0
@@ -95,10 +99,7 @@ class PacketEnd:
     refunded_fen: int = 0
     refunded_at_ms: int | None = None
     last_claimed_at_ms: int = 0
-    luckiest_no: int = 0
-    luckiest_fen: int = 0
-    luckiest_at_ms: int = 0
-    luckiest: User | None = None
+    luckiest: Claimer | None = None
 
 
 @dataclass(frozen=True, slots=True)

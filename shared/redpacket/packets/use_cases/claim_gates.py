@@ -55,8 +55,7 @@ class PacketRules:
             is_spent=not is_correct,
             limits=ports.limits,
         )
-        similarity = ports.phrases.similarity
-        if not is_correct and not is_alike(entered, passphrase, threshold, similarity):
+        if not is_correct and not is_alike(entered, passphrase, threshold, ports.similarity):
             raise PassphraseMismatch
 
     def _admit(self, stored: str) -> Admission | GrabOutcome:

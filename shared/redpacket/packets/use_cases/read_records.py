@@ -98,15 +98,8 @@ def _read_closed(
         mine = _claim_of(claimer, viewer, end.last_claimed_at_ms) if claimer else None
     best = None
     if end.luckiest and packet.has_luckiest:
-        best = Share(
-            packet.packet_id,
-            end.luckiest_no,
-            ShareStatus.CLAIMED,
-            end.luckiest_fen,
-            end.luckiest_at_ms,
-            end.luckiest,
-            settled_at_ms=end.luckiest_at_ms,
-        )
+        user = User(end.luckiest.user_id)
+        best = _claim_of(end.luckiest, user, end.luckiest.claimed_at_ms)
     emptied_at_ms = end.last_claimed_at_ms if packet.is_emptied else None
     return Record(
         packet=packet,
@@ -313,8 +306,8 @@ def list_received(
 def _was_luckiest(item: ReceivedItem, packet: Packet) -> bool | None:
     if packet.hides_amounts(status_of(packet)):
         return None
-    end = packet.end
-    return packet.has_luckiest and end is not None and end.luckiest_no == item.share_no
+    best = packet.end.luckiest if packet.end and packet.has_luckiest else None
+    return best is not None and best.share_no == item.share_no
 
 
 def _packets_of(packet_ids: Sequence[str], pages: DynamoPages) -> dict[str, Packet]:

@@ -39,7 +39,7 @@ def requeue_claims(
     def requeue(item: ShareRef | Unreadable) -> ShareRef:
         if isinstance(item, Unreadable):
             work.set_aside(item, clock.now_ms() + REQUEUE_PAUSE_MS_MAX)
-            raise InvariantViolated(f"{item.key} waits for a settlement and is not a share")
+            raise InvariantViolated(f"{item.pk} {item.sk} waits to be settled and is no share")
         try:
             _requeue(item, ports)
         except Unavailable:

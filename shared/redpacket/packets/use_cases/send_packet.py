@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown, Campaign
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
@@ -24,6 +24,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
+    from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.dynamodb.packets import DynamoPackets
 
 
@@ -109,6 +110,19 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
         # The first grab or the sweep loads it.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
+
+
+def order_payment(
+    packet: Packet, sender: User, *, payments: LambdaPayments, logger: EventLogger
+) -> Mapping[str, Any] | None:
+    """Return the payment order for the payer, or None while it is unknown."""
+    if packet.payment_id is None or sender.host_id is None:
+        return None
+    try:
+        return payments.order(packet.payment_id, sender.host_id)
+    except Unavailable as error:
+        logger.failure("payment_not_ordered", error, packet_id=packet.packet_id)
+        return None
 
 
 def funding_of(packet: Packet) -> Transfer:

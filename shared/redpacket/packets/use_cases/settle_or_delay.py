@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import Share, ShareRef
-from redpacket.packets.use_cases.delay_claims import delay_claims
-from redpacket.packets.use_cases.save_claimer_profiles import save_claimer_profiles
+from redpacket.packets.ports import PayoutQueue
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.runtime import EventLogger, InParallel
+from redpacket.platform.user import User
 from redpacket.users.ports import ProfileRepository
+
+_DELAY_S_MIN = 10
+_DELAY_S_MAX = 900
+"""Longest delay of a message in SQS, in seconds."""
 
 
 def settle_or_delay(
@@ -23,11 +29,49 @@ def settle_or_delay(
     """Return the claims to redeliver; none while payouts are off."""
     refs = list(refs)
     if not is_on(Switch.PAYOUT):
-        return delay_claims(
-            refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms()
-        )
+        delay_claims(refs, payouts=ports.payouts, logger=ports.logger, now_ms=ports.clock.now_ms())
+        return set()
     unpaid = settle_claims(refs, announce_claims=announce_claims, ports=ports)
     # Money first: a message redelivered for a profile finds its claim already paid.
     return unpaid | save_claimer_profiles(
         refs, profiles=profiles, logger=ports.logger, in_parallel=ports.in_parallel
     )
+
+
+def delay_claims(
+    refs: Iterable[ShareRef], *, payouts: PayoutQueue, logger: EventLogger, now_ms: int
+) -> set[ShareRef]:
+    """Queue *refs* for later, before the old messages are acknowledged, and return no failures.
+
+    The delay equals the wait of the youngest claim so far, so a long pause costs few calls.
+    """
+    pending = list(dict.fromkeys(refs))
+    age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)
+    payouts.put(pending, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
+    logger.event("payouts_paused", claim_count=len(pending))
+    return set()
+
+
+def save_claimer_profiles(
+    refs: Iterable[ShareRef],
+    *,
+    profiles: ProfileRepository,
+    logger: EventLogger,
+    in_parallel: InParallel,
+) -> set[ShareRef]:
+    """Store the profiles in messages; return the claims to redeliver."""
+    named = [ref for ref in refs if ref.claimer and ref.claimer.host_id]
+    claimers: dict[User, int] = {}
+    for ref in named:
+        if ref.claimer:
+            claimers[ref.claimer] = max(ref.said_at_ms, claimers.get(ref.claimer, 0))
+
+    def note(person: User) -> None:
+        profiles.note(person, claimers[person])
+
+    try:
+        in_parallel(note, profiles.list_unnoted(list(claimers)))
+    except Unavailable as error:
+        logger.failure("people_not_noted", error, count=len(named))
+        return set(named)
+    return set()

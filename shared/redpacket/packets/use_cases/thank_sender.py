@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.packets.errors import AlreadyThanked, PacketNotFound
-from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.errors import Forbidden
 
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
 def thank_sender(
     packet_id: str, user: User, emoji: str, *, packets: DynamoPackets, pages: DynamoPages
-) -> Thanks:
-    """Store the user's thanks; a repeat returns the same.
+) -> int:
+    """Store the user's thanks, and return the number of their share; a repeat returns the same.
 
     Raises PacketNotFound, Forbidden for a user without a share, and AlreadyThanked after another
     emoji.
@@ -31,4 +30,4 @@ def thank_sender(
     stored = pages.put_thanks(packet_id, share.share_no, emoji)
     if stored != emoji:
         raise AlreadyThanked(f"You have already thanked the sender with {stored}.")
-    return Thanks(packet_id, share.share_no, emoji)
+    return share.share_no

@@ -240,7 +240,7 @@ class DynamoPayments:
 
     def _open(self, packet: Packet, number: str) -> Operation:
         paid_at_ms = packet.starts_at_ms
-        operation = update(
+        return update(
             self._packets,
             packet_keys.packet(packet.packet_id),
             "SET #status = :open, paid_at_ms = :paid_at_ms, starts_at_ms = :paid_at_ms,"
@@ -257,8 +257,6 @@ class DynamoPayments:
             list_pk=packet_keys.sent_list(packet.sender.user_id),
             list_sk=keys.list_position(paid_at_ms, packet.packet_id),
         )
-        operation["Update"]["ExpressionAttributeNames"] = {"#status": "status"}
-        return operation
 
 
 def _of_packet(row: Row, payment: Payment) -> Payment | RedPacketError:

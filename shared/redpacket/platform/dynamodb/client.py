@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def put(
 def update(
     table: str, key: Row, expression: str, *, condition: str | None = None, **named: Value
 ) -> Operation:
-    """Return an update; *named* bind the values of its expression and condition."""
+    """Return an update; *named* bind its values, and `#name` stands for the attribute `name`."""
     operation: dict[str, Any] = {
         "TableName": table,
         "Key": to_wire(key),
@@ -115,6 +116,8 @@ def update(
     }
     if condition:
         operation["ConditionExpression"] = condition
+    if names := re.findall(r"#(\w+)", f"{expression} {condition}"):
+        operation["ExpressionAttributeNames"] = {f"#{name}": name for name in names}
     if named:
         operation["ExpressionAttributeValues"] = values(**named)
     return {"Update": operation}
@@ -136,9 +139,7 @@ def _set(table: str, row: Row, condition: str | None, **named: Value) -> Operati
     key = {name: row[name] for name in ("pk", "sk") if name in row}
     rest = {name: value for name, value in row.items() if name not in key}
     expression = ", ".join(f"#{name} = :{name}" for name in rest)
-    operation = update(table, key, f"SET {expression}", condition=condition, **rest, **named)
-    operation["Update"]["ExpressionAttributeNames"] = {f"#{name}": name for name in rest}
-    return operation
+    return update(table, key, f"SET {expression}", condition=condition, **rest, **named)
 
 
 def check(table: str, key: Row, condition: str, **named: Value) -> Operation:
