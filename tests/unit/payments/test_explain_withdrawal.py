@@ -9,6 +9,7 @@ from redpacket.payments.model.withdrawals import CALLS_KEPT, LEASE_MS, Withdrawa
 from redpacket.payments.use_cases import explain_withdrawal as explanations
 from redpacket.payments.use_cases.explain_withdrawal import Waiting, explain_withdrawal
 from redpacket.payments.use_cases.transfer import sync_transfer
+from redpacket.platform.errors import InvalidRequest
 from testing.payments.payment_system import PaymentSystem
 
 PAGE = Path(__file__).parents[3] / "web/src/operator/withdrawal-words.ts"
@@ -91,3 +92,8 @@ def test_pending_withdrawals_are_listed_once_page_by_page(town: PaymentSystem) -
             break
 
     assert sorted(withdrawal_ids) == sorted(made)
+
+
+def test_a_cursor_of_one_users_list_is_refused_in_the_list_of_all(town: PaymentSystem) -> None:
+    with pytest.raises(InvalidRequest, match="cursor"):
+        town.lists.list_pending_withdrawals("1790000000000#0123", 4)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -26,8 +25,8 @@ from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action, Change
-from redpacket.platform.dynamodb.client import Dynamo, Row, put, update, values
-from redpacket.platform.errors import invalid_cursor
+from redpacket.platform.dynamodb.client import Dynamo, Row, put, update
+from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.items import note_user
 
@@ -37,8 +36,6 @@ IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
 IS_APPROVED_AND_WAITS = "#status = :approved AND attribute_not_exists(is_applied)"
 IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
-
-_CURSOR = re.compile(APPROVAL_CURSOR)
 
 
 class DynamoApprovals:
@@ -64,23 +61,8 @@ class DynamoApprovals:
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
         """Return a page of approvals, newest first, and the next cursor; it may lag."""
-        if cursor is not None and not _CURSOR.fullmatch(cursor):
-            raise invalid_cursor()
-        listed = self._dynamo.query_some(
-            self._approvals,
-            limit + 2,
-            IndexName="by_list",
-            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
-            ExpressionAttributeValues=values(
-                list=operator_keys.APPROVALS,
-                first="0",
-                last=cursor or keys.list_position(10**13 - 1, "~"),
-            ),
-            ScanIndexForward=False,
-        )
-        rows = [row for row in listed if row["list_sk"] != cursor]
-        page = rows[:limit]
-        more = str(page[-1]["list_sk"]) if len(rows) > limit else None
+        lists = NewestFirst(self._dynamo, self._approvals, APPROVAL_CURSOR)
+        page, more = lists.page(operator_keys.APPROVALS, cursor, limit)
         return [_approval_of(row) for row in page], more
 
     def decide(self, decided: Approval, action: Action) -> bool:

@@ -9,7 +9,8 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
-from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, update, values
+from redpacket.platform.dynamodb.lists import read_in_order
 
 IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 
@@ -67,12 +68,6 @@ def decide(draws_table: str, winner: Winner, decision: Decision) -> Operation:
         at_ms=decision.at_ms,
         note=decision.note,
     )
-
-
-def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the existing rows of *row_keys* in that order, read strongly consistently."""
-    rows = {(row["pk"], row["sk"]): row for row in dynamo.get_many(table, row_keys, is_strong=True)}
-    return [row for key in row_keys if (row := rows.get((key["pk"], key["sk"])))]
 
 
 def winner_of(row: dict[str, Any]) -> Winner:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from secrets import token_hex
 from typing import Any
@@ -11,11 +10,9 @@ from typing import Any
 from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.model.operators import Action, ActionKind, Change
-from redpacket.platform.dynamodb.client import Dynamo, Operation, put, values
-from redpacket.platform.errors import InvariantViolated, invalid_cursor
-
-CURSOR = re.compile(ACTION_CURSOR)
-_LAST = f"{10**13 - 1}#~"
+from redpacket.platform.dynamodb.client import Dynamo, Operation, put
+from redpacket.platform.dynamodb.lists import NewestFirst
+from redpacket.platform.errors import InvariantViolated
 
 
 class DynamoActions:
@@ -33,27 +30,9 @@ class DynamoActions:
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
     ) -> tuple[list[LoggedAction], str | None]:
-        if cursor is not None and not CURSOR.fullmatch(cursor):
-            raise invalid_cursor()
-        where = "pk = :pk AND sk BETWEEN :first AND :last"
-        query = {"KeyConditionExpression": where}
-        if subject is not None:
-            where = "list_pk = :pk AND list_sk BETWEEN :first AND :last"
-            query = {"KeyConditionExpression": where, "IndexName": "by_list"}
-        listed = self._dynamo.query_some(
-            self._audit_table,
-            limit + 2,
-            **query,
-            ExpressionAttributeValues=values(
-                pk=operator_keys.JOURNAL if subject is None else subject,
-                first="0",
-                last=cursor or _LAST,
-            ),
-            ScanIndexForward=False,
-        )
-        rows = [row for row in listed if row["sk"] != cursor]
-        page = rows[:limit]
-        more = str(page[-1]["sk"]) if len(rows) > limit else None
+        name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
+        lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
+        page, more = lists.page(name, cursor, limit)
         return [_noted(row) for row in page], more
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +13,7 @@ from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, Rule
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import SENT_CURSOR, SentItem
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
-from redpacket.platform.errors import invalid_cursor
+from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.process_cache import ProcessCache, no_clock
 
 IS_DUE = (
@@ -30,8 +29,6 @@ IS_UNLOADED = "is_loaded = :no"
 
 _KNOWN_MAX = 1_000
 """Packets that a process caches for their immutable attributes."""
-
-_SENT_CURSOR = re.compile(SENT_CURSOR)
 
 
 class DynamoPackets(DynamoShares):
@@ -145,28 +142,10 @@ class DynamoPackets(DynamoShares):
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
-        first, last = (
-            _bound(0 if year is None else year),
-            _bound(9999 if year is None else year + 1),
-        )
-        if cursor is not None:
-            if not _SENT_CURSOR.fullmatch(cursor):
-                raise invalid_cursor()
-            last = min(last, cursor)
-        if last < first:
-            return [], None
-        rows = self._dynamo.query_some(
-            self._packets,
-            limit + 2,
-            IndexName="by_list",
-            KeyConditionExpression="list_pk = :list AND list_sk BETWEEN :first AND :last",
-            ExpressionAttributeValues=values(list=keys.sent_list(user_id), first=first, last=last),
-            ScanIndexForward=False,
-        )
-        rows = [row for row in rows if row["list_sk"] != cursor]
-        page = rows[:limit]
-        next_cursor = str(page[-1]["list_sk"]) if len(rows) > limit else None
-        return [_sent_item(row) for row in page], next_cursor
+        between = _bound(year or 0), _bound(9999 if year is None else year + 1)
+        lists = NewestFirst(self._dynamo, self._packets, SENT_CURSOR)
+        page, more = lists.page(keys.sent_list(user_id), cursor, limit, between)
+        return [_sent_item(row) for row in page], more
 
 
 def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: int) -> Operation:

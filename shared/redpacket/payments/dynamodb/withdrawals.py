@@ -13,7 +13,6 @@ from redpacket.payments.dynamodb.items import (
     withdrawal_row,
     work_list,
 )
-from redpacket.payments.dynamodb.lists import page_of, read_page
 from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
@@ -29,7 +28,9 @@ from redpacket.payments.model.withdrawals import (
     hold_transfer,
     return_transfer,
 )
+from redpacket.payments.ports import PAYMENTS_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
+from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.platform.idempotency import Request
 
@@ -92,9 +93,8 @@ class DynamoWithdrawals:
         self, user_id: str, cursor: str | None, limit: int
     ) -> tuple[list[Withdrawal], str | None]:
         """Return a page of a user's withdrawals, newest first, and the next cursor; it may lag."""
-        name = payment_keys.withdrawal_list(user_id)
-        page, more = page_of(self._dynamo, self._payments, name, cursor, limit)
-        rows = read_page(self._dynamo, self._payments, page)
+        lists = NewestFirst(self._dynamo, self._payments, PAYMENTS_CURSOR)
+        rows, more = lists.read_page(payment_keys.withdrawal_list(user_id), cursor, limit)
         return [withdrawal_of(row) for row in rows], more
 
     def list_to_call(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:

@@ -1,0 +1,95 @@
+"""Pages of lists: the newest rows first, or work lists one after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
+from redpacket.platform.errors import invalid_cursor
+
+_ALL = ("0", f"{10**13 - 1}#~")
+"""Positions before and after all rows of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewestFirst:
+    """Lists of a table, whose cursors match the pattern *form*.
+
+    Rows of *index* may lag, and have some attributes only; None reads the table's own keys.
+    """
+
+    dynamo: Dynamo
+    table: str
+    form: str
+    index: str | None = "by_list"
+
+    def page(
+        self, name: str, cursor: str | None, limit: int, between: tuple[str, str] = _ALL
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Return a page of a list and the next cursor. Raises InvalidRequest for a bad cursor."""
+        if cursor is not None and not re.fullmatch(self.form, cursor):
+            raise invalid_cursor()
+        first, last = between
+        last = min(last, cursor or last)
+        if last < first:
+            return [], None
+        pk, sk = ("list_pk", "list_sk") if self.index else ("pk", "sk")
+        listed = self.dynamo.query_some(
+            self.table,
+            limit + 2,
+            **({"IndexName": self.index} if self.index else {}),
+            KeyConditionExpression=f"{pk} = :list AND {sk} BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(list=name, first=first, last=last),
+            ScanIndexForward=False,
+        )
+        rows = [row for row in listed if row[sk] != cursor]
+        page = rows[:limit]
+        return page, str(page[-1][sk]) if len(rows) > limit else None
+
+    def read_page(
+        self, name: str, cursor: str | None, limit: int
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Return a page as `page`, with full rows, read strongly consistently."""
+        rows, more = self.page(name, cursor, limit)
+        return read_in_order(self.dynamo, self.table, rows), more
+
+
+def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the existing rows of *row_keys* in that order, read strongly consistently.
+
+    A row that moves in an index may be listed twice; it is returned once.
+    """
+    wanted = dict.fromkeys((key["pk"], key["sk"]) for key in row_keys)
+    full = dynamo.get_many(table, [{"pk": pk, "sk": sk} for pk, sk in wanted], is_strong=True)
+    rows = {(row["pk"], row["sk"]): row for row in full}
+    return [rows[key] for key in wanted if key in rows]
+
+
+def list_across(
+    dynamo: Dynamo, table: str, work_lists: Sequence[str], start: tuple[int, Row], limit: int
+) -> tuple[list[dict[str, Any]], tuple[int, dict[str, Any]] | None]:
+    """Return a page of several work lists, one after another, and the start of the next page.
+
+    A start is the number of a list and the key of the row before the page, which may be empty.
+    """
+    first, after = start
+    page: list[tuple[int, dict[str, Any]]] = []
+    for number in range(first, len(work_lists)):
+        work = work_lists[number]
+        place = {"ExclusiveStartKey": to_wire({**after, "work_pk": work})} if after else {}
+        after = {}
+        rows = dynamo.query_some(
+            table,
+            limit + 1 - len(page),
+            IndexName="by_work",
+            KeyConditionExpression="work_pk = :work",
+            ExpressionAttributeValues=values(work=work),
+            **place,
+        )
+        page += [(number, row) for row in rows]
+        if len(page) > limit:
+            return [row for _, row in page[:limit]], page[limit - 1]
+    return [row for _, row in page], None
