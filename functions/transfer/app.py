@@ -88,6 +88,7 @@ def _follow(records: list[dict[str, Any]]) -> dict[str, Any]:
                 payments=containers.payments.payment_ports,
                 withdrawals=containers.payments.withdrawal_ports,
                 authorizations=containers.payments.authorization_ports,
+                queue=containers.payments.providers.notice_queue,
                 may_withdraw=_may_withdraw,
             )
         except Exception as error:  # noqa: BLE001 - one notice must not block the others

@@ -373,12 +373,14 @@ class FakeNoticeQueue:
 
     def __init__(self) -> None:
         self.notices: list[ProviderEvent] = []
+        self.delays_s: list[int] = []
         self.is_away = False
 
-    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
+    def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
         if self.is_away:
             raise Unavailable("the queue does not answer")
         self.notices += notices
+        self.delays_s += [delay_s] * len(notices)
 
 
 def an_account(user_id: str) -> ExternalAccount:

@@ -48,6 +48,7 @@ from testing.payments.fake_gateway import (
     FakeGateway,
     FakeIssuer,
     FakeLogins,
+    FakeNoticeQueue,
     FakePayees,
     FakePaymentsIn,
     FakePaymentsOut,
@@ -85,6 +86,7 @@ class PaymentSystem:
         self.store = DynamoProviderPace(client)
         self.lists = DynamoPaymentLists(client)
         self.payees = FakePayees()
+        self.notices = FakeNoticeQueue()
         # The real rows, for tests of linked accounts.
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
@@ -185,6 +187,7 @@ class PaymentSystem:
             payments=self.payments,
             withdrawals=self.transfers,
             authorizations=self.authorizations,
+            queue=self.notices,
         )
 
     def confirm(self, payment: Payment, transaction_id: str = "") -> Payment:

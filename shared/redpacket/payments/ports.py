@@ -230,8 +230,8 @@ class CallbackVerifier(Protocol):
 class NoticeQueue(Protocol):
     """Queue of notices to the payment function, at least once; tests have a double."""
 
-    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
-        """Queue notices; after Unavailable, some may be queued."""
+    def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
+        """Queue notices, visible after *delay_s*; after Unavailable, some may be queued."""
 
 
 class Logins(Protocol):

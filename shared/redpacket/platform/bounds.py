@@ -10,3 +10,6 @@ AT_MS_MAX = 4_102_444_800_000
 
 CLOCKS_DIFFER_MS = 5_000
 """Maximum difference between the clocks of two functions."""
+
+MESSAGE_DELAY_S_MAX = 900
+"""Longest delay of a message in SQS, in seconds."""

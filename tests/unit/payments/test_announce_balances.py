@@ -130,7 +130,7 @@ def test_a_function_that_is_killed_pays_out_once_for_a_cause(
     assert town.differences() == []
 
 
-def test_no_balance_is_paid_out_while_withdrawals_are_off(
+def test_a_balance_is_paid_out_once_withdrawals_are_on_again(
     town: PaymentSystem, queue: FakeNoticeQueue
 ) -> None:
     _packet(town)
@@ -143,10 +143,16 @@ def test_no_balance_is_paid_out_while_withdrawals_are_off(
             payments=town.payments,
             withdrawals=town.transfers,
             authorizations=town.authorizations,
+            queue=town.notices,
             may_withdraw=lambda: False,
         )
+    balance_while_off_fen = town.balance_fen("taker")
+    for notice in town.notices.notices:
+        town.follow(notice)
 
-    assert town.balance_fen("taker") == 1000
+    assert balance_while_off_fen == 1000
+    assert set(town.notices.delays_s) == {900}
+    assert town.balance_fen("taker") == 0
 
 
 def test_a_notice_of_a_user_who_has_no_account_leaves_the_balance(

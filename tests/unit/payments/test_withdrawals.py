@@ -613,6 +613,19 @@ def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> Non
     assert town.pace.take(1) == [now_ms + 60_000]
 
 
+def test_a_slot_of_a_clock_that_was_days_ahead_does_not_stop_calls(town: PaymentSystem) -> None:
+    clock, three_days_ms = town.clock, 3 * 86_400_000 + 60_000
+    now_ms = clock.now_ms()
+
+    clock.at_ms += three_days_ms
+    town.pace.take(2)
+    town.pace.promise()
+    clock.at_ms = now_ms
+
+    assert town.pace.take(1) == [now_ms]
+    assert town.pace.promise() == now_ms
+
+
 def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> None:
     town.bills_per_minute = 60
     for _ in range(5):

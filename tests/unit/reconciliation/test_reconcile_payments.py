@@ -4,12 +4,14 @@ from typing import TypeAlias
 
 import pytest
 
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
 from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_services import FakeDeadLetters
 
 DAY_MS = 86_400_000
 
@@ -149,3 +151,27 @@ def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
         of_id = withdrawal.withdrawal_id
         subject = f"withdrawal:{of_id[:-1]}x" if change == "no row" else f"withdrawal:{of_id}"
     assert _told(town) == {("I6", subject)}
+
+
+def test_a_status_that_no_code_knows_is_told_by_the_next_run(town: PaymentSystem) -> None:
+    payment, return_key = _second(town)
+    queued = town.withdraw("bob", 1_000)
+    packet = town.system.send("sue")
+    for table, key, name in (
+        ("payments", payment_keys.payment(payment.number), "payment_status"),
+        ("payments", return_key, "return_status"),
+        ("payments", payment_keys.withdrawal(queued.withdrawal_id), "withdrawal_status"),
+        ("packets", packet_keys.packet(packet.packet_id), "status"),
+    ):
+        row = town.system.row(table, key)
+        town.system.forge(table, key, **{name: {"S": f"{row[name]['S']}x"}})
+
+    town.system.pass_time(MOVING_MS + 1)
+    result = town.system.compare(FakeDeadLetters(0))
+
+    unreadable = {
+        difference.subject
+        for difference in result.differences
+        if difference.what == "row that can be read"
+    }
+    assert len(unreadable) == 4

@@ -2,12 +2,18 @@
 
 import re
 from collections import Counter
+from itertools import product
 from unittest.mock import Mock
 
 import pytest
 
 from local.places import ROOT
 from redpacket.packets.model.claim import ShareStatus
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import return_row
+from redpacket.payments.model.payments import PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.payments.model.provider_name import ProviderName
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.runs import report_views, stale_databases
 from redpacket.reconciliation.use_cases.statements import DORMANT_MS, MOVING_MS, Run, texts
 from redpacket_cli.reports import REPORTS
@@ -114,6 +120,36 @@ def test_what_waits_is_told_with_its_age(world: World) -> None:
     assert {row["row_count"] for row in by_kind.values()} == {"1"}
     assert by_kind["withdrawal"]["amount_fen"] == "50"
     assert {row["oldest_age_s"] for row in by_kind.values()} == {str(MOVING_MS // 1000)}
+
+
+def test_only_open_returns_wait_and_with_the_money_that_is_left() -> None:
+    world = World()
+    returns = [
+        PaymentReturn(
+            number=f"pm{place:030d}",
+            transaction_id=f"t{place}",
+            amount_fen=100 + place,
+            reason=ReturnReason.SECOND,
+            channel=ProviderName.WECHAT,
+            noted_at_ms=world.system.clock.now_ms(),
+            status=status,
+            refunded_fen=refunded_fen,
+        )
+        for place, (status, refunded_fen) in enumerate(product(ReturnStatus, (0, 30)))
+    ]
+    for returned in returns:
+        key = payment_keys.payment_return(returned.number, returned.transaction_id)
+        world.system.dynamo.tables["payments"][key["pk"], key["sk"]] = to_wire(return_row(returned))
+    world.system.pass_time(MOVING_MS)
+
+    by_kind = {row["kind"]: row for row in _shown(world, "waiting")}
+
+    pending = [returned for returned in returns if not returned.is_over]
+    assert len(pending) == 4
+    assert by_kind["payment to return"]["row_count"] == str(len(pending))
+    assert by_kind["payment to return"]["amount_fen"] == str(
+        sum(returned.left_fen for returned in pending)
+    )
 
 
 def test_balances_at_rest_are_dormant_after_half_a_year(world: World) -> None:

@@ -8,14 +8,13 @@ from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.ports import PayoutQueue
 from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
+from redpacket.platform.bounds import MESSAGE_DELAY_S_MAX
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import EventLogger, InParallel
 from redpacket.platform.user import User
 from redpacket.users.ports import ProfileRepository
 
 _DELAY_S_MIN = 10
-_DELAY_S_MAX = 900
-"""Longest delay of a message in SQS, in seconds."""
 
 
 def settle_or_delay(
@@ -47,7 +46,7 @@ def delay_claims(
     """
     pending = list(dict.fromkeys(refs))
     age_s = min((now_ms - (ref.said_at_ms or now_ms)) // 1000 for ref in pending)
-    payouts.put(pending, delay_s=min(max(_DELAY_S_MIN, age_s), _DELAY_S_MAX))
+    payouts.put(pending, delay_s=min(max(_DELAY_S_MIN, age_s), MESSAGE_DELAY_S_MAX))
     logger.event("payouts_paused", claim_count=len(pending))
     return set()
 

@@ -23,11 +23,11 @@ class SqsNotices:
         self._queue_url = queue_url
         self._client: Any = None
 
-    def put(self, channel: ProviderName, *notices: ProviderEvent) -> None:
+    def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
         bodies = [json.dumps(_message(channel, notice)) for notice in notices]
         with translated("the queue of notices"):
             self._client = self._client or self._connect()
-            put_messages(self._client, self._queue_url, bodies)
+            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
 
 
 def _message(channel: ProviderName, notice: ProviderEvent) -> dict[str, str]:

@@ -126,6 +126,9 @@ class ReturnStatus(StrEnum):
     RESOLVED = "resolved"
 
 
+OPEN_RETURNS = frozenset({ReturnStatus.DUE, ReturnStatus.LISTED})
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentReturn:
     """Transaction that is refunded and never credited.
@@ -151,7 +154,7 @@ class PaymentReturn:
     @property
     def is_over(self) -> bool:
         """Return whether no refund is outstanding."""
-        return self.status not in {ReturnStatus.DUE, ReturnStatus.LISTED}
+        return self.status not in OPEN_RETURNS
 
     @property
     def left_fen(self) -> int:

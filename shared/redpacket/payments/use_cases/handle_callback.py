@@ -20,6 +20,7 @@ from redpacket.payments.use_cases.dependencies import (
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.transfer import sync_transfer
 from redpacket.payments.use_cases.withdraw import withdraw_above
+from redpacket.platform.bounds import MESSAGE_DELAY_S_MAX
 from redpacket.platform.runtime import Clock
 
 if TYPE_CHECKING:
@@ -62,21 +63,27 @@ def follow_notice(
     payments: PaymentPorts,
     withdrawals: WithdrawalPorts,
     authorizations: AuthorizationPorts,
+    queue: NoticeQueue,
     may_withdraw: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Query the provider for a notice's subject, or pay out a balance. Raises Unavailable."""
+    """Query the provider for a notice's subject, or pay out a balance. Raises Unavailable.
+
+    While withdrawals are off, a balance's notice is queued again, with a fresh receive count.
+    """
     if notice.kind is ProviderEventKind.AUTHORIZATION:
         look_at_authorization(notice.number, ports=authorizations)
     elif notice.kind is ProviderEventKind.BALANCE:
-        if may_withdraw():
-            withdraw_above(
-                notice.number,
-                channel,
-                notice.outside_no,
-                payees=authorizations.payees,
-                ports=withdrawals,
-                payments=payments,
-            )
+        if not may_withdraw():
+            queue.put(channel, notice, delay_s=MESSAGE_DELAY_S_MAX)
+            return
+        withdraw_above(
+            notice.number,
+            channel,
+            notice.outside_no,
+            payees=authorizations.payees,
+            ports=withdrawals,
+            payments=payments,
+        )
     else:
         follow_money(channel, notice, payments=payments, withdrawals=withdrawals)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock
 
@@ -23,6 +24,13 @@ REST_MS_MAX = 15 * 60_000
 
 FAILURES_MAX = 5
 """Consecutive calls without an answer, or with a temporary refusal, that open the breaker."""
+
+_AHEAD_MS = {CALLS: 30 * 60_000, PROMISES: GIVEN_UP_AFTER_MS}
+"""Milliseconds that the next slot may be ahead of the clock, apart from a night.
+
+30 calls at one a minute take half an hour, and a withdrawal is given up after the other time. A
+later slot comes from a clock that was wrong: it would stop all calls until then.
+"""
 
 _DAY_MS = 86_400_000
 
@@ -104,8 +112,9 @@ class Pace:
         interval_us = self.interval_us
         for _ in range(TRIES):
             seen_us = self.store.find_slot(self.channel, name)
-            now_us = self.clock.now_ms() * 1000
-            first_us = max(seen_us, now_us)
+            now_ms = self.clock.now_ms()
+            latest_ms = self.open_from_ms(now_ms) + _AHEAD_MS[name]
+            first_us = max(seen_us if seen_us <= latest_ms * 1000 else 0, now_ms * 1000)
             first_us = max(first_us, self.open_from_ms(first_us // 1000) * 1000)
             slots = [first_us + number * interval_us for number in range(count)]
             # No slot may lie in a night that begins after the first slot.

@@ -2,23 +2,39 @@
 
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
-made of its letters, and `:name` for a number of the run. A line with `:year` is repeated for each
-year.
+made of its letters, and `:name` for a number of the run or the words of a set. A line with `:year`
+is repeated for each year.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from redpacket.payments.model.payments import PAYMENT_LIFE_MS, WATCHED_MS
+from redpacket.ledger.model import TransferKind
+from redpacket.packets.model.claim import ShareStatus
+from redpacket.packets.model.packet import Kind, PacketStatus
+from redpacket.payments.model.payments import (
+    OPEN_RETURNS,
+    PAYMENT_LIFE_MS,
+    WATCHED_MS,
+    PaymentStatus,
+    ReturnReason,
+    ReturnStatus,
+)
 from redpacket.payments.model.provider import statement_day
-from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
+from redpacket.payments.model.withdrawals import (
+    FINAL,
+    GIVEN_UP_AFTER_MS,
+    RETURNED,
+    WithdrawalStatus,
+)
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS, FEN_MAX
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
@@ -49,6 +65,21 @@ _SQL = Path(__file__).with_name("sql")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _CODED = 48
 """Letters of an account, which has fewer."""
+
+_WORDS: dict[str, Iterable[StrEnum]] = {
+    "transfer_kinds": TransferKind,
+    "packet_kinds": Kind,
+    "packet_statuses": PacketStatus,
+    "share_statuses": ShareStatus,
+    "payment_statuses": PaymentStatus,
+    "return_reasons": ReturnReason,
+    "return_statuses": ReturnStatus,
+    "open_returns": OPEN_RETURNS,
+    "withdrawal_statuses": WithdrawalStatus,
+    "ended_withdrawals": FINAL,
+    "returned_withdrawals": RETURNED,
+}
+"""Sets of the models by the name that statements use."""
 
 _KINDS = {"num": "n", "text": "s", "flag": "bool"}
 """Types of DynamoDB by the abbreviation of a statement."""
@@ -98,6 +129,7 @@ class Run:
             "dormant_ms": DORMANT_MS,
             # Its audited older packets are unknown before the run.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
+            **{name: ", ".join(f"'{word}'" for word in sorted(of)) for name, of in _WORDS.items()},
         }
 
 

@@ -58,19 +58,19 @@ SELECT name AS subject, 'written by now' AS what, CASE WHEN at_ms <= :now_ms + :
 
 -- check_readable I3
 SELECT name AS subject, 'row that can be read' AS what, 'yes' AS expected, CASE WHEN text IS NULL OR number IS NULL THEN 'no' ELSE 'yes' END AS actual FROM (
-  SELECT name, transfer_id || kind || counterparty AS text, amount_fen + at_ms AS number FROM entry
+  SELECT name, transfer_id || CASE WHEN kind IN (:transfer_kinds) THEN kind END || counterparty AS text, amount_fen + at_ms AS number FROM entry
   UNION ALL SELECT name, account, CAST(share_no AS decimal(19, 0)) + amount_fen + at_ms FROM receipt
-  UNION ALL SELECT name, packet_id || sender_id || kind || status, CAST(total_fen AS decimal(19, 0)) + share_count + stored_fen + created_at_ms + expires_at_ms FROM packet
-  UNION ALL SELECT name, packet_id || CASE WHEN fate IN ('claimed', 'refunded') THEN fate END, CAST(share_no AS decimal(19, 0)) + amount_fen + decided_at_ms FROM fate
+  UNION ALL SELECT name, packet_id || sender_id || CASE WHEN kind IN (:packet_kinds) AND status IN (:packet_statuses) THEN status END, CAST(total_fen AS decimal(19, 0)) + share_count + stored_fen + created_at_ms + expires_at_ms FROM packet
+  UNION ALL SELECT name, packet_id || CASE WHEN fate IN (:share_statuses) THEN fate END, CAST(share_no AS decimal(19, 0)) + amount_fen + decided_at_ms FROM fate
   UNION ALL SELECT name, packet_id, CAST(share_no AS decimal(19, 0)) + amount_fen + claimed_at_ms FROM taker
   UNION ALL SELECT name, user_id, claim_count FROM claim_count
   UNION ALL SELECT name, packet_id, total_fen + created_at_ms FROM member
   UNION ALL SELECT name, draw_id || day, draw_no + drawn_at_ms + point FROM draw
   UNION ALL SELECT name, user_id || draw_id, unit_no FROM unit
   UNION ALL SELECT name, day, attempt_count + win_count FROM player
-  UNION ALL SELECT name, number || user_id || status, amount_fen + created_at_ms + expires_at_ms FROM payment
-  UNION ALL SELECT name, number || reason || status, amount_fen + noted_at_ms FROM payment_return
+  UNION ALL SELECT name, number || user_id || CASE WHEN status IN (:payment_statuses) THEN status END, amount_fen + created_at_ms + expires_at_ms FROM payment
+  UNION ALL SELECT name, number || CASE WHEN reason IN (:return_reasons) AND status IN (:return_statuses) THEN status END, amount_fen + noted_at_ms FROM payment_return
   UNION ALL SELECT name, number || user_id, wallet_fen + owed_fen + noted_at_ms FROM payment_refund
-  UNION ALL SELECT name, withdrawal_id || user_id || day || status, amount_fen + created_at_ms + attempt_no FROM withdrawal
+  UNION ALL SELECT name, withdrawal_id || user_id || day || CASE WHEN status IN (:withdrawal_statuses) THEN status END, amount_fen + created_at_ms + attempt_no FROM withdrawal
   UNION ALL SELECT name, day, withdrawn_count + withdrawn_fen FROM withdrawn
   UNION ALL SELECT name, kind, amount_fen + noted_at_ms FROM booked) x

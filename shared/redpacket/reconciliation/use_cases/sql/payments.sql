@@ -35,17 +35,17 @@ SELECT subject, what, expected, actual FROM (
   SELECT 'payment:' || number AS subject, 'closed by' AS what, CASE WHEN status = 'pending' AND :now_ms > expires_at_ms + :late_outside_ms THEN expires_at_ms + :late_outside_ms ELSE :now_ms END AS expected, CAST(:now_ms AS decimal(18, 0)) AS actual FROM payment
   UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN work_pk IS NOT NULL THEN 1 WHEN status = 'pending' OR status = 'closed' AND closed_at_ms IS NOT NULL AND :now_ms + :clocks_ms < closed_at_ms + :watched_ms THEN 0 ELSE 1 END FROM payment
   UNION ALL SELECT 'payment:' || number, 'given back by', CASE WHEN status = 'due' AND :now_ms > noted_at_ms + :late_outside_ms THEN noted_at_ms + :late_outside_ms ELSE :now_ms END, :now_ms FROM payment_return
-  UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN listed_pk IS NULL AND status IN ('due', 'listed') THEN 0 ELSE 1 END FROM payment_return
-  UNION ALL SELECT 'withdrawal:' || withdrawal_id, 'in its work list', 1, CASE WHEN work_pk IS NULL AND status NOT IN ('paid', 'failed', 'cancelled') THEN 0 ELSE 1 END FROM withdrawal) x
+  UNION ALL SELECT 'payment:' || number, 'in its work list', 1, CASE WHEN listed_pk IS NULL AND status IN (:open_returns) THEN 0 ELSE 1 END FROM payment_return
+  UNION ALL SELECT 'withdrawal:' || withdrawal_id, 'in its work list', 1, CASE WHEN work_pk IS NULL AND status NOT IN (:ended_withdrawals) THEN 0 ELSE 1 END FROM withdrawal) x
 
 -- check_late_end I8
 SELECT 'withdrawal:' || withdrawal_id AS subject, 'ended by' AS what,
-  CASE WHEN status NOT IN ('paid', 'failed', 'cancelled') AND :now_ms > created_at_ms + 2 * :late_outside_ms THEN created_at_ms + 2 * :late_outside_ms ELSE :now_ms END AS expected, :now_ms AS actual FROM withdrawal
+  CASE WHEN status NOT IN (:ended_withdrawals) AND :now_ms > created_at_ms + 2 * :late_outside_ms THEN created_at_ms + 2 * :late_outside_ms ELSE :now_ms END AS expected, :now_ms AS actual FROM withdrawal
 
 -- check_withdrawn I9
 SELECT user_id || ' ' || day AS subject, what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
-  SELECT user_id, day, 'withdrawals counted' AS what, CASE WHEN status IN ('failed', 'cancelled') THEN 0 ELSE 1 END AS wanted, 0 AS found, COALESCE(ended_at_ms, created_at_ms) AS at_ms FROM withdrawal
-  UNION ALL SELECT user_id, day, 'withdrawn of the day', CASE WHEN status IN ('failed', 'cancelled') THEN 0 ELSE amount_fen END, 0, COALESCE(ended_at_ms, created_at_ms) FROM withdrawal
+  SELECT user_id, day, 'withdrawals counted' AS what, CASE WHEN status IN (:returned_withdrawals) THEN 0 ELSE 1 END AS wanted, 0 AS found, COALESCE(ended_at_ms, created_at_ms) AS at_ms FROM withdrawal
+  UNION ALL SELECT user_id, day, 'withdrawn of the day', CASE WHEN status IN (:returned_withdrawals) THEN 0 ELSE amount_fen END, 0, COALESCE(ended_at_ms, created_at_ms) FROM withdrawal
   UNION ALL SELECT user_id, day, 'withdrawals counted', 0, withdrawn_count, 0 FROM withdrawn
   UNION ALL SELECT user_id, day, 'withdrawn of the day', 0, withdrawn_fen, 0 FROM withdrawn) x
 WHERE day >= ':first_day' GROUP BY user_id, day, what HAVING MAX(at_ms) < :until_ms

@@ -28,6 +28,6 @@ SELECT kind, COUNT(*) AS row_count, SUM(amount_fen) AS amount_fen, day_of(MIN(si
   UNION ALL SELECT 'packet to close', total_fen, expires_at_ms FROM packet WHERE status NOT IN ('closed', 'cancelled', 'unpaid') AND expires_at_ms < :now_ms
   UNION ALL SELECT 'packet to pay for', total_fen, created_at_ms FROM packet WHERE status = 'unpaid'
   UNION ALL SELECT 'payment', amount_fen, created_at_ms FROM payment WHERE status = 'pending'
-  UNION ALL SELECT 'payment to return', amount_fen, noted_at_ms FROM payment_return WHERE status <> 'done'
-  UNION ALL SELECT 'withdrawal', amount_fen, created_at_ms FROM withdrawal WHERE status NOT IN ('paid', 'failed', 'cancelled')) x
+  UNION ALL SELECT 'payment to return', amount_fen - refunded_fen, noted_at_ms FROM payment_return WHERE status IN (:open_returns)
+  UNION ALL SELECT 'withdrawal', amount_fen, created_at_ms FROM withdrawal WHERE status NOT IN (:ended_withdrawals)) x
 GROUP BY kind ORDER BY kind

@@ -103,7 +103,7 @@ FROM payments_raw WHERE text(sk) = 'payment'
 
 -- payment_return
 SELECT text(pk) || ' ' || text(sk) AS name, substr(text(pk), 9) AS number, substr(text(sk), 8) AS transaction_id, num(amount_fen) AS amount_fen,
-  text(return_reason) AS reason, text(return_status) AS status, num(noted_at_ms) AS noted_at_ms, num(done_at_ms) AS done_at_ms,
+  COALESCE(num(refunded_fen), 0) AS refunded_fen, text(return_reason) AS reason, text(return_status) AS status, num(noted_at_ms) AS noted_at_ms, num(done_at_ms) AS done_at_ms,
   COALESCE(text(work_pk), text(list_pk)) AS listed_pk
 FROM payments_raw WHERE text(pk) LIKE 'payment#%' AND text(sk) LIKE 'return#%'
 
