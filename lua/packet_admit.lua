@@ -2,8 +2,8 @@
 --[[
 packet_admit.lua - step one of two: allow one user to open a share, for a limited time.
 
-KEYS[1]  packet    HASH  "#" -> state (lib/state), user_id -> share_no      rp:3{<packet_id>}
-KEYS[2]  admitted  ZSET  user_id by the end of their admission             rp:3{<packet_id>}:admitted
+KEYS[1]  packet    HASH  "#" -> state (lib/state), user_id -> share_no      rp:4{<packet_id>}
+KEYS[2]  admitted  ZSET  user_id by the end of their admission             rp:4{<packet_id>}:admitted
 ARGV[1]  user_id
 ARGV[2]  life_ms       how long an admission lasts
 ARGV[3]  admitted_max  how many admissions may exist at the same time

@@ -2,7 +2,7 @@
 --[[
 packet_amend.lua - correct one user's share number to what the ledger says.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id
 ARGV[2]  share_no   the number that the cache gave this user by mistake
 ARGV[3]  owned_no   the number that they durably own, to be set instead, or "0" if they own none: *share_no*

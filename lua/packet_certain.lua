@@ -2,7 +2,7 @@
 --[[
 packet_certain.lua - check whether a packet's hash has every user who got a share.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
 Returns; the first status that applies wins:
   certain    a user who is not in the hash has no share: a refusal needs no read of the ledger

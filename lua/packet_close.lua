@@ -2,7 +2,7 @@
 --[[
 packet_close.lua - close a packet: from now on only owners get their shares.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger

@@ -2,7 +2,7 @@
 --[[
 packet_grab.lua - give one user one share number of a packet, and the same one on every repeat.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  user_id
 
 Returns one string; the first status that applies wins:

@@ -2,7 +2,7 @@
 --[[
 packet_load.lua - update one packet's hash from the ledger; a repeat is harmless.
 
-KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:3{<packet_id>}
+KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<packet_id>}
 ARGV[1]  keep_until_ms  when the key expires; at least ten minutes from now
 ARGV[2]  letter         of the state (lib/state); "" adds users only, and another call follows
 ARGV[3]  head           of the state: when the packet opens, its count, its terms
@@ -19,11 +19,9 @@ Why a script: claims run concurrently. It only adds data: a number that was hand
 out, and a closed packet stays closed.
 ]]
 local packet_key = KEYS[1]
-local keep_until_ms = tonumber(ARGV[1])
 local letter = ARGV[2]
 local head = ARGV[3]
 local durable_no = tonumber(ARGV[4])
-local free = ARGV[5]
 local proof = ARGV[6]
 
 -- @include lib/life
@@ -47,8 +45,19 @@ for i = 7, #ARGV, 2 do
   redis.call('HSETNX', packet_key, ARGV[i], ARGV[i + 1])
 end
 
+-- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that
+-- only adds a user to a part may have an earlier end than the key already has: GT keeps the later one.
+local until_ms = math.max(tonumber(ARGV[1]), now_ms() + 600000)
+local left_ms = redis.call('PTTL', packet_key)
+redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
+redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
+
 if packet then
-  for share_no in string.gmatch(free, '%d+') do
+  -- It is compared with the key's remaining life, which may be longer now.
+  if packet.offered_ms ~= '' then
+    packet.offered_ms = packet.offered_ms + redis.call('PTTL', packet_key) - left_ms
+  end
+  for share_no in string.gmatch(ARGV[5], '%d+') do
     -- A lower one is handed out, and its claim is in flight.
     if tonumber(share_no) > packet.given_no then
       reassign(packet, share_no)
@@ -67,9 +76,4 @@ if packet then
   end
   redis.call('HSET', packet_key, '#', write_state(packet, field_count))
 end
--- A packet that ended long ago must outlive this load, or its owners would get no answer. A call that
--- only adds a user to a part may have an earlier end than the key already has: GT keeps the later one.
-local until_ms = math.max(keep_until_ms, now_ms() + 600000)
-redis.call('PEXPIREAT', packet_key, until_ms, 'NX')
-redis.call('PEXPIREAT', packet_key, until_ms, 'GT')
 return 'loaded ' .. now_life

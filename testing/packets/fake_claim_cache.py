@@ -20,6 +20,8 @@ from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, sha
 from testing.platform.fake_services import FakeClock
 from testing.platform.fake_tables import Item
 
+DAY_MS = 24 * 3_600_000
+
 _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTED}
 
 
@@ -93,6 +95,10 @@ class FakeShards:
         self, packet_id: str, user_id: str, *, life_ms: int, admitted_max: int
     ) -> AdmitOutcome:
         seen = self._look(packet_id, user_id)
+        noted_no = self.holders(packet_id).get(user_id)
+        if seen and seen.status is GrabStatus.PACKET_NOT_LOADED and noted_no:
+            # The script finds users who are noted before the packet is loaded.
+            return AdmitOutcome(AdmitStatus.ALREADY_CLAIMED, noted_no)
         if seen:
             return AdmitOutcome(AdmitStatus(seen.status), seen.share_no or 0)
         now_ms = self.clock.now_ms()
@@ -193,9 +199,12 @@ class FakeShards:
                 "is_gated": not packet.rules.is_plain,
                 "is_whole": is_whole,
                 "count": count,
-                "starts_at_ms": packet.starts_at_ms,
-                "expires_at_ms": packet.expires_at_ms,
+                "starts_at_ms": 0 if packet.rules.campaign_id else packet.starts_at_ms,
+                "expires_at_ms": 0,
             }
+        # The key of a campaign's packet outlives the end, which edits move; a load prolongs it.
+        ends_at_ms = packet.expires_at_ms + (DAY_MS if packet.rules.campaign_id else 0)
+        claim_cache["expires_at_ms"] = max(claim_cache["expires_at_ms"], ends_at_ms)
         for share in shares:
             if share.claimer:
                 claim_cache["users"].setdefault(share.claimer.user_id, share.share_no)

@@ -227,7 +227,7 @@ def _update_clause(row: Item, verb: str, clause: str, bound: Item, names: Item) 
             total = int(row[added[1]]["N"]) + int(bound[added[2]]["N"])
             row[name] = {"N": str(total)}
         else:
-            row[name] = dict(bound[expression])
+            row[name] = dict(bound.get(expression) or row[expression])
 
 
 def key_of(item: Item) -> Key:

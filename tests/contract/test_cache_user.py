@@ -158,7 +158,7 @@ NEEDLESS = [
     ("FUNCTION", "FLUSH"),
     ("SCRIPT", "FLUSH"),
     ("ACL", "LIST"),
-    ("DEL", "rp:3{x}"),
+    ("DEL", "rp:4{x}"),
 ]
 
 
@@ -185,8 +185,8 @@ def test_a_reader_limits_reads_and_compares_what_is_cached(
 @pytest.mark.parametrize(
     "command",
     [
-        ("HSET", "rp:3{x}", "thief", "1"),
-        ("EVAL", "return redis.call('HSET', KEYS[1], 'thief', '1')", 1, "rp:3{x}"),
+        ("HSET", "rp:4{x}", "thief", "1"),
+        ("EVAL", "return redis.call('HSET', KEYS[1], 'thief', '1')", 1, "rp:4{x}"),
         ("SET", "rp:switches", ""),
         ("SET", "rp:{risk:thief}", "allow"),
         ("HGET", "rp:{audience:newyear:1}", "ann"),

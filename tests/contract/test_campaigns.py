@@ -17,6 +17,7 @@ from redpacket.packets.dynamodb.claims import DynamoClaims
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.dynamodb.ledger import DynamoLedger
 from redpacket.packets.dynamodb.packets import DynamoPackets
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.model.claim import Quota
 from redpacket.packets.model.packet import Packet, Rules
 from redpacket.platform import errors
@@ -42,6 +43,7 @@ class Office:
     packets: DynamoPackets
     claims: DynamoClaims
     operator: User
+    lists: DynamoWorkLists
 
     def made(self, **changes: Any) -> Campaign:
         campaign = a_campaign(**{"campaign_id": f"{self.operator.user_id}-rain", **changes})
@@ -89,6 +91,7 @@ def _office(client: Any) -> Office:
         DynamoPackets(dynamo),
         DynamoClaims(dynamo),
         operator,
+        DynamoWorkLists(dynamo),
     )
 
 
@@ -266,9 +269,26 @@ def test_a_campaign_that_is_off_or_over_gives_nothing(
 def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
     campaign = office.made(ends_at_ms=NOW_MS + 1)
 
-    office.fund(office.packet_of(campaign))
+    office.fund(office.packet_of(campaign, expires_at_ms=campaign.ends_at_ms))
 
     assert office.left_fen(campaign) == 6_000
+
+
+@pytest.mark.parametrize("changes", [{"starts_at_ms": 1}, {"ends_at_ms": -1}])
+def test_a_packet_outside_of_an_edited_window_is_not_funded(
+    office: Office, changes: dict[str, int]
+) -> None:
+    campaign = office.made()
+    packet = office.packet_of(
+        campaign, starts_at_ms=campaign.starts_at_ms, expires_at_ms=campaign.ends_at_ms
+    )
+    window = {name: getattr(campaign, name) + change for name, change in changes.items()}
+    assert office.campaigns.edit(replace(campaign, version=2, **window), campaign)
+
+    with pytest.raises(errors.Contended):
+        office.fund(packet)
+
+    assert office.left_fen(campaign) == campaign.budget_fen
 
 
 def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
@@ -327,3 +347,46 @@ def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
     assert record(a_claim(second, 1, "bob"), quota) == "recorded"
     assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"
     assert office.claims.count_claims(campaign.campaign_id, "ann") == 2
+
+
+def test_an_edit_of_the_window_moves_open_packets_once_and_the_newest_edit_wins(
+    office: Office,
+) -> None:
+    campaign = office.made()
+    window = {"starts_at_ms": campaign.starts_at_ms, "expires_at_ms": campaign.ends_at_ms}
+    loaded, unloaded, closing = (office.packet_of(campaign, 1_000, **window) for _ in range(3))
+    for packet in (loaded, unloaded, closing):
+        office.fund(packet)
+    for packet in (loaded, closing):
+        office.packets.mark_loaded(packet)
+    office.packets.begin_close(closing, campaign.ends_at_ms)
+    windows, lists = office.lists.windows, office.lists
+    assert windows.find(campaign.campaign_id) is None
+    second = replace(campaign, version=2, ends_at_ms=campaign.ends_at_ms - 500)
+    assert office.campaigns.edit(second, campaign)
+    older = windows.find(campaign.campaign_id)
+    third = replace(campaign, version=3, starts_at_ms=campaign.starts_at_ms + 7)
+    assert office.campaigns.edit(third, second)
+    newer = windows.find(campaign.campaign_id)
+    assert older
+    assert newer
+
+    ids = (loaded.packet_id, unloaded.packet_id)
+    assert [windows.move(packet_id, newer) for packet_id in ids] == [True, True]
+    assert not any(windows.move(packet_id, older) for packet_id in ids)
+    assert not windows.move(closing.packet_id, newer)
+    # Loads and their confirmation may have read the old end.
+    office.packets.mark_loaded(unloaded)
+
+    for packet_id in ids:
+        moved = office.packets.find_packet(packet_id)
+        assert moved
+        assert (moved.starts_at_ms, moved.expires_at_ms) == (third.starts_at_ms, third.ends_at_ms)
+    assert {loaded.packet_id, unloaded.packet_id} <= set(lists.list_due(third.ends_at_ms, 900))
+    windows.checkpoint(older, "ignored")
+    windows.finish(older)
+    windows.checkpoint(newer, loaded.packet_id)
+    assert windows.find(campaign.campaign_id) == replace(newer, moved_id=loaded.packet_id)
+    assert campaign.campaign_id in lists.list_edited(900)
+    windows.finish(newer)
+    assert campaign.campaign_id not in lists.list_edited(900)

@@ -34,6 +34,8 @@ from testing.fakes import FakeClock, FakeQuotas, FakeShards
 from testing.packets.held_numbers import held_numbers
 from testing.platform.servers import OperatorCache
 
+DAY_MS = 24 * 3_600_000
+
 
 @pytest.fixture(params=["fake", "redis", "parted"])
 def claim_cache(request: pytest.FixtureRequest) -> Iterator[ClaimCache]:
@@ -133,6 +135,49 @@ def test_the_window_of_a_packet_with_rules_is_checked_by_a_take(claim_cache: Cla
     assert claim_cache.take(late.packet_id, "ann", "").status == "packet_expired"
 
 
+def test_the_cache_has_no_window_of_a_campaigns_packet(claim_cache: ClaimCache) -> None:
+    rain = Rules(campaign_id="rain")
+    early = _packet(starts_at_ms=_now_ms() + 60_000, rules=rain)
+    late = _packet(expires_at_ms=_now_ms() - 500, rules=rain)
+    for packet in (early, late):
+        claim_cache.load(packet, [])
+
+    for packet in (early, late):
+        assert claim_cache.take(packet.packet_id, "ann", "").status == "claimed"
+        claim_cache.close(packet.packet_id)
+        assert claim_cache.take(packet.packet_id, "bob", "").status == "packet_expired"
+
+
+def test_a_load_with_another_end_neither_shortens_nor_closes_a_campaigns_packet(
+    claim_cache: ClaimCache, request: pytest.FixtureRequest
+) -> None:
+    packet = _packet(rules=Rules(campaign_id="rain"))
+    extended = replace(packet, expires_at_ms=packet.expires_at_ms + 90 * DAY_MS)
+    for loaded in (packet, extended, packet):
+        claim_cache.load(loaded, [])
+
+    assert claim_cache.take(packet.packet_id, "ann", "").status == "claimed"
+    if not isinstance(claim_cache, FakeShards):
+        cache: OperatorCache = request.getfixturevalue("cache")
+        key = keys.claim_cache(packet.packet_id)
+        assert cache.pexpiretime(key) == extended.expires_at_ms + 2 * DAY_MS
+
+
+def test_a_returned_number_is_offered_in_time_after_the_key_lives_longer(
+    claim_cache: ClaimCache,
+) -> None:
+    packet = _packet(count=1, rules=Rules(campaign_id="rain"))
+    claim_cache.load(packet, [])
+    assert claim_cache.take(packet.packet_id, "ann", "").share_no == 1
+    claim_cache.release(packet.packet_id, "ann", 1)
+
+    claim_cache.load(replace(packet, expires_at_ms=packet.expires_at_ms + 90 * DAY_MS), [])
+
+    assert claim_cache.take(packet.packet_id, "bob", "").status == "packet_emptied"
+    _pass_time(claim_cache, EMPTIED_KEPT_MS + 50)
+    assert claim_cache.take(packet.packet_id, "bob", "").share_no == 1
+
+
 def test_an_admission_that_ends_makes_room(claim_cache: ClaimCache) -> None:
     packet = _gated(claim_cache)
     claim_cache.admit(packet.packet_id, "ann", life_ms=0, admitted_max=1)
@@ -193,7 +238,9 @@ class _Story:
         return replace(
             _packet(shards * pick((1, 2, 3)), packet_id=a_packet_id(shards), **ended),
             status=pick((PacketStatus.OPEN, PacketStatus.OPEN, PacketStatus.CLOSING)),
-            rules=pick((Rules(), Rules(), Rules(opening=Opening.TWO_STEP))),
+            rules=pick(
+                (Rules(), Rules(), Rules(opening=Opening.TWO_STEP), Rules(campaign_id="rain"))
+            ),
         )
 
     def move(self) -> None:

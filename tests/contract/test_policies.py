@@ -527,13 +527,13 @@ def _lose_messages(handlers: Handlers, packet_id: str) -> None:
 
 
 def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
-    """Let a campaign give a packet that it outlives by nothing; return when both end."""
+    """Shorten a campaign that gives a packet; return when both end."""
     handlers.ask(
         "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE
     )
     starts_at_ms = time.time_ns() // 1_000_000
     ends_at_ms = starts_at_ms + 2_000
-    window = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms}
+    window = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms + 60_000}
     path = {"campaign_id": "shower"}
     plan = {"title": "shower", **window, "budget_fen": 300, "status": "on"}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
@@ -542,6 +542,8 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
+    shorter = {**plan, "ends_at_ms": ends_at_ms}
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", shorter, **path)
     return ends_at_ms
 
 

@@ -323,13 +323,14 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
     assert held_numbers(caches.claim_cache, packet.packet_id, owned) == owned
 
 
-def test_a_load_before_the_start_misses_no_taker(caches: Boards) -> None:
+def test_a_start_in_the_future_does_not_prove_that_a_shard_has_every_taker(caches: Boards) -> None:
+    # An operator may have postponed it after claims.
     packet = _packet(starts_at_ms=_now_ms() + 60_000)
 
     for shard in range(PARTS):
         caches.claim_cache.load(packet, [], shard)
 
-    assert caches.claim_cache.grab(packet.packet_id, "ann").is_certain
+    assert not caches.claim_cache.grab(packet.packet_id, "ann").is_certain
     assert caches.grab(packet, "ann") == ("packet_not_started", None)
 
 

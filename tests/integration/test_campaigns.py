@@ -13,7 +13,7 @@ import redis
 from local.client import until_answered
 from redpacket.packets.model.packet import shard_id
 from redpacket.packets.redis import keys
-from tests.integration.conftest import Eventually, HttpUser, MakeUser
+from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 _numbers = itertools.count(1)
 
@@ -161,3 +161,50 @@ def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
     assert sponsor.record(packet_id)["claimed_count"] == 13
     audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
     assert audit["differences"] == []
+
+
+def test_packets_follow_the_edited_window_of_their_campaign(
+    sponsor: HttpUser, made: Make, a_user: MakeUser, invoke: Invoke, eventually: Eventually
+) -> None:
+    now_ms = _now_ms()
+    old = {
+        "postponed": {"starts_at_ms": now_ms + 8_000},
+        "shortened": {},
+        "extended": {"ends_at_ms": now_ms + 12_000},
+    }
+    new = {
+        "postponed": {"starts_at_ms": now_ms + DAY_MS},
+        "shortened": {"ends_at_ms": now_ms + 8_000},
+        "extended": {"ends_at_ms": now_ms + DAY_MS},
+    }
+    campaigns = {name: made(**window)["campaign_id"] for name, window in old.items()}
+    packets = {
+        name: sponsor.send(name, campaign_id=campaign_id, total_fen=1_000, count=10).json()
+        for name, campaign_id in campaigns.items()
+    }
+    ids = {name: packet["packet_id"] for name, packet in packets.items()}
+    owner, newcomer = a_user(), a_user()
+    claims = {name: owner.grab(ids[name]).json() for name in ("shortened", "extended")}
+    for name, window in new.items():
+        assert _put(sponsor, campaigns[name], **window).is_success
+    # A function keeps a campaign for four seconds.
+    eventually(lambda: _now_ms() > now_ms + 13_000)
+
+    assert _refusal(newcomer.grab(ids["postponed"])) == (409, "packet_not_started")
+    assert _refusal(newcomer.grab(ids["shortened"])) == (410, "packet_expired")
+    assert newcomer.grab(ids["extended"]).json()["outcome"] == "claimed"
+    for name, claim in claims.items():
+        assert owner.grab(ids[name]).json()["share_no"] == claim["share_no"]
+
+    invoke("ExpireFunction", {})
+    ended = eventually(
+        lambda: (record := sponsor.record(ids["shortened"]))["status"] == "closed" and record
+    )
+    assert ended["refunded_fen"] == 1_000 - claims["shortened"]["amount_fen"]
+    assert sponsor.record(ids["postponed"])["starts_at_ms"] == new["postponed"]["starts_at_ms"]
+    extended = sponsor.record(ids["extended"])
+    assert (extended["status"], extended["expires_at_ms"]) == (
+        "open",
+        new["extended"]["ends_at_ms"],
+    )
+    assert not newcomer.http.get(f"/campaigns/{campaigns['postponed']}").json()["packets"]

@@ -34,6 +34,10 @@ TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
 TIMEZONE_DEFAULT = "Asia/Shanghai"
 
 
+WINDOW_AGE_MAX_MS = 10_000
+"""Milliseconds for which a claim trusts a window that was read before, also while reads fail."""
+
+
 class CampaignStatus(StrEnum):
     """State of a campaign, which operators set."""
 

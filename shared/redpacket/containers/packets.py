@@ -216,6 +216,7 @@ class PacketsContainer(Container):
         return SweepPorts(
             work=self.work_lists(group, groups),
             packets=self.repository,
+            campaigns=self.campaigns.repository,
             pages=self.pages,
             claim_cache=self.claim_cache,
             ledger=self.ledger,

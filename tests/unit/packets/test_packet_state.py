@@ -10,7 +10,7 @@ from testing.builders import some_terms
 
 MONTH_MS = 30 * 24 * 3600 * 1000
 
-KEY = "rp:3{packet}"
+KEY = "rp:4{packet}"
 HEADS = PacketHeads(PUBLISHED_SEEDS)
 
 any_terms = st.builds(
@@ -72,7 +72,7 @@ def test_a_head_belongs_to_its_key_and_its_keys_of_seeds() -> None:
 
     assert [bool(PacketHeads(new).read(KEY, "O" + head)) for head in heads] == [True, True]
     assert [bool(PacketHeads(old).read(KEY, "O" + head)) for head in heads] == [True, False]
-    assert PacketHeads(new).read("rp:3{other}", "O" + heads[1]) is None
+    assert PacketHeads(new).read("rp:4{other}", "O" + heads[1]) is None
 
 
 def test_a_head_of_a_split_that_no_code_knows_is_written_again() -> None:

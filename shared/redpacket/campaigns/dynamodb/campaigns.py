@@ -24,6 +24,7 @@ class DynamoCampaigns:
         rows = self._dynamo.query_some(
             self._table,
             limit + 1,
+            ProjectionExpression="pk, sk",
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
                 pk=campaign_keys.campaign(campaign_id)["pk"],

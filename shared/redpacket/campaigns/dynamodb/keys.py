@@ -26,6 +26,14 @@ def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
 CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
+def window(campaign_id: str, version: int) -> dict[str, str]:
+    """Return the key of the window that an edit gave to a campaign, in CampaignsTable."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
+
+
+WINDOW_PREFIX = "window#"
+
+
 def packet_list(campaign_id: str) -> str:
     """Return the partition of a campaign's packets in CampaignsTable's index by_list."""
     return f"packets#{campaign_id}"

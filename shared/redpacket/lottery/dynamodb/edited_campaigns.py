@@ -19,6 +19,8 @@ from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
+from redpacket.packets.dynamodb.windows import edited
+from redpacket.packets.model.packet import EditedWindow
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
     Dynamo,
@@ -47,6 +49,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     ) -> None:
         super().__init__(dynamo)
         self._audit_table = dynamo.tables.journal
+        self._packets = dynamo.tables.packets
         self._approvals = dynamo.tables.approvals
         self._commitments = dynamo.tables.commitments
         self._new_seed = new_seed
@@ -69,6 +72,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         rows = {**plan_row(campaign), **money}, shown_row(campaign, commitment), seed
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         written = [put(self._table, row) for row in rows]
+        written.append(self._noted_window(campaign, action))
         if action:  # only tests create campaigns without an operator
             kind, id_hash = CommitmentKind.CAMPAIGN, id_hash_of(campaign.campaign_id)
             logged = Commitment(kind, id_hash, commitment, action.at_ms)
@@ -110,7 +114,23 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             one=1,
         )
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
+        if (campaign.starts_at_ms, campaign.ends_at_ms) != (before.starts_at_ms, before.ends_at_ms):
+            window = EditedWindow(
+                campaign.campaign_id, campaign.version, campaign.starts_at_ms, campaign.ends_at_ms
+            )
+            noted.append(self._noted_window(campaign, action))
+            noted.append(edited(self._packets, window, action.at_ms if action else 0))
         return self._write([operation, shown, *noted])
+
+    def _noted_window(self, campaign: Campaign, action: Action | None) -> Operation:
+        """Return the write of a window's permanent row, by which claims are judged later."""
+        row: dict[str, Value] = {
+            **campaign_keys.window(campaign.campaign_id, campaign.version),
+            "starts_at_ms": campaign.starts_at_ms,
+            "ends_at_ms": campaign.ends_at_ms,
+            "set_at_ms": action.at_ms if action else 0,
+        }
+        return put(self._table, row)
 
     def _new_root(self) -> dict[str, Value]:
         salt = self._new_seed(_ROOT_BYTES)

@@ -36,7 +36,7 @@ from redpacket.platform.dynamodb.client import (
     put,
     update,
 )
-from redpacket.platform.errors import RateLimited, RedPacketError
+from redpacket.platform.errors import Contended, RateLimited, RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.users.dynamodb.items import note_user
 
@@ -48,7 +48,11 @@ HAS_ROOM = (
     # AND binds before OR.
     f"{HOLDS_OWN} AND attribute_not_exists(open_count) OR {HOLDS_OWN} AND open_count < :open_max"
 )
-CAN_SPEND = "#status = :on AND ends_at_ms >= :later_ms AND budget_left_fen >= :spent"
+CAN_SPEND = (
+    "#status = :on AND budget_left_fen >= :spent"
+    # A packet outside of a window that was edited since would not follow that edit.
+    " AND starts_at_ms <= :starts_ms AND ends_at_ms >= :ends_ms"
+)
 HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
 
 OPEN_RETRY_S = 60
@@ -183,7 +187,8 @@ def _spend(
         condition=CAN_SPEND,
         change_fen=-spent_fen,
         spent=spent_fen,
-        later_ms=packet.created_at_ms + 1,
+        starts_ms=packet.starts_at_ms,
+        ends_ms=max(packet.expires_at_ms, packet.created_at_ms + 1),
         on=CampaignStatus.ON,
     )
     member: dict[str, Value] = {
@@ -193,17 +198,19 @@ def _spend(
         "total_fen": spent_fen,
         "created_at_ms": packet.created_at_ms,
     }
-    guarded = Guarded(budget, lambda row: _spending_refusal(row, packet.created_at_ms))
-    return guarded, put(table, member)
+    return Guarded(budget, lambda row: _spending_refusal(row, packet)), put(table, member)
 
 
-def _spending_refusal(row: Row, now_ms: int) -> RedPacketError:
+def _spending_refusal(row: Row, packet: Packet) -> RedPacketError:
     if not row:
         return CampaignNotFound()
-    if int(row["ends_at_ms"]) <= now_ms:
+    starts_at_ms, ends_at_ms = int(row["starts_at_ms"]), int(row["ends_at_ms"])
+    if ends_at_ms <= packet.created_at_ms:
         return CampaignEnded()
     if row["status"] != CampaignStatus.ON:
         return CampaignPaused()
+    if starts_at_ms > packet.starts_at_ms or ends_at_ms < packet.expires_at_ms:
+        return Contended("the campaign's window was edited meanwhile")
     left_fen = int(row["budget_left_fen"])
     return InsufficientFunds(
         f"The campaign's budget has {left_fen} fen left, less than the packet takes."

@@ -13,6 +13,7 @@ from redpacket.packets.model.packet import Kind, Opening, Packet, PacketEnd, Pac
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.split import Terms, seed_of
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.dynamodb.client import Value
 from redpacket.platform.user import User
 
@@ -58,6 +59,8 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["passphrase_threshold"] = packet.rules.passphrase_threshold
     if packet.rules.campaign_id:
         row["campaign_id"] = packet.rules.campaign_id
+        row["asked_starts_at_ms"] = packet.rules.starts_at_ms
+        row["asked_ends_at_ms"] = packet.rules.ends_at_ms
     if packet.rules.prize_id:
         row["prize_id"] = packet.rules.prize_id
         # Version of the prize table that set its end; 0 is the sender's own end.
@@ -89,6 +92,8 @@ def rules_of(row: dict[str, Any]) -> Rules:
         passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
         campaign_id=row.get("campaign_id"),
         prize_id=row.get("prize_id"),
+        starts_at_ms=row.get("asked_starts_at_ms", 0),
+        ends_at_ms=row.get("asked_ends_at_ms", AT_MS_MAX),
     )
 
 

@@ -18,6 +18,14 @@ def paid_packet(number: str) -> dict[str, str]:
     return {"pk": f"payment#{number}", "sk": "payment"}
 
 
+def edited_window(campaign_id: str) -> dict[str, str]:
+    """Return the key in PacketsTable of the window that the last edit gave to a campaign."""
+    return {"pk": f"{EDITED_PREFIX}{campaign_id}", "sk": "window"}
+
+
+EDITED_PREFIX = "campaign#"
+
+
 def shard_end(packet_id: str, shard: int) -> dict[str, str]:
     """Return the key of a shard's final sums in PacketsTable."""
     return {"pk": f"packet#{packet_id}", "sk": f"{SHARD_END_PREFIX}{shard:02d}"}

@@ -22,7 +22,7 @@ IS_DUE = (
     " OR expires_at_ms <= :now_ms AND #status = :closing"
 )
 IS_CLOSING = "#status = :closing"
-# Only prize packets have end_version.
+# Every prize packet has end_version. Others get one when an edit moves them (windows.py).
 IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
 ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
@@ -72,12 +72,12 @@ class DynamoPackets(DynamoShares):
             update(
                 self._packets,
                 keys.packet(packet.packet_id),
-                "SET is_loaded = :yes, work_pk = :due, work_at_ms = :expires_at_ms",
+                # The row's own end, which may have moved since the packet was read.
+                "SET is_loaded = :yes, work_pk = :due, work_at_ms = expires_at_ms",
                 condition=IS_UNLOADED,
                 yes=True,
                 no=False,
                 due=items.due_list(packet),
-                expires_at_ms=packet.expires_at_ms,
             )
         )
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import items, keys
+from redpacket.packets.dynamodb.windows import DynamoWindows
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.ports import Unreadable
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.dynamodb.client import Dynamo, update, values
 
 COMES_BEFORE = "work_at_ms < :until_ms"
@@ -21,7 +23,7 @@ _work_at_ms = itemgetter("work_at_ms")
 class DynamoWorkLists:
     """Work lists, oldest first; *shards* limits them to one sweep's part.
 
-    The indexes lag, so the lists only name candidates.
+    The indexes lag, so the lists only name candidates. *windows* has the rows of `list_edited`.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class DynamoWorkLists:
         self._packets = dynamo.tables.packets
         self._shares = dynamo.tables.shares
         self._shards = shards
+        self.windows = DynamoWindows(dynamo)
 
     def list_unloaded(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets sent before *until_ms* whose load is unconfirmed."""
@@ -44,6 +47,11 @@ class DynamoWorkLists:
     def list_due(self, until_ms: int, limit: int) -> list[str]:
         """Return ids of packets that expired before *until_ms* and are not closed."""
         return self._packet_ids("due", until_ms, limit)
+
+    def list_edited(self, limit: int) -> list[str]:
+        """Return ids of campaigns whose packets have not followed an edit of the window yet."""
+        rows = self._oldest(self._packets, "edited", AT_MS_MAX, limit)
+        return [row["pk"].removeprefix(keys.EDITED_PREFIX) for row in rows]
 
     def list_unsettled(self, until_ms: int, limit: int) -> list[ShareRef | Unreadable]:
         """Return claims waiting since before *until_ms* for settlement or their packet's end."""

@@ -11,6 +11,7 @@ from redpacket.campaigns.model import AmountsShown
 from redpacket.packets.model.packet_id import CUT
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.split import Terms
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ class Rules:
     """Conditions for claiming a share; fixed at send.
 
     Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
-    *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota counts. Shares with
-    a *prize_id* are won, and can't be grabbed.
+    *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota and window count;
+    *starts_at_ms* and *ends_at_ms* are the sender's own limits within its window. Shares with a
+    *prize_id* are won, and can't be grabbed.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -73,6 +75,12 @@ class Rules:
     passphrase_threshold: int = THRESHOLD_DEFAULT
     campaign_id: str | None = None
     prize_id: str | None = None
+    starts_at_ms: int = 0
+    ends_at_ms: int = AT_MS_MAX
+
+    def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
+        """Return when the packet is open while its campaign has this window."""
+        return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
     def invites(self, user_id: str) -> bool:
         """Return whether the user may claim a share."""
@@ -83,6 +91,17 @@ class Rules:
         """Return whether anyone may take a share in one step, so a grab needs no rules."""
         others = replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None)
         return others == Rules()
+
+
+@dataclass(frozen=True, slots=True)
+class EditedWindow:
+    """Window that edit *version* gave to a campaign; packets up to *moved_id* have followed it."""
+
+    campaign_id: str
+    version: int
+    starts_at_ms: int
+    ends_at_ms: int
+    moved_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +176,12 @@ class Packet:
     def counts_as_open(self) -> bool:
         """Return whether the sender's limit of open packets counts it; operators have a budget."""
         return self.rules.campaign_id is None
+
+    @property
+    def follows_campaign(self) -> bool:
+        """Return whether edits of the campaign's window move an open packet; prizes have others."""
+        is_open = self.status is PacketStatus.OPEN
+        return is_open and self.rules.campaign_id is not None and self.rules.prize_id is None
 
     @property
     def is_emptied(self) -> bool:

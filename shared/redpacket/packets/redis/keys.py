@@ -8,11 +8,11 @@ from redpacket.packets.model.packet_id import RANDOM_LENGTH, TAGGED_LENGTH
 def claim_cache(packet_id: str) -> str:
     """Return the key of a packet's hash; the braces keep all its keys in one slot.
 
-    Raise the 3 with each change of the hash's layout (lua/lib/state.lua): older hashes are then
+    Raise the 4 with each change of the hash's layout (lua/lib/state.lua): older hashes are then
     ignored, and packets are loaded again. Key version and tag of the id are left out to save
     memory.
     """
-    return f"rp:3{{{packet_id[:RANDOM_LENGTH]}{packet_id[TAGGED_LENGTH:]}}}"
+    return f"rp:4{{{packet_id[:RANDOM_LENGTH]}{packet_id[TAGGED_LENGTH:]}}}"
 
 
 def admitted(packet_id: str) -> str:

@@ -23,6 +23,8 @@ _SPLITS = {letter: split for split, letter in _LETTERS.items()}
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _OPENS, _COUNT = 8, 4
 """Digits: milliseconds for 89 years, and 1,679,615 shares."""
+OPENS_MS_MAX = 36**_OPENS - 1
+"""Remaining life in milliseconds that no key exceeds: the packet is open at once."""
 _TERMS_AT = _OPENS + _COUNT
 _MAC = 11
 

@@ -22,7 +22,7 @@ from redpacket.packets.model.claim import (
 from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, shard_id, shard_size
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.redis import keys
-from redpacket.packets.redis.packet_state import PacketHeads
+from redpacket.packets.redis.packet_state import OPENS_MS_MAX, PacketHeads
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
@@ -41,6 +41,12 @@ _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 """Milliseconds for which the cache answers latecomers; afterwards the ledger reloads the key.
 
 The scripts derive the packet's end from the key's remaining life (lua/lib/open.lua).
+"""
+
+_MOVES_MS = 24 * 3600 * 1000
+"""Milliseconds by which the key of a campaign's packet outlives the end that the loader saw.
+
+Edits move that end, and a claim reloads the packet if the key ends earlier (claim_share.py).
 """
 
 _SENT, _TOLD = "sent", "told"
@@ -239,6 +245,9 @@ class RedisShards(Cache):
         key = keys.claim_cache(cache_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
         opens_ms = keep_until_ms - packet.starts_at_ms
+        if packet.rules.campaign_id:
+            # The campaign's window decides (campaign_quota.py), so the key opens at once.
+            keep_until_ms, opens_ms = keep_until_ms + _MOVES_MS, OPENS_MS_MAX
         head = self._heads.write(key, packet.terms, count, opens_ms, marks)
         numbers = {share.share_no for share in shares}
         durable_no = max(numbers, default=0)

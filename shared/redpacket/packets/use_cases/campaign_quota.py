@@ -1,4 +1,4 @@
-"""Campaign quota and audience: how many shares one user may take, and which users may take any.
+"""Campaign quota, audience and window: how many shares a user may take, who may, and when.
 
 The ledger counts in the claim's transaction, so a cache failover grants no extra share.
 """
@@ -9,7 +9,7 @@ from typing import Self
 
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
-from redpacket.packets.errors import QuotaExhausted
+from redpacket.packets.errors import PacketExpired, PacketNotStarted, QuotaExhausted
 from redpacket.packets.model.claim import NO_LIMIT, Quota, QuotaStatus
 from redpacket.packets.model.packet import Rules
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
@@ -51,7 +51,7 @@ class CampaignQuota:
         campaign = self._campaign(rules)
         if campaign is None:
             return None
-        if refusal := self._find_known_refusal(campaign):
+        if refusal := self._find_known_refusal(campaign, rules):
             return refusal
         mode = campaign.audience_mode
         if mode and self._is_member(campaign.campaign_id) is not (mode is AudienceMode.ALLOW):
@@ -65,7 +65,7 @@ class CampaignQuota:
             return None
         if not campaign.quota_per_user:
             return self.find_refusal(rules)
-        if refusal := self._find_known_refusal(campaign):
+        if refusal := self._find_known_refusal(campaign, rules):
             return refusal
         quota = self._quota(campaign)
         status = self._ports.quotas.reserve(quota, self._user_id, self._packet_id)
@@ -86,7 +86,13 @@ class CampaignQuota:
         self._reserved = quota
         return None
 
-    def _find_known_refusal(self, campaign: Campaign) -> Rejected | None:
+    def _find_known_refusal(self, campaign: Campaign, rules: Rules) -> Rejected | None:
+        now_ms = self._ports.clock.now_ms()
+        starts_at_ms, ends_at_ms = rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
+        if now_ms >= ends_at_ms:
+            return PacketExpired()
+        if now_ms < starts_at_ms:
+            return PacketNotStarted()
         if campaign.status is CampaignStatus.OFF:
             return CampaignPaused()
         if not meets(campaign.required_claims, self._claimer.claims):

@@ -140,6 +140,9 @@ class ClaimAttempt(Generic[Admitted_co]):
         if isinstance(entered, Rejected):
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):
+            if entered.status is GrabStatus.PACKET_EXPIRED and rules.campaign_id:
+                # The campaign is open, so the packet was closed just now, or its key is too old.
+                return ShardToLoad(entered.shard, is_behind=True)
             is_certain = entered.is_certain and outcome.is_certain
             return self._claim(replace(entered, is_certain=is_certain))
         return entered

@@ -30,7 +30,9 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import EventLogger, InParallel
 
 if TYPE_CHECKING:
+    from redpacket.campaigns.ports import CampaignRepository
     from redpacket.packets.dynamodb.packets import DynamoPackets
+    from redpacket.packets.dynamodb.windows import DynamoWindows
     from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 
 PACKETS_PER_SWEEP = 1_600
@@ -53,6 +55,7 @@ class SweepPorts(EndPorts):
     """Dependencies of a sweep; *grace_ms* is the grace period of claims in flight."""
 
     work: DynamoWorkLists
+    campaigns: CampaignRepository
     claim_cache: ClaimCache
     payouts: PayoutQueue
     logger: EventLogger
@@ -102,7 +105,7 @@ def expire_packets(
     )
     closing = attempt(
         [[packet_id] for packet_id in due],
-        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), work, closing_ports),
+        lambda packet_id: _begin_close(packet_id, rows.get(packet_id), ports, closing_ports),
         name="close_failed",
     )
     if closing.results:
@@ -156,14 +159,16 @@ def _read(
 
 
 def _begin_close(
-    packet_id: str, row: Packet | None, work: DynamoWorkLists, ports: ClosingPorts
+    packet_id: str, row: Packet | None, sweep: SweepPorts, ports: ClosingPorts
 ) -> Packet:
     try:
         packet = row or ports.packets.find_packet(packet_id)
+        if packet and packet.follows_campaign:
+            _follow_edit(packet, sweep.work.windows)
         closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
     except Exception:
         # Otherwise, unreadable packets at the head of the list would block all others.
-        work.delay(packet_id, ports.clock.now_ms())
+        sweep.work.delay(packet_id, ports.clock.now_ms())
         raise
     if closing is None:
         raise LookupError(f"packet {packet_id} is due and does not exist")
@@ -176,6 +181,15 @@ def _begin_close(
         # Redis also checks expiry, and the ledger rejects a share that Redis still grants.
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)
     return closing
+
+
+def _follow_edit(packet: Packet, windows: DynamoWindows) -> None:
+    """Move a due packet if its campaign was extended: another sweep may move its packets later."""
+    window = windows.find(packet.rules.campaign_id or "")
+    if window:
+        _, ends_at_ms = packet.rules.window_in(window.starts_at_ms, window.ends_at_ms)
+        if ends_at_ms > packet.expires_at_ms:
+            windows.move(packet.packet_id, window)
 
 
 def _lanes(packets: Sequence[Packet], now_ms: int) -> list[list[Packet]]:

@@ -179,13 +179,13 @@ def _terms_of(order: SendOrder, seed: bytes) -> Terms:
 
 def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> Packet:
     campaign = order.campaign
-    starts_at_ms, expires_at_ms = _window(order, now_ms)
+    rules, starts_at_ms, expires_at_ms = _window(order, now_ms)
     usual = campaign.amounts_shown if campaign else AmountsShown.LIVE
     return Packet(
         packet_id=packet_id,
         sender=order.sender,
         kind=order.kind,
-        rules=replace(order.rules, campaign_id=campaign.campaign_id) if campaign else order.rules,
+        rules=rules,
         greeting=order.greeting,
         terms=terms,
         created_at_ms=now_ms,
@@ -200,13 +200,17 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
     )
 
 
-def _window(order: SendOrder, now_ms: int) -> tuple[int, int]:
-    campaign = order.campaign
-    starts_at_ms = max(now_ms, campaign.starts_at_ms) if campaign else now_ms
-    ends_ms = [campaign.ends_at_ms] if campaign else []
-    if order.life_ms is not None:
-        ends_ms.append(starts_at_ms + order.life_ms)
-    return starts_at_ms, min(ends_ms)
+def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
+    """Return the rules with the sender's own window, and the start and end that hold now."""
+    campaign, life_ms = order.campaign, order.life_ms
+    if campaign is None:
+        assert life_ms is not None
+        return order.rules, now_ms, now_ms + life_ms
+    rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=now_ms)
+    if life_ms is not None:
+        # The life counts from the start that the campaign has now. Later edits do not move it.
+        rules = replace(rules, ends_at_ms=max(now_ms, campaign.starts_at_ms) + life_ms)
+    return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 
 
 def _sent_before(packet_id: str, packets: DynamoPackets) -> Packet:

@@ -122,10 +122,10 @@ class ShardedClaims:
                 home = shard_of_user(packet_id, share.claimer.user_id)
                 if home != of_share:
                     notes[home][share.claimer.user_id] = -share.share_no
-        # One shard's shares lack its users who own a share of another shard, but before the start
-        # no user owns one.
-        is_whole = shard is None or self._clock.now_ms() < packet.starts_at_ms
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
+            # One shard's shares lack its users who own a share of another shard. No start proves
+            # that there are none, because edits move it.
+            is_whole = shard is None
             self._shards.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))
         for home, numbers in notes.items():

@@ -1,0 +1,93 @@
+"""Windows that edits gave to campaigns, and moves of the packets that follow them."""
+
+from __future__ import annotations
+
+from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.packets.dynamodb import items, keys
+from redpacket.packets.model.packet import EditedWindow, Packet, PacketStatus
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, merge, update
+
+IS_NEWEST = "version = :version"
+_IS_MOVABLE = "#status = :open AND is_loaded = :is_loaded"
+CAN_MOVE = (
+    # Packets that no edit has moved have no version.
+    f"{_IS_MOVABLE} AND attribute_not_exists(end_version)"
+    f" OR {_IS_MOVABLE} AND end_version <= :version"
+)
+
+
+class DynamoWindows:
+    """Repository of the newest edited window of each campaign; only sweeps use it."""
+
+    def __init__(self, dynamo: Dynamo) -> None:
+        self._dynamo = dynamo
+        self._packets = dynamo.tables.packets
+
+    def find(self, campaign_id: str) -> EditedWindow | None:
+        """Return the window of a campaign's last edit of it, or None if it was never edited."""
+        row = self._dynamo.get(self._packets, keys.edited_window(campaign_id))
+        if row is None:
+            return None
+        return EditedWindow(
+            campaign_id,
+            int(row["version"]),
+            int(row["starts_at_ms"]),
+            int(row["ends_at_ms"]),
+            str(row["moved_id"]),
+        )
+
+    def move(self, packet_id: str, window: EditedWindow) -> bool:
+        """Set a packet's start and end; return False if it has ended or a newer edit did."""
+        row = self._dynamo.get(self._packets, keys.packet(packet_id))
+        packet = items.packet_of(row) if row else None
+        # An unloaded packet stays in the list of packets to load. Its load may end meanwhile.
+        return packet is not None and any(
+            self._dynamo.write(self._moved(packet, window, is_loaded=is_loaded))
+            for is_loaded in (True, False, True)
+        )
+
+    def checkpoint(self, window: EditedWindow, moved_id: str) -> None:
+        """Store that the packets up to *moved_id* are moved, unless there is a newer edit."""
+        self._write(window, "SET moved_id = :moved_id", moved_id=moved_id)
+
+    def finish(self, window: EditedWindow) -> None:
+        """Remove a window from the sweep's list, unless there is a newer edit."""
+        self._write(window, "REMOVE work_pk, work_at_ms")
+
+    def _write(self, window: EditedWindow, expression: str, **named: Value) -> None:
+        key, version = keys.edited_window(window.campaign_id), window.version
+        # A newer edit starts again with the first packet.
+        self._dynamo.write(
+            update(self._packets, key, expression, condition=IS_NEWEST, version=version, **named)
+        )
+
+    def _moved(self, packet: Packet, window: EditedWindow, *, is_loaded: bool) -> Operation:
+        starts_at_ms, ends_at_ms = packet.rules.window_in(window.starts_at_ms, window.ends_at_ms)
+        names = "starts_at_ms = :starts_at_ms, expires_at_ms = :at_ms, end_version = :version"
+        return update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            f"SET {names}, work_at_ms = :at_ms" if is_loaded else f"SET {names}",
+            condition=CAN_MOVE,
+            starts_at_ms=starts_at_ms,
+            at_ms=ends_at_ms,
+            version=window.version,
+            open=PacketStatus.OPEN,
+            is_loaded=is_loaded,
+        )
+
+
+def edited(table: str, window: EditedWindow, at_ms: int) -> Operation:
+    """Return the write that makes the sweep move the packets of an edited campaign."""
+    return merge(
+        table,
+        {
+            **keys.edited_window(window.campaign_id),
+            "version": window.version,
+            "starts_at_ms": window.starts_at_ms,
+            "ends_at_ms": window.ends_at_ms,
+            "moved_id": "",
+            "work_pk": ledger_keys.work("edited", ledger_keys.work_shard(window.campaign_id)),
+            "work_at_ms": at_ms,
+        },
+    )

@@ -1,0 +1,339 @@
+"""Packets of campaigns whose window operators edit: grabs, ends of rows, and repeats of owners."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
+from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
+from redpacket.packets.dynamodb.windows import DynamoWindows
+from redpacket.packets.errors import PacketExpired, PacketNotStarted
+from redpacket.packets.model.claim import Admission
+from redpacket.packets.model.packet import Opening, Packet, PacketStatus, is_sharded
+from redpacket.packets.use_cases import move_packets
+from redpacket.platform.errors import Contended, Unavailable
+from testing.in_memory_system import DAY_MS, InMemorySystem
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def system() -> InMemorySystem:
+    return InMemorySystem()
+
+
+def _edit(system: InMemorySystem, campaign: Campaign, **window: Any) -> Campaign:
+    return system.edit_campaign(replace(campaign.plan, **window))
+
+
+def _ends_ms(system: InMemorySystem, packet: Packet) -> int:
+    return system.stored(packet).expires_at_ms
+
+
+# Claims
+
+
+def test_a_postponed_campaign_gives_nothing_after_its_old_start(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = system.rain(starts_at_ms=now_ms + 15_000, ends_at_ms=now_ms + HOUR_MS)
+    packet = system.send_of(campaign, life_ms=None)
+    _edit(system, campaign, starts_at_ms=now_ms + DAY_MS, ends_at_ms=now_ms + 2 * DAY_MS)
+    system.pass_time(20_000)
+
+    with pytest.raises(PacketNotStarted):
+        system.grab(packet, "ann")
+
+    system.pass_time(DAY_MS)
+    assert system.grab(packet, "ann").is_new
+
+
+def test_a_shortened_campaign_gives_nothing_after_its_new_end(system: InMemorySystem) -> None:
+    campaign = system.rain(ends_at_ms=system.clock.now_ms() + 90 * DAY_MS)
+    packet = system.send_of(campaign, life_ms=None)
+    _edit(system, campaign, ends_at_ms=system.clock.now_ms() + 5_000)
+    system.pass_time(5_000)
+
+    with pytest.raises(PacketExpired):
+        system.grab(packet, "ann")
+
+    system.sweep()
+    assert system.stored(packet).status is PacketStatus.CLOSED
+    assert system.balance_fen("sender") == packet.terms.total_fen
+
+
+@pytest.mark.parametrize("days", [1, 200])
+def test_an_extended_campaign_gives_shares_after_its_old_end(
+    system: InMemorySystem, days: int
+) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + days * DAY_MS)
+    system.pass_time(HOUR_MS)
+    system.sweep()
+
+    assert system.grab(packet, "ann").is_new
+    # The cache's key is too old by then, and a claim loads the packet again.
+    system.pass_time(days * DAY_MS - 1)
+    assert system.grab(packet, "bob").is_new
+
+
+def test_a_campaign_that_starts_earlier_gives_shares_at_once(system: InMemorySystem) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = system.rain(starts_at_ms=now_ms + DAY_MS, ends_at_ms=now_ms + 2 * DAY_MS)
+    packet = system.send_of(campaign, life_ms=None)
+    with pytest.raises(PacketNotStarted):
+        system.grab(packet, "ann")
+
+    _edit(system, campaign, starts_at_ms=now_ms)
+
+    assert system.grab(packet, "ann").is_new
+
+
+def test_a_packet_with_its_own_end_keeps_it_in_every_edit(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=60_000)
+    own_end_ms = packet.expires_at_ms
+    shorter = _edit(system, campaign, ends_at_ms=own_end_ms - 30_000)
+    system.sweep()
+    assert _ends_ms(system, packet) == own_end_ms - 30_000
+
+    _edit(system, shorter, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    system.sweep()
+
+    assert _ends_ms(system, packet) == own_end_ms
+    system.pass_time(60_000)
+    with pytest.raises(PacketExpired):
+        system.grab(packet, "ann")
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+@pytest.mark.parametrize("is_cache_lost", [False, True])
+def test_an_owner_gets_their_share_whatever_the_window_is_now(
+    system: InMemorySystem, shards: int, *, is_cache_lost: bool
+) -> None:
+    packet = system.send_in_shards(shards, count=4)
+    assert is_sharded(packet.packet_id) is (shards > 1)
+    campaign_id = packet.rules.campaign_id or ""
+    # Users of a full shard get shares of others.
+    shares = system.crowd(packet, 4)
+    campaign = system.campaigns.find_campaign(campaign_id)
+    assert campaign
+    now_ms = system.clock.now_ms()
+    for window in (
+        {"starts_at_ms": now_ms + DAY_MS, "ends_at_ms": now_ms + 2 * DAY_MS},
+        {"starts_at_ms": now_ms - 2, "ends_at_ms": now_ms - 1},
+    ):
+        _edit(system, campaign, **window)
+        system.sweep()
+        if is_cache_lost:
+            system.memory.fail_over({})
+            # A preheat loads the shards one by one.
+            system.load_packet(packet.packet_id)
+        for share in shares:
+            assert share.claimer
+            assert system.grab(packet, share.claimer.user_id).share == share
+
+
+def test_a_claim_that_was_interrupted_is_not_recorded_outside_of_the_window(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    # The cache gave a number to a process that died before the ledger had it.
+    taken = system.claim_cache.take(packet.packet_id, "ann", packet.terms.stored)
+    assert taken.share_no
+    _edit(system, campaign, ends_at_ms=system.clock.now_ms())
+
+    with pytest.raises(PacketExpired):
+        system.grab(packet, "ann")
+
+
+def test_an_admitted_user_opens_nothing_outside_of_the_window(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None, opening=Opening.TWO_STEP)
+    admission = system.grab_or_enter(packet, "ann")
+    assert isinstance(admission, Admission)
+    _edit(system, campaign, ends_at_ms=system.clock.now_ms())
+
+    with pytest.raises(PacketExpired):
+        system.open(packet, "ann", admission.grab_token)
+    with pytest.raises(PacketExpired):
+        system.grab_or_enter(packet, "bob")
+
+
+def test_a_window_in_memory_is_trusted_for_ten_seconds(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    recalled = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
+    system.recall_campaigns = lambda: recalled
+    assert system.grab(packet, "ann").is_new
+    recalled._campaigns = _Away()
+    for _ in range(WINDOW_AGE_MAX_MS // KEPT_MS):
+        system.pass_time(KEPT_MS)
+        assert recalled.get(campaign.campaign_id).title == campaign.title
+    system.pass_time(WINDOW_AGE_MAX_MS % KEPT_MS)
+    assert system.grab(packet, "bob").is_new
+
+    system.pass_time(1)
+
+    with pytest.raises(Unavailable):
+        system.grab(packet, "cat")
+    assert not system.grab(packet, "ann").is_new
+
+
+class _Away:
+    """Campaigns in a table that is unavailable."""
+
+    def __getattr__(self, _name: str) -> Any:
+        raise Unavailable
+
+
+# Rows
+
+
+def test_the_sweep_moves_the_packets_of_an_edited_campaign(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packets = [system.send_of(campaign, life_ms=None) for _ in range(3)]
+    now_ms = system.clock.now_ms()
+    edited = _edit(system, campaign, starts_at_ms=now_ms + DAY_MS, ends_at_ms=now_ms + 2 * DAY_MS)
+
+    assert system.sweep().moved_count == 3
+
+    for packet in map(system.stored, packets):
+        assert (packet.starts_at_ms, packet.expires_at_ms) == (now_ms + DAY_MS, edited.ends_at_ms)
+    assert system.work.list_edited(100) == []
+    assert system.work.list_due(edited.ends_at_ms - 1, 100) == []
+    assert set(system.work.list_due(edited.ends_at_ms, 100)) == {
+        packet.packet_id for packet in packets
+    }
+
+
+def test_an_edit_of_anything_else_leaves_the_packets_alone(system: InMemorySystem) -> None:
+    campaign = system.rain()
+
+    system.edit_campaign(replace(campaign.plan, title="again"))
+
+    assert system.work.list_edited(100) == []
+
+
+def test_a_move_continues_where_the_last_sweep_ran_out_of_time(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(move_packets, "PACKETS_AT_ONCE", 2)
+    campaign = system.rain()
+    packets = [system.send_of(campaign, life_ms=None) for _ in range(5)]
+    edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    moved = list[str]()
+    ports = system.sweep_ports()
+    ports.work.windows = _Slow(system, moved)
+
+    for _ in range(5):
+        move_packets.move_packets(system.clock.now_ms() + 1, ports=ports)
+
+    assert {_ends_ms(system, packet) for packet in packets} == {edited.ends_at_ms}
+    assert sorted(moved) == sorted(packet.packet_id for packet in packets)
+    assert system.work.list_edited(100) == []
+
+
+class _Slow(DynamoWindows):
+    """Repository whose moves take a second each."""
+
+    def __init__(self, system: InMemorySystem, moved: list[str]) -> None:
+        super().__init__(system.packets._dynamo)
+        self._system, self._moved_ids = system, moved
+
+    def move(self, packet_id: str, window: Any) -> bool:
+        self._system.pass_time(1_000)
+        self._moved_ids.append(packet_id)
+        return super().move(packet_id, window)
+
+
+def test_a_packet_that_is_not_loaded_stays_due_for_its_load(system: InMemorySystem) -> None:
+    campaign = system.rain(ends_at_ms=system.clock.now_ms() + 90 * DAY_MS)
+    system.claim_cache = _Away()
+    packet = system.send_of(campaign, life_ms=None)
+    system.claim_cache = InMemorySystem().claim_cache
+    read = system.stored(packet)
+    edited = _edit(system, campaign, ends_at_ms=system.clock.now_ms() + HOUR_MS)
+
+    system.sweep()
+
+    assert system.work.list_unloaded(system.clock.now_ms(), 100) == [packet.packet_id]
+    # A load that began before the move does not bring back the old end.
+    system.packets.mark_loaded(read)
+    assert system.work.list_due(edited.ends_at_ms, 100) == [packet.packet_id]
+
+
+def test_an_extension_reaches_a_packet_that_another_sweep_would_close(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    system.pass_time(HOUR_MS - 1_000)
+    edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    system.pass_time(2_000)
+
+    # This sweep closes packets, and the sweep that moves them comes later.
+    system.expire()
+
+    stored = system.stored(packet)
+    assert (stored.status, stored.expires_at_ms) == (PacketStatus.OPEN, edited.ends_at_ms)
+    assert system.grab(packet, "ann").is_new
+
+
+def test_an_extension_leaves_packets_closed_that_are_closing(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    system.pass_time(HOUR_MS)
+    system.packets.begin_close(system.stored(packet), system.clock.now_ms())
+
+    _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    system.sweep()
+
+    assert system.stored(packet).status is PacketStatus.CLOSED
+    with pytest.raises(PacketExpired):
+        system.grab(packet, "ann")
+
+
+def test_the_newest_edit_wins_when_moves_overlap(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    windows = system.work.windows
+    first = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    older = windows.find(campaign.campaign_id)
+    second = _edit(system, first, ends_at_ms=campaign.ends_at_ms + 2 * DAY_MS)
+    newer = windows.find(campaign.campaign_id)
+    assert older
+    assert newer
+
+    assert windows.move(packet.packet_id, newer)
+    assert not windows.move(packet.packet_id, older)
+    windows.checkpoint(older, packet.packet_id)
+    windows.finish(older)
+
+    assert _ends_ms(system, packet) == second.ends_at_ms
+    assert windows.find(campaign.campaign_id) == newer
+    assert system.work.list_edited(100) == [campaign.campaign_id]
+
+
+def test_packets_of_older_versions_follow_an_edit_too(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    row = system.row("packets", {"pk": f"packet#{packet.packet_id}", "sk": "packet"})
+    del row["asked_starts_at_ms"], row["asked_ends_at_ms"]
+
+    edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    system.sweep()
+
+    assert _ends_ms(system, packet) == edited.ends_at_ms
+
+
+def test_a_packet_that_was_sent_under_an_edited_window_is_refused(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    _edit(system, campaign, ends_at_ms=campaign.ends_at_ms - 60_000)
+
+    with pytest.raises(Contended):
+        system.send_of(campaign, life_ms=None)
+
+    assert system.send_of(campaign, life_ms=60_000).expires_at_ms < campaign.ends_at_ms
