@@ -43,6 +43,7 @@ from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Ap
 from redpacket.platform.http.csv_pages import CSV
 from redpacket.platform.http.parameters import Parameter
 from redpacket.platform.http.request_fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
+from redpacket.reconciliation.api import answers as reconciliation
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -75,6 +76,7 @@ _ANSWERS = (
     approvals,
     events,
     operators,
+    reconciliation,
     *(channel.module("answers") for channel in ProviderName),
 )
 

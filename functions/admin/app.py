@@ -34,6 +34,7 @@ from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.parameters import key_hash_of
 from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 from redpacket.platform.settings import settings
+from redpacket.reconciliation.api.views import audit_view
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet as find_differences
 from redpacket.users.api.schemas import DepositBody
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
         WinnerPage,
     )
     from redpacket.operations.api.answers import (
-        Audit,
         Deposit,
         Limit,
         Limits,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Switch,
         Switches,
     )
+    from redpacket.reconciliation.api.answers import Audit
 
 handler = Api()
 
@@ -104,7 +105,7 @@ def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
         ledger=containers.packets.ledger,
         clock=containers.platform.clock,
     )
-    return HttpAnswer(views.audit_view(differences))
+    return HttpAnswer(audit_view(differences))
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)

@@ -11,7 +11,7 @@ from redpacket.approvals.api.approval_gate import (
     run_or_request_approval,
 )
 from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBody
-from redpacket.campaigns.api.parameters import campaign_id_of, preheat_cursor_of
+from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
@@ -22,6 +22,7 @@ from redpacket.lottery.use_cases.load_campaign import load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
+from redpacket.packets.api.packet_ids import preheat_cursor_of
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer

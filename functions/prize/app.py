@@ -16,7 +16,6 @@ from redpacket.lottery.api.winner_schemas import WinnerBody
 from redpacket.lottery.use_cases import apply_edit
 from redpacket.lottery.use_cases.decide_winner import decide_winner as decide
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, operator_of
-from redpacket.packets.api.orders import prize_plan
 from redpacket.platform.errors import (
     Busy,
     IdempotencyKeyMissing,
@@ -50,11 +49,12 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
 
     Cash is funded from the operator's account.
     """
-    plan, version = prize_plan(request)
+    body = body_of(PrizeBody, request)
+    plan = body.prize(campaign_id_of(request), prize_id_of(request))
 
     def done() -> HttpAnswer[PrizeAdmin]:
         operator, ports = operator_of(request), containers.editing.prize_ports
-        prize, stock, is_new = apply_edit.apply_prize(plan, version, operator, ports=ports)
+        prize, stock, is_new = apply_edit.apply_prize(plan, body.version, operator, ports=ports)
         shown = lottery_views.prize_admin_view(prize, stock)
         return HttpAnswer(shown, status=201 if is_new else 200)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redpacket.approvals.api.approval_gate import note_reconcile
-from redpacket.approvals.api.operator_lists import run_id_of
 from redpacket.containers import containers
-from redpacket.operations.api import views
 from redpacket.operations.api.scopes import AUDITORS
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
+from redpacket.reconciliation.api.views import reconciliation_view, run_id_of
 from redpacket.reconciliation.errors import RunNotFound
 from redpacket.reconciliation.use_cases.reconcile import reconcile
 from redpacket.reconciliation.use_cases.runs import (
@@ -28,7 +27,7 @@ from redpacket.reconciliation.use_cases.statements import Run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redpacket.operations.api.answers import Reconciliation, StartedRun
+    from redpacket.reconciliation.api.answers import Reconciliation, StartedRun
 
 _RESERVE_MS = 60_000
 """Milliseconds left for the running audit to end before the function's timeout."""
@@ -58,7 +57,7 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Show a reconciliation's progress, and the rows and differences of each check."""
     run = find_run(run_id_of(request), runs=containers.reconciliation.runs)
-    return HttpAnswer(views.reconciliation_view(run))
+    return HttpAnswer(reconciliation_view(run))
 
 
 @handler.schedule

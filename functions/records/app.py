@@ -96,7 +96,10 @@ def read_log(request: HttpRequest) -> HttpAnswer[LogPage]:
 )
 def prove_inclusion(request: HttpRequest) -> HttpAnswer[LogInclusion]:
     """Prove that the log contains the commitment of a packet or a campaign."""
-    return log_pages.inclusion_page(request)
+    page = log_pages.inclusion_page(request)
+    if page is None:
+        raise PacketNotFound("no entry of this hash is in the log of this size")
+    return page
 
 
 @handler.route(
@@ -131,7 +134,10 @@ def read_checkpoint(request: HttpRequest) -> HttpAnswer[Checkpoint]:
 )
 def read_tile(request: HttpRequest) -> HttpAnswer[bytes]:
     """Show a tile of the log's hashes, or a bundle of its entries, as C2SP tlog-tiles defines."""
-    return log_pages.tile_page(request)
+    page = log_pages.tile_page(request)
+    if page is None:
+        raise PacketNotFound("the signed log has no such tile")
+    return page
 
 
 @handler.route(

@@ -28,6 +28,9 @@ class AmountsShown(StrEnum):
 # Check the operator's slug before building a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
+# Same form as campaign ids, without the separators of keys and of the script's table.
+PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
 TIMEZONE = re.compile(r"UTC|[A-Z][A-Za-z_]+(/[A-Za-z0-9_+-]+){1,2}")
 """Names of the tz database with a place; `localtime` and the like depend on the machine."""
 
@@ -148,6 +151,13 @@ def check_campaign_id(campaign_id: str) -> str:
     if not CAMPAIGN_ID.fullmatch(campaign_id):
         raise CampaignNotFound
     return campaign_id
+
+
+def check_prize_id(prize_id: str) -> str:
+    """Return *prize_id*, or raise CampaignNotFound if it is malformed."""
+    if not PRIZE_ID.fullmatch(prize_id):
+        raise CampaignNotFound
+    return prize_id
 
 
 def audience_bucket(user_id: str) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 from redpacket.containers.container import Container
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
-from redpacket.payments.api.parameters import new_payment_id
+from redpacket.packets.api.packet_ids import new_payment_id
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.clients.token_payees import TokenPayees
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations

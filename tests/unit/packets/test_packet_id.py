@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from local.packet_ids import PUBLISHED_IDS, PUBLISHED_KEYS
-from redpacket.campaigns.api.parameters import preheat_cursor_of
 from redpacket.packets.api import packet_ids as edge_ids
+from redpacket.packets.api.packet_ids import preheat_cursor_of
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import (
     SHARDS_MAX,

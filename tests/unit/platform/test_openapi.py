@@ -18,7 +18,6 @@ from redpacket.ledger.ports import ReceivedItem
 from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
 from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
 from redpacket.operations.api.schemas import SwitchBody
-from redpacket.operations.api.views import audit_view, reconciliation_view
 from redpacket.operations.model.operators import Duty
 from redpacket.packets.api import views
 from redpacket.packets.api.claim_schemas import GrabBody
@@ -37,6 +36,7 @@ from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.problems import problem_of
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.user import User
+from redpacket.reconciliation.api.views import audit_view, reconciliation_view
 from redpacket.reconciliation.ports import StoredRun
 from redpacket.reconciliation.use_cases.reconcile import Checked, Reconciliation
 from redpacket.users.api.schemas import DepositBody, ProfileBody

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.campaigns.model import PRIZE_ID
 from redpacket.lottery.model.winners import WinnerStatus
 from redpacket.operations.model.operators import ActionKind
 from redpacket.packets.api import answer_fields as fields

@@ -9,8 +9,7 @@ from redpacket.approvals.api import summaries
 from redpacket.approvals.api.summaries import UsersById
 from redpacket.approvals.model import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
-from redpacket.campaigns.model import CAMPAIGN_ID, Campaign
-from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, Campaign
 from redpacket.lottery.model.winners import Address, Winner, WinnerStatus
 from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.limits import LimitName
@@ -26,14 +25,11 @@ from redpacket.platform.http.parameters import cursor, integer, optional, requir
 from redpacket.platform.http.request import person_of
 from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
-from redpacket.reconciliation.errors import RunNotFound
 
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists
 
 SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
-RUN_ID = "[0-9a-f_-]{1,80}"
-"""Name of an execution: ours, or one that the schedule derived from its ids."""
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
@@ -135,14 +131,6 @@ def switch_of(text: str) -> Switch:
 def limit_of(text: str) -> LimitName:
     """The limit."""
     return LimitName(of_form("name", "|".join(LimitName), text))
-
-
-@required("path", "run_id", type="string", pattern=f"^{RUN_ID}$")
-def run_id_of(text: str) -> str:
-    """Run ID from the response that started it."""
-    if not re.fullmatch(RUN_ID, text, re.ASCII):
-        raise RunNotFound
-    return text
 
 
 @required("path", "unit", type="string", pattern=f"^{UNIT}$")

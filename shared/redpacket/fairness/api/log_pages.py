@@ -15,7 +15,6 @@ from redpacket.fairness.use_cases.read_log import (
     read_head,
     read_tile,
 )
-from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.entity_tags import tagged
@@ -82,12 +81,12 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     return tagged(body, request, {"cache-control": LOG_CACHING[0]})
 
 
-def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion]:
-    """Prove that an entry is in the log."""
+def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion] | None:
+    """Prove that an entry is in the log, or return None for one that is not."""
     given_size = size_of(request)
     proof = prove_inclusion(id_hash_of(request), given_size, log=_log())
     if proof is None:
-        raise PacketNotFound("no entry of this hash is in the log of this size")
+        return None
     index, entry, size, path = proof
     hashes = [each.hex() for each in path]
     body: log.LogInclusion = {**_entry_view(index, entry), "size": size, "path": hashes}
@@ -113,12 +112,12 @@ def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
     )
 
 
-def tile_page(request: HttpRequest) -> HttpAnswer[bytes]:
-    """Show a tile of hashes, or a bundle of entries."""
+def tile_page(request: HttpRequest) -> HttpAnswer[bytes] | None:
+    """Show a tile of hashes, or a bundle of entries; None if the signed log lacks it."""
     path = tile_path_of(request)
     tile = read_tile(path, log=_log())
     if tile is None:
-        raise PacketNotFound("the signed log has no such tile")
+        return None
     headers = {"content-type": TILE, "cache-control": PROOF_CACHING[1]}
     if path.startswith("entries/"):
         tile, headers["content-encoding"] = gzip.compress(tile, mtime=0), "gzip"

@@ -72,7 +72,7 @@ def snapshot_of(row: dict[str, Any]) -> CampaignSnapshot:
 
 def note_row(note: PageNote) -> dict[str, Value]:
     """Return a page note's attributes."""
-    # Prize ids contain no commas (lottery/model/lottery.PRIZE_ID).
+    # Prize ids contain no commas (campaigns/model.PRIZE_ID).
     sold_out = packed(",".join(sorted(note.sold_out)))
     return {"noted_sold_out": sold_out}
 

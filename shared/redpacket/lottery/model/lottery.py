@@ -7,7 +7,6 @@ unit of a day's stock, and every attempt has a row or a condition, so nothing is
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -28,9 +27,6 @@ from redpacket.campaigns.model import (
 from redpacket.fairness.model.days import DrawDay, day_at, day_named
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvariantViolated, VersionConflict
-
-# Same form as campaign ids, without the separators of keys and of the script's table.
-PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 PRIZES_MAX = 100
 """Maximum prizes of one campaign, because every draw weighs all of them."""
@@ -254,13 +250,6 @@ class HelpStatus(StrEnum):
     HELPS_EXHAUSTED = "helps_exhausted"
     GIVEN_EXHAUSTED = "given_exhausted"
     HELPED = "helped"
-
-
-def check_prize_id(prize_id: str) -> str:
-    """Return *prize_id*, or raise CampaignNotFound if it is malformed."""
-    if not PRIZE_ID.fullmatch(prize_id):
-        raise CampaignNotFound
-    return prize_id
 
 
 def check_version(version: int | None, before: Campaign | Prize | None, name: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
-from redpacket.campaigns.model import CampaignPlan
+from redpacket.campaigns.model import CampaignPlan, check_prize_id
 from redpacket.lottery.model.lottery import (
     CODES_KEPT_MS,
     PRIZES_MAX,
@@ -20,7 +20,6 @@ from redpacket.lottery.model.lottery import (
     UNITS_PER_SHARD,
     Prize,
     PrizeKind,
-    check_prize_id,
     check_version,
 )
 from redpacket.lottery.ports import Codes, PrizeRepository

@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch as SwitchName
-from redpacket.packets.api.answer_fields import SOME_PACKET_ID
 from redpacket.platform.http.answer_fields import AtMs, BalanceFen, Count, UserToken, Word
 from redpacket.platform.http.bodies import about
 
@@ -17,64 +16,8 @@ from redpacket.platform.http.bodies import about
 class Deposit(TypedDict):
     """A deposit, and the account's balance after it."""
 
-    transfer_id: Annotated[
-        Word, about("The transfer's id in the ledger.", f"settle#{SOME_PACKET_ID}#3")
-    ]
+    transfer_id: Annotated[Word, about("The transfer's id in the ledger.", f"deposit:{'3f' * 16}")]
     balance_fen: BalanceFen
-
-
-class Difference(TypedDict):
-    """One violated rule."""
-
-    rule: Annotated[Word, about("The invariant's number, or the place of the difference.", "I4")]
-    subject: Annotated[Word, Field(examples=[f"packet {SOME_PACKET_ID}"])]
-    what: Annotated[Word, Field(examples=["settled_fen"])]
-    expected: int | str
-    actual: int | str
-
-
-Differences = Annotated[list[Difference], about("Violated rules; empty if all hold.")]
-
-
-class Audit(TypedDict):
-    """Result of an audit."""
-
-    ok: Annotated[bool, about("Whether all rules hold.")]
-    differences: Differences
-
-
-class StartedRun(TypedDict):
-    """Reconciliation that has started."""
-
-    run_id: Annotated[Word, about("Its id, for `GET /admin/reconcile/{run_id}`.", "3f" * 16)]
-
-
-class Check(TypedDict):
-    """Result of one check."""
-
-    name: Annotated[Word, Field(examples=["check_postings"])]
-    examined: Annotated[Count, about("Rows that it read; 0 proves nothing.")]
-    differences: Count
-
-
-class Reconciliation(TypedDict):
-    """Status of a reconciliation; `checks` and `differences` are empty until it is done."""
-
-    run_id: Word
-    status: Literal["running", "done", "failed"]
-    step: Annotated[Word | None, about("Current step of a run.", "comparing")]
-    checks: list[Check]
-    differences: Differences
-    is_truncated: Annotated[
-        bool, about("Whether more differences were found than are listed; `checks` counts all.")
-    ]
-    until_ms: Annotated[
-        AtMs | None, about("Facts from this time on are left to the next run; null until then.")
-    ]
-    export: Annotated[
-        Literal["full", "incremental"] | None,
-        about("Whether all rows were exported, or changes to those of the last run.", "full"),
-    ]
 
 
 class Switch(TypedDict):

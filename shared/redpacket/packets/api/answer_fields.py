@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from redpacket.campaigns.api.parameters import DAY
-from redpacket.campaigns.model import CAMPAIGN_ID, AmountsShown, CampaignStatus
-from redpacket.lottery.model.lottery import PRIZE_ID
+from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, AmountsShown, CampaignStatus
+from redpacket.packets.api.packet_ids import PAYMENT_ID
 from redpacket.packets.model.packet import COUNT_MAX, Kind, Opening, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.split import Split
@@ -17,6 +17,7 @@ from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
 SOME_PACKET_ID = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
+SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"
 
 ShareFen = Annotated[
     int,
@@ -37,6 +38,7 @@ ShareCount = Annotated[int, about("Number of shares.", 10, ge=1, le=COUNT_MAX)]
 ShareNo = Annotated[int, about("Share number, from 1.", 3, ge=1, le=COUNT_MAX)]
 RemainingCount = Annotated[int, about("Number of remaining shares.", 9, ge=0, le=COUNT_MAX)]
 PacketId = Annotated[str, Field(pattern=f"^{PACKET_ID.pattern}$", examples=[SOME_PACKET_ID])]
+PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SOME_PAYMENT_ID])]
 CampaignId = Annotated[
     str, about("Slug that the operator chooses.", "new-year", pattern=f"^{CAMPAIGN_ID.pattern}$")
 ]

@@ -12,7 +12,6 @@ from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
-from redpacket.payments.api.answers import PaymentId
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
@@ -139,7 +138,7 @@ class SentPacket(TypedDict):
             pattern="^https?://",
         ),
     ]
-    payment_id: Annotated[PaymentId | None, about("Payment that funds it.")]
+    payment_id: Annotated[fields.PaymentId | None, about("Payment that funds it.")]
 
 
 class Taken(ShownPerson):

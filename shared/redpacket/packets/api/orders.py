@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from redpacket.campaigns.api.parameters import campaign_id_of, prize_id_of
 from redpacket.campaigns.model import AmountsShown
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.containers import containers
-from redpacket.lottery.api.prize_schemas import PrizeBody
-from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators
 from redpacket.operations.model.switches import Switch
+from redpacket.packets.api.packet_ids import new_payment_id
 from redpacket.packets.api.send_schemas import SendBody
 from redpacket.packets.model.packet import Kind, Opening, Rules
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.limit_order import default_split, limit_order
 from redpacket.packets.use_cases.send_packet import SendOrder
-from redpacket.payments.api.parameters import new_payment_id
 from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
@@ -82,13 +79,6 @@ def _check_duties(request: RequestOf[SendBody], body: SendBody) -> None:
             request.require_scope(TREASURERS)
     elif body.pay_with == "balance":
         refuse_operators(request)
-
-
-def prize_plan(request: RequestOf[PrizeBody]) -> tuple[Prize, int | None]:
-    """Parse a prize and the version that the operator edited. Raises InvalidRequest."""
-    campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
-    body = body_of(PrizeBody, request)
-    return body.prize(campaign_id, prize_id), body.version
 
 
 def _rules(body: SendBody) -> Rules:

@@ -1,15 +1,23 @@
-"""Ids of packets and pictures, verified before any read."""
+"""Ids of packets, their payments and pictures, verified before any read."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from functools import cache
 
 from redpacket.packets.errors import PictureNotFound
 from redpacket.packets.model import picture
 from redpacket.packets.model.packet_id import PACKET_ID, RANDOM_BYTES, PacketIds
-from redpacket.platform.http.parameters import required
+from redpacket.platform.errors import invalid_cursor
+from redpacket.platform.http.parameters import optional, required
 from redpacket.platform.settings import settings
+
+PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
+_PAYMENT_ID_BYTES = 16
+
+# Id of the last loaded packet, and "." with a shard if the packet has more shards to load.
+PREHEAT_CURSOR = re.compile(rf"{PACKET_ID.pattern}(\.[0-9]{{1,2}})?")
 
 
 @cache
@@ -31,6 +39,11 @@ def packet_id_of(text: str) -> str:
     return packet_ids().check(text)
 
 
+def new_payment_id() -> str:
+    """Return a random payment number of 128 bits, in a form that providers accept."""
+    return secrets.token_hex(_PAYMENT_ID_BYTES)
+
+
 def new_picture_id() -> str:
     """Return a new id of a picture, which does not name its owner."""
     return secrets.token_urlsafe(picture.RANDOM_BYTES)
@@ -41,4 +54,13 @@ def picture_id_of(text: str) -> str:
     """Picture id: the end of its URL."""
     if not picture.PICTURE_ID.fullmatch(text):
         raise PictureNotFound
+    return text
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{PREHEAT_CURSOR.pattern}$")
+def preheat_cursor_of(text: str) -> str:
+    """`next` of the previous preheat, which ran out of time."""
+    if not PREHEAT_CURSOR.fullmatch(text):
+        raise invalid_cursor()
+    packet_ids().check(text.partition(".")[0])
     return text

@@ -7,18 +7,16 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from redpacket.packets.api.answer_fields import PacketId
-from redpacket.payments.api.parameters import PAYMENT_ID, WITHDRAWAL_ID
+from redpacket.packets.api.answer_fields import PacketId, PaymentId
+from redpacket.payments.api.parameters import WITHDRAWAL_ID
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.http.answer_fields import AtMs, EndsAtMs, Next, SumFen, UserToken, Word
 from redpacket.platform.http.bodies import about
 
-SOME_PAYMENT_ID = "0b6f2c9d4e8a41d7b3f5a6c1e2d3f4a5"
 SOME_WITHDRAWAL_ID = "7c1e5a9b3d2f4c6e8a0b1d3f5e7a9c"
 
-PaymentId = Annotated[str, Field(pattern=f"^{PAYMENT_ID.pattern}$", examples=[SOME_PAYMENT_ID])]
 WithdrawalId = Annotated[
     str, Field(pattern=f"^{WITHDRAWAL_ID.pattern}$", examples=[SOME_WITHDRAWAL_ID])
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import secrets
 
+from redpacket.packets.api.packet_ids import PAYMENT_ID
 from redpacket.payments.errors import PaymentNotFound, WithdrawalNotFound
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
@@ -13,14 +13,7 @@ from redpacket.platform.http.parameters import optional, required
 from redpacket.platform.http.request import person_of
 from redpacket.platform.user_id import HOST_ID
 
-PAYMENT_ID = re.compile(r"[0-9a-f]{32}")
 WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
-_PAYMENT_ID_BYTES = 16
-
-
-def new_payment_id() -> str:
-    """Return a random payment number of 128 bits, in a form that providers accept."""
-    return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 
 @required("path", "payment_id", type="string", pattern=f"^{PAYMENT_ID.pattern}$")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import StringConstraints
 
+from redpacket.packets.api.packet_ids import PAYMENT_ID
 from redpacket.packets.api.send_schemas import PaymentMethod
-from redpacket.payments.api.parameters import PAYMENT_ID
 from redpacket.payments.model.payments import Resolution, ResolvedBy
 from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import StrictBody, about, example

@@ -1,0 +1,60 @@
+"""Parameters and responses of audits and reconciliations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from redpacket.platform.http.parameters import required
+from redpacket.reconciliation.errors import RunNotFound
+
+if TYPE_CHECKING:
+    from redpacket.platform.difference import Difference
+    from redpacket.reconciliation.api import answers
+    from redpacket.reconciliation.ports import StoredRun
+
+RUN_ID = "[0-9a-f_-]{1,80}"
+"""Name of an execution: ours, or one that the schedule derived from its ids."""
+
+
+@required("path", "run_id", type="string", pattern=f"^{RUN_ID}$")
+def run_id_of(text: str) -> str:
+    """Run ID from the response that started it."""
+    if not re.fullmatch(RUN_ID, text, re.ASCII):
+        raise RunNotFound
+    return text
+
+
+def audit_view(differences: Sequence[Difference]) -> answers.Audit:
+    """Return the result of an audit."""
+    return {
+        "ok": not differences,
+        "differences": [_difference_view(difference) for difference in differences],
+    }
+
+
+def _difference_view(difference: Difference) -> answers.Difference:
+    return {
+        "rule": difference.rule,
+        "subject": difference.subject,
+        "what": difference.what,
+        "expected": difference.expected,
+        "actual": difference.actual,
+    }
+
+
+def reconciliation_view(run: StoredRun) -> answers.Reconciliation:
+    """Return a run's status, and its checks' results once it is done."""
+    statuses: dict[str, Literal["running", "done"]] = {"RUNNING": "running", "SUCCEEDED": "done"}
+    kinds: tuple[Literal["full"], Literal["incremental"]] = ("full", "incremental")
+    return {
+        "run_id": run.run_id,
+        "status": statuses.get(run.status, "failed"),
+        "step": run.step,
+        "checks": run.output.get("checks", []),
+        "differences": run.output.get("differences", []),
+        "is_truncated": run.output.get("is_truncated", False),
+        "until_ms": run.output.get("until_ms"),
+        "export": kinds[bool(export["base"])] if (export := run.output.get("export")) else None,
+    }
