@@ -80,7 +80,12 @@ def read_draws(request: HttpRequest) -> HttpAnswer[Draws]:
 
     lottery = containers.lottery
     page = list_draws(
-        campaign_id, request.user.user_id, cursor, draws=lottery.draws, snapshots=lottery.snapshots
+        campaign_id,
+        request.user.user_id,
+        cursor,
+        draws=lottery.draws,
+        snapshots=lottery.snapshots,
+        clock=containers.platform.clock,
     )
     if cursor is None:
         containers.platform.logger.count("visited")

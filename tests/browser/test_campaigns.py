@@ -93,6 +93,25 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
     expect(una.page.get_by_text("当天结束后可以验证")).to_be_visible()
 
 
+def test_a_wheel_stops_when_the_wins_of_the_day_are_used_up(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    campaign_id = plan(operator, rules={"wins_per_user_per_day": 1})
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    ida = a_person(f"ida-{campaign_id}", f"/campaigns/{campaign_id}")
+
+    ida.page.get_by_role("button", name="抽奖", exact=True).click()
+    take_prize(ida)
+
+    used_up = ida.page.get_by_text("今天的中奖次数已经用完，明天再来")
+    expect(used_up).to_be_visible()
+    expect(ida.page.get_by_role("button", name="再抽一次")).to_be_disabled()
+    ida.shoot("lottery-wins-used")
+    ida.page.reload()
+    expect(used_up).to_be_visible()
+    expect(ida.page.get_by_role("button", name="抽奖", exact=True)).to_be_disabled()
+
+
 def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
     a_person: MakePerson, operator: Operator
 ) -> None:

@@ -209,6 +209,31 @@ def test_a_preheat_loads_before_the_start(
 # ---------------------------------------------------------------- draws
 
 
+def test_a_winner_is_told_how_many_wins_the_rules_still_allow_today(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    put(rules={"wins_per_user_per_day": 2})
+    _put_prize(sponsor, "phone", total=9)
+    user, other = a_user(), a_user()
+
+    def left_of(user: HttpUser) -> int | None:
+        wins_left: int | None = user.http.get("/campaigns/gala/draws").json()["wins_left_today"]
+        return wins_left
+
+    before = left_of(user)
+    draws = [_draw(user, f"key-{number}") for number in range(3)]
+    repeat = _draw(user, "key-0")
+    shown = user.http.get("/campaigns/gala").json()
+
+    assert before == 2
+    assert [draw["wins_left_today"] for draw in draws] == [1, 0, 0]
+    assert [draw["outcome"] for draw in draws] == ["won", "won", "missed"]
+    assert repeat["wins_left_today"] == left_of(user) == 0
+    assert left_of(other) == 2
+    # The public campaign page is the same for everybody.
+    assert "wins_left_today" not in shown
+
+
 def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
@@ -232,6 +257,7 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
         "image_url": "https://a.example/1.png",
     }
     assert [each["attempts_left"] for each in (first, other, empty)] == [2, 1, 0]
+    assert {each["wins_left_today"] for each in (first, other, empty)} == {None}
     mine = _draws(user)
     assert [item["draw_id"] for item in mine] == [each["draw_id"] for each in (empty, other, first)]
     for item in mine:

@@ -73,7 +73,14 @@ def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> 
     with pytest.raises(CampaignNotFound):
         watch(system)
     with pytest.raises(CampaignNotFound):
-        read_draws.list_draws("gala", "ann", None, draws=system.draws, snapshots=system.snapshots())
+        read_draws.list_draws(
+            "gala",
+            "ann",
+            None,
+            draws=system.draws,
+            snapshots=system.snapshots(),
+            clock=system.clock,
+        )
 
 
 def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
@@ -107,7 +114,12 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
 
     def page(cursor: str | None) -> Any:
         return read_draws.list_draws(
-            "gala", "ann", cursor, draws=system.draws, snapshots=system.snapshots()
+            "gala",
+            "ann",
+            cursor,
+            draws=system.draws,
+            snapshots=system.snapshots(),
+            clock=system.clock,
         )
 
     first = page(None)

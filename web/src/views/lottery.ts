@@ -34,6 +34,7 @@ export class Lottery extends View {
     isShown: { state: true },
     isTold: { state: true },
     draws: { state: true },
+    winsLeft: { state: true },
     checked: { state: true },
     helped: { state: true },
     listening: { state: true },
@@ -48,6 +49,8 @@ export class Lottery extends View {
   /** Whether the dialog about a prize is closed. */
   declare isTold: boolean;
   declare draws: Draw[];
+  /** Wins that the rules still allow today; null without a limit, or before it is known. */
+  declare winsLeft: number | null;
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
   declare listening: Listening | undefined;
@@ -60,6 +63,7 @@ export class Lottery extends View {
     this.isShown = false;
     this.isTold = true;
     this.draws = [];
+    this.winsLeft = null;
     this.checked = {};
     this.myToken = "";
   }
@@ -95,6 +99,7 @@ export class Lottery extends View {
   async #readDraws(query = ""): Promise<void> {
     const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws${query}`);
     this.draws = page.items;
+    this.winsLeft = page.wins_left_today;
   }
 
   override render() {
@@ -112,6 +117,7 @@ export class Lottery extends View {
         )}
       </div>
       ${this.game === "wheel" ? this.#wheel() : this.#card()}
+      ${this.#isOver ? html`<p class="hint" role="status">${t("wins_used")}</p>` : nothing}
       ${this.problem ? problemView(this.problem) : nothing} ${this.isTold ? this.#result() : this.#prize()} ${this.#prizes()}
       ${this.myToken && this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
     `;
@@ -125,7 +131,7 @@ export class Lottery extends View {
   #wheel() {
     return html`
       <rp-wheel .sectors=${this.#sectors()}></rp-wheel>
-      <button class="primary" ?disabled=${this.isDrawing} @click=${() => void this.#play()}>
+      <button class="primary" ?disabled=${this.isDrawing || this.#isOver} @click=${() => void this.#play()}>
         ${t(this.isDrawing ? "drawing" : this.result ? "again" : "draw")}
       </button>
     `;
@@ -138,12 +144,17 @@ export class Lottery extends View {
       <rp-scratch .text=${text} .isCovered=${isCovered} @reveal=${() => this.#show()}></rp-scratch>
       <button
         class="primary"
-        ?disabled=${this.isDrawing || isCovered}
+        ?disabled=${this.isDrawing || isCovered || this.#isOver}
         @click=${() => void this.#play()}
       >
         ${t(this.isDrawing ? "drawing" : "new_card")}
       </button>
     `;
+  }
+
+  /** Whether today's wins are used up, so that each further draw would miss and cost an attempt. */
+  get #isOver(): boolean {
+    return this.winsLeft === 0;
   }
 
   #sectors(): Sector[] {
@@ -161,7 +172,7 @@ export class Lottery extends View {
   }
 
   async #play(): Promise<void> {
-    if (wantsSignIn(this)) return;
+    if (wantsSignIn(this) || this.#isOver) return;
     await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
 
@@ -198,6 +209,7 @@ export class Lottery extends View {
 
   #show(): void {
     this.isShown = true;
+    this.winsLeft = this.result?.wins_left_today ?? null;
     this.isTold = !this.result?.prize;
     if (!this.isTold) {
       playCoin(true);

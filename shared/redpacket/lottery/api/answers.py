@@ -273,10 +273,17 @@ class GoodsAddress(TypedDict):
 AttemptsLeft = Annotated[common.PerUser | None, about("Attempts left today; null without a limit.")]
 
 
+WinsLeft = Annotated[
+    common.PerUser | None,
+    about("Wins left today, null without a limit; with 0 every draw misses."),
+]
+
+
 class Drawn(OneDraw):
     """Durable result of an attempt; `prize` is null for a miss."""
 
     attempts_left: AttemptsLeft
+    wins_left_today: WinsLeft
 
 
 class Draw(OneDraw):
@@ -310,6 +317,7 @@ class Draws(TypedDict):
     user_token: common.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
     next: common.Next
+    wins_left_today: WinsLeft
 
 
 class DrawProof(TypedDict):

@@ -146,7 +146,11 @@ def _won_prize(prize: Prize) -> campaigns.WonPrize:
 def drawn_view(result: DrawResult, codes: Mapping[str, str]) -> campaigns.Drawn:
     """Return a user's draw; *codes* are by the ids of draws."""
     draw = result.draw
-    return {**_one_draw(draw, codes), "attempts_left": result.attempts_left}
+    return {
+        **_one_draw(draw, codes),
+        "attempts_left": result.attempts_left,
+        "wins_left_today": result.wins_left,
+    }
 
 
 def address_view(winner: Winner, address: Address | None) -> campaigns.GoodsAddress:
@@ -165,6 +169,7 @@ def draws_view(page: DrawPage, codes: Mapping[str, str]) -> campaigns.Draws:
         "user_token": page.user_id,
         "items": [_draw_view(draw, codes) for draw in page.items],
         "next": page.next,
+        "wins_left_today": page.wins_left,
     }
 
 

@@ -313,6 +313,13 @@ def attempts_left(rules: DrawRules, player: Player) -> int | None:
     return max(0, rules.attempts_per_user_per_day - player.attempt_count)
 
 
+def wins_left(rules: DrawRules, player: Player) -> int | None:
+    """Return a user's remaining wins of a day, or None without a limit."""
+    if not rules.wins_per_user_per_day:
+        return None
+    return max(0, rules.wins_per_user_per_day - player.win_count)
+
+
 def has_units_left(prize: Prize, stock: PrizeStock) -> bool:
     """Return whether a prize can still be won, today or later; refunded units cannot."""
     return stock.durable_no - len(stock.free) < prize.total

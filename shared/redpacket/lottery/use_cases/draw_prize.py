@@ -16,6 +16,7 @@ from redpacket.lottery.model.lottery import (
     check_is_giving,
     draw_day,
     draw_id_of,
+    wins_left,
 )
 from redpacket.lottery.model.odds import draw_point
 from redpacket.lottery.use_cases.draw_attempt import REFUSALS, DrawAttempt
@@ -23,7 +24,14 @@ from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Unavailable
 
 if TYPE_CHECKING:
-    from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, DrawStatus, PlayerState
+    from redpacket.campaigns.model import DrawRules
+    from redpacket.lottery.model.lottery import (
+        CampaignSnapshot,
+        Draw,
+        DrawStatus,
+        Player,
+        PlayerState,
+    )
     from redpacket.lottery.use_cases.draw_ports import DrawPorts
     from redpacket.platform.user import User
 
@@ -38,10 +46,11 @@ _BEACON_REMOVED = (
 
 @dataclass(frozen=True, slots=True)
 class DrawResult:
-    """Result for the user; *attempts_left* today is None without a limit."""
+    """Result for the user, with their limits of today; None without a limit."""
 
     draw: Draw
     attempts_left: int | None
+    wins_left: int | None
 
 
 def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPorts) -> DrawResult:
@@ -62,7 +71,7 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
             campaign_id, drawer.user_id, key_hash, day.name, asks_audience=asks_audience
         )
         if state.before:
-            return DrawResult(state.before, attempts_left(campaign.rules, state.player))
+            return _result(state.before, campaign.rules, state.player)
         if campaign.beacon:
             check_is_giving(campaign, ports.clock.now_ms())
             raise CampaignPaused(_BEACON_REMOVED)
@@ -75,11 +84,20 @@ def draw_prize(campaign_id: str, drawer: User, key_hash: str, *, ports: DrawPort
         status = outcome.status
         attempt = DrawAttempt(drawer, key_hash, snapshot, state, request, ports)
         if draw := attempt.commit(outcome):
-            after = replace(state.player, attempt_count=state.player.attempt_count + 1)
-            return DrawResult(draw, attempts_left(campaign.rules, after))
+            before = state.player
+            after = replace(
+                before,
+                attempt_count=before.attempt_count + 1,
+                win_count=before.win_count + (draw.prize is not None),
+            )
+            return _result(draw, campaign.rules, after)
     if status in REFUSALS:
         raise REFUSALS[status]
     raise Unavailable("The draw is being repaired. Try again.")
+
+
+def _result(draw: Draw, rules: DrawRules, player: Player) -> DrawResult:
+    return DrawResult(draw, attempts_left(rules, player), wins_left(rules, player))
 
 
 def _started_snapshot(campaign_id: str, ports: DrawPorts) -> CampaignSnapshot:

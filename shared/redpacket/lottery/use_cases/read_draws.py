@@ -12,10 +12,12 @@ from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.lottery.model.lottery import (
     Draw,
+    Player,
     PrizeStock,
     draw_day,
     find_day,
     has_units_left,
+    wins_left,
 )
 from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
@@ -40,11 +42,15 @@ class WatchedLottery:
 
 @dataclass(frozen=True, slots=True)
 class DrawPage:
-    """Page of a user's draws, newest first; *next* is the last one's id, None at the end."""
+    """Page of a user's draws, newest first; *next* is the last one's id, None at the end.
+
+    *wins_left* today is None without a limit.
+    """
 
     user_id: str
     items: Sequence[Draw]
     next: str | None
+    wins_left: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +93,21 @@ def list_draws(
     *,
     draws: DrawRepository,
     snapshots: CachedSnapshots,
+    clock: Clock,
 ) -> DrawPage:
     """Return the page after *cursor*; an unknown one is the start. Raises CampaignNotFound."""
-    snapshots.get(campaign_id)
+    campaign = snapshots.get(campaign_id).campaign
     all_draws = draws.list_draws(campaign_id, user_id)
     ids = [draw.draw_id for draw in all_draws]
     start = ids.index(cursor) + 1 if cursor in ids else 0
     page = all_draws[start : start + PAGE_SIZE]
     has_more = start + PAGE_SIZE < len(all_draws)
-    return DrawPage(user_id, page, page[-1].draw_id if has_more else None)
+    today = draw_day(campaign, clock.now_ms()).name
+    player = Player()
+    if campaign.rules.wins_per_user_per_day:
+        player = draws.find_player(campaign_id, user_id, today)
+    left = wins_left(campaign.rules, player)
+    return DrawPage(user_id, page, page[-1].draw_id if has_more else None, left)
 
 
 def read_draw_proof(
