@@ -5,7 +5,9 @@ The random story compares all answers; tests of flows say on the fake which ones
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
 import time
 from dataclasses import dataclass, replace
 from itertools import count, product
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from local import places
 from redpacket.campaigns.model import Campaign, CampaignStatus, DrawRules, WhenSoldOut
 from redpacket.fairness.model.days import DrawDay
 from redpacket.lottery.model.lottery import (
@@ -25,7 +28,7 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     PrizeStock,
 )
-from redpacket.lottery.model.odds import choose
+from redpacket.lottery.model.odds import choose, could_be
 from redpacket.lottery.ports import DrawCache
 from redpacket.lottery.redis.draws import RedisDraws
 from testing.builders import a_campaign
@@ -229,6 +232,8 @@ class _Story:
         self._days = [a_day("20270129"), a_day("20270130")]
         self._asks: list[DrawRequest] = []
         self._version = 0
+        self.decided: list[tuple[str, int, str | None]] = []
+        """Odds, point and prize of each draw that was decided anew."""
 
     def edit(self) -> None:
         pick = self._random
@@ -278,8 +283,11 @@ class _Story:
             self._asks.append(ask)
         fake, real = (claim_cache.draw(ask) for claim_cache in self._caches)
         assert real == fake
-        if real.odds:
+        if real.odds and not real.is_repeat:
             assert real.prize_id == choose(real.odds, ask.point)
+            # The ledger's own check of what the cache decided.
+            assert could_be(real, self._fake.snapshots["spring"], ask.point)
+            self.decided.append((real.odds, ask.point, real.prize_id))
 
     def undo(self) -> None:
         if self._asks:
@@ -333,3 +341,43 @@ def test_the_version_of_the_loaded_table_is_found(lottery: Lottery) -> None:
         lottery.load(version=version)
 
     assert claim_cache.find_version(campaign_id) == 7
+
+
+DECIDED_MIN = 10_000
+NODE = places.LOCAL / "venv" / "node" / "bin" / "node"
+CHOOSE_AGAIN = """
+const { choose } = await import(process.argv[1]);
+const lines = (await import("node:fs")).readFileSync(0, "utf8").trim().split("\\n");
+const cases = lines.map((line) => JSON.parse(line));
+const wrong = cases.filter(([odds, point, prize]) => choose(odds, point) !== prize);
+console.log(JSON.stringify({ count: cases.length, wrong: wrong.slice(0, 3) }));
+"""
+
+
+def test_every_implementation_of_the_odds_decides_10_000_draws_alike(
+    cache: OperatorCache,
+) -> None:
+    """The script and the fake build and choose, Python judges, and TypeScript chooses again."""
+    decided: list[tuple[str, int, str | None]] = []
+    for seed in count(1_000):
+        story = _Story(seed, cache)
+        for _ in range(20):
+            story.edit()
+            for _ in range(30):
+                story.draw()
+        decided += story.decided
+        cache.flushall()
+        if len(decided) >= DECIDED_MIN:
+            break
+
+    node = subprocess.run(
+        [NODE, "--input-type=module", "-e", CHOOSE_AGAIN, places.ROOT / "web/src/verify/draws.ts"],
+        input="\n".join(json.dumps(each) for each in decided),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(node.stdout) == {"count": len(decided), "wrong": []}
+    assert len({odds for odds, _, _ in decided}) > DECIDED_MIN // 100
+    assert {bool(prize) for _, _, prize in decided} == {True, False}
