@@ -19,9 +19,16 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_records import status_of
-from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
-from redpacket.platform.http.parameters import cursor, integer, optional, required
+from redpacket.platform.http.parameters import (
+    choice,
+    cursor,
+    integer,
+    matching,
+    of_form,
+    optional,
+    required,
+)
 from redpacket.platform.http.request import person_of
 from redpacket.platform.user import User
 from redpacket.platform.user_id import HOST_ID
@@ -29,7 +36,7 @@ from redpacket.platform.user_id import HOST_ID
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists
 
-SUBJECT = "(user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger"
+SUBJECT = "((user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger)"
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
@@ -63,32 +70,34 @@ packet_cursor_of = cursor(
 )
 hours_of = integer("hours", 1, 24, missing=1, meaning="The last hours to count.")
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
-
-
-def of_form(name: str, form: str, text: str) -> str:
-    """Return *text*. Raises InvalidRequest if it does not match *form*."""
-    if not re.fullmatch(form, text, re.ASCII):
-        raise InvalidRequest.of(name, f"must match {form}")
-    return text
-
-
-@optional("query", "subject", missing=None, type="string", pattern=f"^({SUBJECT})$")
-def subject_of(text: str) -> str:
-    """Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`."""
-    return of_form("subject", SUBJECT, text)
+subject_of = matching(
+    "subject",
+    SUBJECT,
+    "Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`.",
+)
+of_campaign = matching("campaign_id", CAMPAIGN_ID.pattern, "Only packets of this campaign.")
+of_prize = matching("prize_id", PRIZE_ID.pattern, "Only winners of this prize.")
+packet_status_of = choice("status", PacketStatus, "Only packets of this status.")
+winner_status_of = choice("status", WinnerStatus, "Only winners of this status.")
 
 
 @optional("query", "cursor", missing=None, type="string", pattern=f"^{UNIT}$")
 def winner_cursor_of(text: str) -> tuple[str, int]:
     """`next` of the previous page."""
-    prize_id, _, unit_no = of_form("cursor", UNIT, text).partition(".")
+    return _unit(of_form("cursor", UNIT, text))
+
+
+@required("path", "unit", type="string", pattern=f"^{UNIT}$")
+def unit_of(text: str) -> tuple[str, int]:
+    """Won unit: its prize and number."""
+    if not re.fullmatch(UNIT, text):
+        raise CampaignNotFound
+    return _unit(text)
+
+
+def _unit(text: str) -> tuple[str, int]:
+    prize_id, _, unit_no = text.partition(".")
     return prize_id, int(unit_no)
-
-
-@optional("query", "campaign_id", missing=None, type="string", pattern=f"^{CAMPAIGN_ID.pattern}$")
-def of_campaign(text: str) -> str:
-    """Only packets of this campaign."""
-    return of_form("campaign_id", CAMPAIGN_ID.pattern, text)
 
 
 @optional("query", "sender", missing=None, type="string", pattern=f"^{HOST_ID.pattern}$")
@@ -103,24 +112,6 @@ def user_of(text: str) -> User:
     return person_of(of_form("user", HOST_ID.pattern, text))
 
 
-@optional("query", "status", missing=None, type="string", enum=list(PacketStatus))
-def packet_status_of(text: str) -> PacketStatus:
-    """Only packets of this status."""
-    return PacketStatus(of_form("status", "|".join(PacketStatus), text))
-
-
-@optional("query", "prize_id", missing=None, type="string", pattern=f"^{PRIZE_ID.pattern}$")
-def of_prize(text: str) -> str:
-    """Only winners of this prize."""
-    return of_form("prize_id", PRIZE_ID.pattern, text)
-
-
-@optional("query", "status", missing=None, type="string", enum=list(WinnerStatus))
-def winner_status_of(text: str) -> WinnerStatus:
-    """Only winners of this status."""
-    return WinnerStatus(of_form("status", "|".join(WinnerStatus), text))
-
-
 @required("path", "name", type="string", enum=list(Switch))
 def switch_of(text: str) -> Switch:
     """The switch."""
@@ -131,15 +122,6 @@ def switch_of(text: str) -> Switch:
 def limit_of(text: str) -> LimitName:
     """The limit."""
     return LimitName(of_form("name", "|".join(LimitName), text))
-
-
-@required("path", "unit", type="string", pattern=f"^{UNIT}$")
-def unit_of(text: str) -> tuple[str, int]:
-    """Won unit: its prize and number."""
-    if not re.fullmatch(UNIT, text, re.ASCII):
-        raise CampaignNotFound
-    prize_id, _, unit_no = text.partition(".")
-    return prize_id, int(unit_no)
 
 
 def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
-from redpacket.approvals.api.operator_lists import of_form
 from redpacket.approvals.api.summaries import UsersById
 from redpacket.approvals.errors import ApprovalNotFound
 from redpacket.approvals.model import APPROVAL_CURSOR, Approval, ApprovalStatus
 from redpacket.containers import containers
-from redpacket.platform.http.parameters import cursor, optional, required
+from redpacket.platform.http.parameters import choice, cursor, path_id
 
 if TYPE_CHECKING:
     from redpacket.approvals.api import answers as approvals
@@ -25,20 +23,10 @@ APPROVAL_COLUMNS = (
 )
 
 approval_cursor_of = cursor(APPROVAL_CURSOR)
-
-
-@required("path", "approval_id", type="string", pattern=f"^{APPROVAL_ID}$")
-def approval_id_of(text: str) -> str:
-    """Approval ID from the 202 response."""
-    if not re.fullmatch(APPROVAL_ID, text, re.ASCII):
-        raise ApprovalNotFound
-    return text
-
-
-@optional("query", "status", missing=None, type="string", enum=list(ApprovalStatus))
-def approval_status_of(text: str) -> ApprovalStatus:
-    """Only approvals of this status."""
-    return ApprovalStatus(of_form("status", "|".join(ApprovalStatus), text))
+approval_id_of = path_id(
+    "approval_id", APPROVAL_ID, ApprovalNotFound, "Approval ID from the 202 response."
+)
+approval_status_of = choice("status", ApprovalStatus, "Only approvals of this status.")
 
 
 def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval:

@@ -7,13 +7,16 @@ import re
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, check_campaign_id, check_prize_id
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.http.parameters import cursor, required
+from redpacket.platform.http.parameters import cursor, path_id, required
 
 DAY = re.compile("[0-9]{8}")
 DRAW_ID = re.compile("[0-9a-f]{32}")
 
 draw_cursor_of = cursor(
     meaning="`next` of the previous page; any other value returns the first page."
+)
+draw_id_of = path_id(
+    *("draw_id", DRAW_ID.pattern, lambda: CampaignNotFound("no such draw")), "The caller's draw."
 )
 
 
@@ -27,14 +30,6 @@ def campaign_id_of(text: str) -> str:
 def prize_id_of(text: str) -> str:
     """The prize."""
     return check_prize_id(text)
-
-
-@required("path", "draw_id", type="string", pattern=f"^{DRAW_ID.pattern}$")
-def draw_id_of(text: str) -> str:
-    """The caller's draw."""
-    if not DRAW_ID.fullmatch(text):
-        raise CampaignNotFound("no such draw")
-    return text
 
 
 @required("query", "day", type="string", pattern=f"^{DAY.pattern}$")

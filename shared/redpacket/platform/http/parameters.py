@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from redpacket.platform.errors import IdempotencyKeyMissing, InvalidRequest
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = Literal["path", "query", "headers"]
 T = TypeVar("T")
 Missing = TypeVar("Missing")
+Word = TypeVar("Word", bound=StrEnum)
 
 KEY_LENGTH_MAX = 255
 _DIGITS_MAX = 9
@@ -86,12 +89,52 @@ def integer(
     return Parameter("query", name, form, meaning, check, missing)
 
 
+def path_id(
+    name: str, pattern: str, refusal: Callable[[], Exception], meaning: str
+) -> Parameter[str]:
+    """Declare an id of the path; a text of another form raises *refusal*."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise refusal()
+        return text
+
+    return Parameter("path", name, _texts(pattern), meaning, check, _REQUIRED)
+
+
+def matching(name: str, pattern: str, meaning: str) -> Parameter[str | None]:
+    """Declare an optional query parameter that matches *pattern*."""
+    return Parameter(
+        "query", name, _texts(pattern), meaning, lambda text: of_form(name, pattern, text), None
+    )
+
+
+def choice(name: str, words: type[Word], meaning: str) -> Parameter[Word | None]:
+    """Declare an optional query parameter that is one of *words*."""
+
+    def check(text: str) -> Word:
+        return words(of_form(name, "|".join(words), text))
+
+    return Parameter("query", name, {"type": "string", "enum": list(words)}, meaning, check, None)
+
+
+def of_form(name: str, pattern: str, text: str) -> str:
+    """Return *text*. Raises InvalidRequest if it does not match *pattern*."""
+    if not re.fullmatch(pattern, text):
+        raise InvalidRequest.of(name, f"must match {pattern}")
+    return text
+
+
 def cursor(
     pattern: str | None = None, meaning: str = "`next` of the page before."
 ) -> Parameter[str | None]:
     """Make a parameter of a list that itself rejects cursors of other lists."""
-    form = {"type": "string"} if pattern is None else {"type": "string", "pattern": f"^{pattern}$"}
+    form = {"type": "string"} if pattern is None else _texts(pattern)
     return Parameter("query", "cursor", form, meaning, str, None)
+
+
+def _texts(pattern: str) -> dict[str, object]:
+    return {"type": "string", "pattern": f"^{pattern}$"}
 
 
 @required("headers", "Idempotency-Key", type="string", minLength=1, maxLength=KEY_LENGTH_MAX)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from redpacket.platform.http.parameters import required
+from redpacket.platform.http.parameters import path_id
 from redpacket.reconciliation.errors import RunNotFound
 
 if TYPE_CHECKING:
@@ -17,13 +16,7 @@ if TYPE_CHECKING:
 RUN_ID = "[0-9a-f_-]{1,80}"
 """Name of an execution: ours, or one that the schedule derived from its ids."""
 
-
-@required("path", "run_id", type="string", pattern=f"^{RUN_ID}$")
-def run_id_of(text: str) -> str:
-    """Run ID from the response that started it."""
-    if not re.fullmatch(RUN_ID, text, re.ASCII):
-        raise RunNotFound
-    return text
+run_id_of = path_id("run_id", RUN_ID, RunNotFound, "Run ID from the response that started it.")
 
 
 def audit_view(differences: Sequence[Difference]) -> answers.Audit:
