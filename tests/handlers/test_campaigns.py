@@ -210,7 +210,7 @@ def test_a_preheat_loads_before_the_start(
 
 
 def test_a_winner_is_told_how_many_wins_the_rules_still_allow_today(
-    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+    put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"wins_per_user_per_day": 2})
     _put_prize(sponsor, "phone", total=9)
