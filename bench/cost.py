@@ -14,8 +14,8 @@ from bench.deployment import Deployment, Standing, deployment_of, indexes_of, st
 from local.places import ROOT
 from local.template import read_template
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb.items import SHARDS
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dispatch import IDLE_MS, POLL_MS
 from redpacket.reconciliation.use_cases.statements import Run, checks, file_columns, images, rows
 

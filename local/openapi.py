@@ -27,6 +27,7 @@ from redpacket.events.api import event_answers as events
 from redpacket.events.model.events import EventType
 from redpacket.fairness.api import answers as log
 from redpacket.fairness.api import log_pages
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.api import answers as campaigns
 from redpacket.lottery.api import draw_schemas as draws
 from redpacket.operations.api import answers as operators
@@ -36,7 +37,6 @@ from redpacket.packets.api import claim_schemas as claims
 from redpacket.packets.api import link_preview, pages
 from redpacket.packets.api import send_schemas as sending
 from redpacket.payments.api import answers as payments
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
 from redpacket.platform.http import answer_fields
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation

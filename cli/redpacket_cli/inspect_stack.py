@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.text import Text
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import partition_count
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.aws.cache_token import cache_token
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.tls import context_for

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from redpacket.containers import containers
-from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.errors import ChannelUnavailable
+from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.use_cases.handle_callback import handle_callback
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
-from redpacket.ledger.errors import InsufficientFunds
+from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import (
@@ -30,7 +31,6 @@ from redpacket.payments.api.views import (
     withdrawal_view,
 )
 from redpacket.payments.errors import (
-    ChannelUnavailable,
     NotCancellable,
     PayeeNotBound,
     PaymentNotFound,
@@ -38,7 +38,6 @@ from redpacket.payments.errors import (
     WithdrawalRefused,
 )
 from redpacket.payments.model.provider import PayMethod
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases import return_payment, transfer
 from redpacket.payments.use_cases import start_payment as payment_flow
 from redpacket.payments.use_cases import withdraw as withdrawal_flow

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.containers import containers
-from redpacket.ledger.errors import InsufficientFunds
+from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.operations.api import guards
 from redpacket.operations.api.scopes import OPERATORS
 from redpacket.packets.api import views
@@ -17,7 +17,6 @@ from redpacket.packets.errors import SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
 from redpacket.packets.use_cases.send_packet import order_payment
 from redpacket.packets.use_cases.send_packet import send_packet as send
-from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import (
     KEYED,
     InvalidRequest,

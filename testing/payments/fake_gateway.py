@@ -8,6 +8,7 @@ from local.gateways.core import Clock, Gateway, confirmation_of, day_of
 from local.gateways.policy import Books, Call, Meeting, Policy, Statement
 from local.gateways.records import Changed, Line, Made, Order, Refund, Refused, Transfer
 from local.gateways.records import Transaction as Paid
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
 from redpacket.payments.model.provider import (
     CURRENCY,
@@ -29,7 +30,6 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
 
 MERCHANT = Merchant("app", "merchant")

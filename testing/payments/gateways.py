@@ -24,6 +24,7 @@ from local.gateways.simulated_payers import SimulatedPayers
 from local.gateways.wechat.simulator import openid_of
 from local.ports import HOST, Ports, is_open
 from local.processes import Process
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import (
     ExternalAccount,
@@ -33,7 +34,6 @@ from redpacket.payments.model.provider import (
     ProviderEventKind,
     TransferOrder,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import CallbackVerifier, PaymentProvider, PayoutProvider
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
 from redpacket.payments.providers.host_wallet.provider import HostCallbacks, HostIn, HostOut

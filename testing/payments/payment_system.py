@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.lists import DynamoPaymentLists
@@ -15,7 +16,6 @@ from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
 from redpacket.payments.ports import PaymentProvider, PayoutProvider
 from redpacket.payments.use_cases.bind_account import LoginPorts

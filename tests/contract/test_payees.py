@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.payees import REBOUND_WAIT_MS, DynamoPayees
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import ExternalAccount, Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import RedPacketError
 from testing.builders import NOW_MS, a_user_id

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.payments.errors import WithdrawalLimitReached
@@ -18,7 +19,6 @@ from redpacket.payments.model.payments import (
     ReturnReason,
     ReturnStatus,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     Stop,
     Withdrawal,

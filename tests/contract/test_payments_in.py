@@ -2,8 +2,8 @@
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model import provider as gateway
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import Side, WeChatSide, a_number
 

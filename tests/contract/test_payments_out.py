@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from local.gateways.core import CANCELLING_MS
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     ProviderEventKind,
     Refusal,
     TransferOrder,
     TransferState,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import DAY_MS, Side, WeChatSide, a_number
 

@@ -29,11 +29,11 @@ from redpacket.containers.platform import Platform
 from redpacket.events.model.events import SUBSCRIBED
 from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.clients.sqs_payouts import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.http.request import user_ids

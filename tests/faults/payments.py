@@ -18,6 +18,7 @@ from typing import Any
 
 from local.gateways.core import FINAL, day_of
 from local.gateways.records import Line, Made
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import (
@@ -39,7 +40,6 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal, WithdrawalLimits
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.return_payment import note_refund

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from redpacket.containers import containers
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.settings import settings
 from testing.in_memory_system import InMemorySystem

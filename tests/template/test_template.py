@@ -16,8 +16,8 @@ import pytest
 
 from local.template import read_long_form
 from redpacket.fairness.use_cases import extend_log
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.dynamodb.items import claimer_row, prize_claimer_row, share_row
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
 from redpacket.platform.time_budget import REQUEST_S

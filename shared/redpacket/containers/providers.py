@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
+    from redpacket.ledger.provider_name import ProviderName
     from redpacket.packets.model.claim import Share
     from redpacket.payments import ports
-    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.sealed_accounts import AccountKeys, Accounts
     from redpacket.platform.ssrf_safe_http import HttpClient
 
@@ -25,7 +25,7 @@ class ProvidersContainer(Container):
     def providers(self) -> Mapping[ProviderName, ports.Provider[Any]]:
         from pkgutil import resolve_name
 
-        from redpacket.payments.model.provider_name import ProviderName
+        from redpacket.ledger.provider_name import ProviderName
         from redpacket.payments.ports import ProviderEnvironment
 
         environment = ProviderEnvironment(

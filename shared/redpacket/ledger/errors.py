@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.platform.errors import Rejected
+from redpacket.platform.errors import Malformed, Rejected
 
 
 class InsufficientFunds(Rejected):
@@ -10,3 +10,10 @@ class InsufficientFunds(Rejected):
 
     code = "insufficient_funds"
     status = 402
+
+
+class ChannelUnavailable(Malformed):
+    """This deployment does not offer this provider. Choose another one."""
+
+    code = "channel_unavailable"
+    status = 422

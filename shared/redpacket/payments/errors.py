@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from redpacket.platform.errors import InvariantViolated, Malformed, Rejected
+from redpacket.platform.errors import InvariantViolated, Rejected
 
 
 class WithdrawalRefused(Rejected):
     """Base of refusals that only a new withdrawal has."""
-
-
-class ChannelUnavailable(Malformed):
-    """This deployment does not offer this provider. Choose another one."""
-
-    code = "channel_unavailable"
-    status = 422
 
 
 class PaymentNotFound(Rejected):

@@ -24,11 +24,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, Protocol, TypedDict, TypeVar
 
-from redpacket.payments.errors import ChannelUnavailable
+from redpacket.ledger.errors import ChannelUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from redpacket.ledger.provider_name import ProviderName
     from redpacket.payments.model.authorization import AuthorizationFound
     from redpacket.payments.model.provider import (
         ExternalAccount,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
         TransferFound,
         TransferOrder,
     )
-    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.sealed_accounts import Accounts
     from redpacket.platform.settings import Settings
     from redpacket.platform.ssrf_safe_http import HttpClient

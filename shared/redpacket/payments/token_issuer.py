@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ExternalAccount
-from redpacket.payments.model.provider_name import ProviderName
 
 PUBLISHED_AHEAD_MS = 3 * 60 * 60 * 1_000
 TOKEN_LIFE_MS_MAX = 24 * 60 * 60 * 1_000

@@ -14,7 +14,7 @@ from bench.deployment import Deployment, Standing
 from bench.report import BENCHES
 from local.places import ROOT
 from local.template import read_template
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Operation, check, create, put, update
 from testing.fakes import FakeDynamo
 from testing.platform.fake_tables import TABLE_NAMES

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import items
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket_cli import inspect_stack
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
 

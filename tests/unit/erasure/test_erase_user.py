@@ -12,6 +12,7 @@ from redpacket.campaigns.model import AudienceMode, audience_bucket
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.model import OutsideRows
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.model.claim import ShareRef
@@ -20,7 +21,6 @@ from redpacket.packets.model.picture import Picture
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,

@@ -12,7 +12,7 @@ from local.gateways.server import application
 from local.gateways.setups import Place, page_parts, setups
 from local.ports import Ports
 from local.publish import configuration
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 
 FOLDERS = Path(__file__).parents[1] / "payments" / "gateways"
 USERS = {"JwtIssuer": "https://issuer.example", "PageClientId": "page"}

@@ -7,11 +7,11 @@ import pytest
 
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.containers import containers
+from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.lottery.api.draw_schemas import HelpBody
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.api.orders import send_order
 from redpacket.packets.use_cases.send_packet import SendOrder
-from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.request import RequestOf

@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize
 from redpacket.payments.use_cases.handle_callback import follow_notice

@@ -2,7 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from redpacket.payments.errors import ChannelUnavailable, PayeeNotBound
+from redpacket.ledger.errors import ChannelUnavailable
+from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.errors import PayeeNotBound
 from redpacket.payments.model.authorization import (
     ASKED_MS,
     CONSENT_MS,
@@ -10,7 +12,6 @@ from redpacket.payments.model.authorization import (
     AuthorizationStatus,
 )
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, Refusal
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw

@@ -1,8 +1,8 @@
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
 from redpacket.payments.model.provider import Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.bind_account import bind_account
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.platform.idempotency import Request

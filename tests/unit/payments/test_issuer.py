@@ -7,8 +7,8 @@ import pytest
 
 from local.issuer import Issuer
 from local.issuer_keys import make
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ExternalAccount
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.token_issuer import (
     PUBLISHED_AHEAD_MS,
     TOKEN_LIFE_MS_MAX,

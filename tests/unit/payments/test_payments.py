@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
@@ -17,7 +18,6 @@ from redpacket.payments.model.provider import (
     ProviderEventKind,
     statement_day,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.handle_callback import CallbackPorts, handle_callback
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment

@@ -1,7 +1,7 @@
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import CodeInvalid
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.sign_in import sign_in
 from redpacket.platform.errors import Unavailable
 from testing.fakes import Away

@@ -3,6 +3,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.send_packet import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
@@ -14,7 +15,6 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.start_payment import find_payment, prompt_payment
 from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.user import User

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from local.gateways.records import Line
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.payments.use_cases.compare_statements import EDGE_MS
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, RedPacketError, Unavailable

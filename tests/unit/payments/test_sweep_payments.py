@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import PayMethod
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment

@@ -8,10 +8,11 @@ import sys
 import jwt
 import pytest
 
-from redpacket.payments.errors import ChannelUnavailable, SignatureInvalid
+from redpacket.ledger.errors import ChannelUnavailable
+from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.payments import Payment, PaymentStatus
 from redpacket.payments.model.provider import PayMethod, statement_day
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import LEASE_MS, WithdrawalStatus
 from redpacket.payments.use_cases.start_payment import PaymentAsk
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk

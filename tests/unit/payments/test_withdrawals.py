@@ -3,11 +3,11 @@ from unittest.mock import patch
 
 import pytest
 
-from redpacket.ledger.errors import InsufficientFunds
+from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import (
     AmountTooLarge,
     AmountTooSmall,
-    ChannelUnavailable,
     NotCancellable,
     PayeeNotBound,
     WithdrawalLimitReached,
@@ -15,7 +15,6 @@ from redpacket.payments.errors import (
 )
 from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.provider import Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,

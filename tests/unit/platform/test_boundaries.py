@@ -23,6 +23,7 @@ from redpacket.campaigns.model import AudienceMode, CampaignStatus, DrawRules, m
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.events.model.webhooks import FAILURES_MAX
 from redpacket.fairness.model.merkle import EMPTY_ROOT, is_consistent, leaf_hash
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.model.lottery import (
     DrawStatus,
     Player,
@@ -55,7 +56,6 @@ from redpacket.payments.model.payments import (
     may_order,
     next_look_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     FUNCTION_MS,
     GIVEN_UP_AFTER_MS,

@@ -15,6 +15,7 @@ from redpacket.events.api import views as webhook_views
 from redpacket.events.api.schemas import EventName, WebhookBody
 from redpacket.events.model.events import SUBSCRIBED, EventType
 from redpacket.ledger.ports import ReceivedItem
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.api.draw_schemas import DrawBody, HelpBody
 from redpacket.lottery.api.prize_schemas import PrizeBody, StockBody
 from redpacket.operations.api.schemas import SwitchBody
@@ -29,7 +30,6 @@ from redpacket.packets.split import Split
 from redpacket.packets.use_cases.read_records import PacketList, ReceivedShare, SentPacket
 from redpacket.payments.api import views as payment_views
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnReason
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvalidRequest, RedPacketError
 from redpacket.platform.http.bodies import parse

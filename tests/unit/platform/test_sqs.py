@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.clients.sqs_payouts import SqsPayouts, settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.payments.clients.sqs_notices import SqsNotices, read_notice
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import InvalidRequest, Unavailable
 from redpacket.platform.user import User
 from testing.builders import a_packet_id

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo
 from testing.builders import a_prize
 from testing.in_memory_system import InMemorySystem

@@ -8,11 +8,11 @@ from unittest.mock import Mock
 import pytest
 
 from local.places import ROOT
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import return_row
 from redpacket.payments.model.payments import PaymentReturn, ReturnReason, ReturnStatus
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.runs import report_views, stale_databases
 from redpacket.reconciliation.use_cases.statements import DORMANT_MS, MOVING_MS, Run, texts

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.erasure.model import OutsideRows
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Operation, update, values
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import InParallel

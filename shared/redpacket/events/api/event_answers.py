@@ -7,9 +7,9 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from redpacket.events.model.events import EventType
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.api import answer_fields as fields
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redpacket.campaigns.model import AmountsShown
 from redpacket.campaigns.use_cases.get_campaign import get_campaign
 from redpacket.containers import containers
+from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.api.packet_ids import new_payment_id
@@ -13,7 +14,6 @@ from redpacket.packets.model.packet import Kind, Opening, Rules
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases.limit_order import default_split, limit_order
 from redpacket.packets.use_cases.send_packet import SendOrder
-from redpacket.payments.errors import ChannelUnavailable
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.settings import settings

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from redpacket.campaigns.api.schemas import AmountsWord
 from redpacket.campaigns.model import CAMPAIGN_ID
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.picture import (
@@ -18,7 +19,6 @@ from redpacket.packets.model.picture import (
     picture_of,
 )
 from redpacket.packets.split import UNIT_FEN_MAX
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.http.request_fields import (

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.claim_views import payout_of
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.http.parameters import optional
 from redpacket.platform.user import User

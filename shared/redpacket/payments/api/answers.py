@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.answer_fields import PacketId, PaymentId
 from redpacket.payments.api.parameters import WITHDRAWAL_ID
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.http.answer_fields import AtMs, EndsAtMs, Next, SumFen, UserToken, Word
 from redpacket.platform.http.bodies import about

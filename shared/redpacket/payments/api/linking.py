@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.containers import containers
+from redpacket.ledger.errors import ChannelUnavailable
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import binding_view
-from redpacket.payments.errors import ChannelUnavailable, CodeInvalid, OpenidInUse
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.payments.errors import CodeInvalid, OpenidInUse
 from redpacket.payments.use_cases import bind_account
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import StringConstraints
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.packet_ids import PAYMENT_ID
 from redpacket.packets.api.send_schemas import PaymentMethod
 from redpacket.payments.model.payments import Resolution, ResolvedBy
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.http.request_fields import Fen, Note
 

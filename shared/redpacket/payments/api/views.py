@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from redpacket.containers import containers
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import Merchant
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.use_cases.explain_withdrawal import explain_withdrawal
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.aws.sqs import put_messages
 from redpacket.platform.errors import InvalidRequest

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import Payees
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.user import User

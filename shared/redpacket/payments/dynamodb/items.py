@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.payments import (
     Payment,
@@ -25,7 +26,6 @@ from redpacket.payments.model.provider import (
     Transaction,
     statement_day,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import ProviderAnswer, Stop, Withdrawal, WithdrawalStatus
 from redpacket.platform.dynamodb.client import Value
 

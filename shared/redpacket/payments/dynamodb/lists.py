@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, withdrawal_of
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
 from redpacket.platform.dynamodb.client import Dynamo, Row

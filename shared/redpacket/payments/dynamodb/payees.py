@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.provider import ExternalAccount, Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, Value, put, update
 from redpacket.platform.errors import Contended, InvariantViolated, RedPacketError, Unavailable
 

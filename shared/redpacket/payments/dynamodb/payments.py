@@ -8,6 +8,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post_operations
 from redpacket.ledger.dynamodb.requests import transact_request
 from redpacket.ledger.model import Transfer
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.dynamodb import keys as payment_keys
@@ -21,7 +22,6 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import (
     Dynamo,
     Guarded,

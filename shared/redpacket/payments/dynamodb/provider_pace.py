@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, update
 
 IS_FIRST = "attribute_not_exists(next_us)"

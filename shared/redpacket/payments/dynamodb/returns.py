@@ -8,6 +8,7 @@ from typing import Any
 from redpacket.ledger.dynamodb.books import entry_row
 from redpacket.ledger.dynamodb.posting import change_balance, post_operations
 from redpacket.ledger.model import Transfer, TransferKind, entries, receivable_account, user_account
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
 from redpacket.payments.dynamodb import keys as payment_keys
@@ -31,7 +32,6 @@ from redpacket.payments.model.payments import (
     refund_transfers,
 )
 from redpacket.payments.model.provider import RefundFound, Transaction
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo, Value, check, put, update, values
 from redpacket.platform.errors import InvariantViolated
 

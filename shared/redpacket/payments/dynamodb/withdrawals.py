@@ -5,6 +5,7 @@ from __future__ import annotations
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post, post_operations
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
     calls_text,
@@ -16,7 +17,6 @@ from redpacket.payments.dynamodb.items import (
 from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import (
     CALLS_KEPT,
     CANCELS,

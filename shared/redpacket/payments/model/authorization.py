@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ExternalAccount
-from redpacket.payments.model.provider_name import ProviderName
 
 CONSENT_MS = 24 * 3_600_000
 """Milliseconds that a user has to agree."""

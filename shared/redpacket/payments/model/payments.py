@@ -16,6 +16,7 @@ from redpacket.ledger.model import (
     receivable_account,
     user_account,
 )
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     CURRENCY,
     NO_MERCHANT,
@@ -26,7 +27,6 @@ from redpacket.payments.model.provider import (
     RefundOrder,
     Transaction,
 )
-from redpacket.payments.model.provider_name import ProviderName
 
 PAYMENT_LIFE_MS = 15 * 60_000
 """Milliseconds until the order is closed, and a packet that waits for it is canceled."""

@@ -15,6 +15,7 @@ from redpacket.ledger.model import (
     user_account,
     withdrawal_account,
 )
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
     ExternalAccount,
@@ -24,7 +25,6 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import InvariantViolated
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import PayeeNotBound
 from redpacket.payments.model.authorization import (
     ASKED_MS,
@@ -14,7 +15,6 @@ from redpacket.payments.model.authorization import (
     AuthorizationStatus,
     next_look_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dependencies import AuthorizationPorts
 from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 

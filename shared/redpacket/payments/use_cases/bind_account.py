@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import CodeInvalid
 from redpacket.payments.model.provider import ExternalAccount, Payee
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import Logins, TokenIssuer, required
 from redpacket.platform.runtime import Clock, EventLogger
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     ProviderEvent,
     ProviderEventKind,
@@ -18,7 +19,6 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.platform.difference import Difference

@@ -12,6 +12,7 @@ from redpacket.payments.ports import Authorizations, PaymentProvider, PayoutProv
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from redpacket.ledger.provider_name import ProviderName
     from redpacket.packets.ports import Ledger, PacketReader, WorkLists
     from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
     from redpacket.payments.dynamodb.payments import DynamoPayments
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from redpacket.payments.dynamodb.returns import DynamoReturns
     from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
     from redpacket.payments.model.payments import Payment, PaymentReturn
-    from redpacket.payments.model.provider_name import ProviderName
     from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
     from redpacket.payments.ports import Payees
     from redpacket.payments.use_cases.rate_limiter import Pace

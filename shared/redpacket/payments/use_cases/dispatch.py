@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.use_cases.dependencies import WithdrawalPorts
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, Pace
 from redpacket.payments.use_cases.transfer import Called, call_transfer

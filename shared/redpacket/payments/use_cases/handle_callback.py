@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.ports import CallbackVerifier, NoticeQueue, required
 from redpacket.payments.use_cases.authorize import look_at_authorization

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import STATEMENT_ZONE
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import Clock

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import (
@@ -21,7 +22,6 @@ from redpacket.payments.model.payments import (
     ReturnStatus,
 )
 from redpacket.payments.model.provider import RefundFound, RefundState
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
 from redpacket.payments.use_cases.dependencies import PaymentPorts
 from redpacket.platform.errors import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import OpenidInUse
 from redpacket.payments.model.provider import ExternalAccount
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import required
 from redpacket.payments.use_cases.bind_account import LoginPorts, find_account
 from redpacket.platform.errors import Unavailable

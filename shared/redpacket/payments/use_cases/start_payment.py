@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import Payees
 from redpacket.payments.use_cases.dependencies import PaymentPorts
 from redpacket.platform.errors import Unavailable

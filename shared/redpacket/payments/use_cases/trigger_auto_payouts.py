@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.claim import Share
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import NoticeQueue
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import user_account
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import (
     AmountTooLarge,
     AmountTooSmall,
@@ -16,7 +17,6 @@ from redpacket.payments.errors import (
     WithdrawalNotFound,
 )
 from redpacket.payments.model.provider import Payee, statement_day
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
 from redpacket.payments.ports import Payees
 from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts

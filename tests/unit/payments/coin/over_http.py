@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import httpx
 
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from tests.unit.payments.coin.setup import Coin, registry_line, signature_of
 
 PACKET = {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "coin"}

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import (
     CallbackVerifier,
     Logins,

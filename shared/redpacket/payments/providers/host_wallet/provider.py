@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import (
     NO_MERCHANT,
@@ -26,7 +27,6 @@ from redpacket.payments.model.provider import (
     TransferState,
     is_fresh,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
 from redpacket.payments.providers.host_wallet.client import HostClient, HostResults
 from redpacket.payments.sealed_accounts import Accounts

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from redpacket.containers import containers
+from redpacket.ledger.errors import ChannelUnavailable
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.api.linking import add_link_routes
 from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import confirmation_view
-from redpacket.payments.errors import ChannelUnavailable, CodeInvalid, PayeeNotBound
+from redpacket.payments.errors import CodeInvalid, PayeeNotBound
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import NO_MERCHANT
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import required as required_part
 from redpacket.payments.use_cases import authorize as consent_flow
 from redpacket.payments.use_cases import sign_in as sign_in_flow

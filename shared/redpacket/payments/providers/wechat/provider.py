@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
     Merchant,
     OrderFound,
@@ -26,7 +27,6 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
-from redpacket.payments.model.provider_name import ProviderName
 from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
 from redpacket.payments.providers.wechat.statements import StatementReader

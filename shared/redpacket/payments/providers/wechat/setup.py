@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.payments.model.provider_name import ProviderName
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.ports import CALL_MS_MAX, Provider
 from redpacket.payments.providers.wechat.settings import WeChatSettings
 
