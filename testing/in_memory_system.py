@@ -91,7 +91,7 @@ from testing.fakes import (
 )
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.process import Process
-from testing.reconciliation.checks import Told, check_settled_in_time
+from testing.reconciliation.checks import Told, check_moved_ends, check_settled_in_time
 from testing.reconciliation.ledger_state import LedgerState, read_ledger_state, scan_rows
 
 GRACE_MS = 5_000
@@ -576,6 +576,7 @@ class InMemorySystem:
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
         for facts in ledger_state.packets if bound_ms is not None else []:
             differences += check_settled_in_time(facts, self.clock.now_ms(), bound_ms or 0)
+            differences += check_moved_ends(facts.packet, ledger_state.windows_of(facts.packet))
         return differences + self._lost_people()
 
     def host_ids(self) -> dict[str, str]:

@@ -4,10 +4,12 @@ A nightly run compares the same facts by SQL (`reconciliation/use_cases/sql/`).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS
 from redpacket.ledger.model import (
     DEPOSITS,
     Entry,
@@ -96,6 +98,8 @@ CHECKS = {
     "check_open_counts": "I9",
     "check_unpaid_counts": "I9",
     "check_withdrawn": "I9",
+    "check_windows": "I-window",
+    "check_moved_ends": "I-window",
 }
 """All checks with their invariants, as docs/invariants.md lists them."""
 
@@ -121,6 +125,16 @@ class PlayerDay:
     def numbers_sum(self) -> int:
         """Return the sum of the user's draw numbers: 1, 2, ... without a gap."""
         return self.draw_count * (self.draw_count + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Window that an edit gave to a campaign, until the next edit of it."""
+
+    version: int
+    starts_at_ms: int
+    ends_at_ms: int
+    set_at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +453,48 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
         for account in sorted({*opened, *counts})
         if (counted := counts.get(account, 0)) != opened[account]
     ]
+
+
+def check_windows(facts: PacketFacts, windows: Iterable[Window]) -> list[Difference]:
+    """I-window: a claim was recorded in a window that its campaign had then, or 10 s around it."""
+    ordered = sorted(windows, key=lambda window: window.version)
+    if not ordered:
+        return []
+    known_from_ms = min(window.set_at_ms for window in ordered) + WINDOW_AGE_MAX_MS
+    return [
+        Difference(
+            "I-window",
+            facts.packet.packet_id,
+            f"share {share.share_no} claimed at {share.decided_at_ms}",
+            "in the window",
+            "outside",
+        )
+        for share in facts.shares
+        if share.claimer
+        and share.decided_at_ms > known_from_ms
+        and not any(
+            _has_window(share.decided_at_ms, window, following)
+            for window, following in zip_longest(ordered, ordered[1:])
+        )
+    ]
+
+
+def _has_window(at_ms: int, window: Window, following: Window | None) -> bool:
+    first_ms, last_ms = at_ms - WINDOW_AGE_MAX_MS, at_ms + WINDOW_AGE_MAX_MS
+    was_set = window.set_at_ms <= last_ms and (not following or following.set_at_ms >= first_ms)
+    return was_set and window.starts_at_ms <= last_ms and window.ends_at_ms > first_ms
+
+
+def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Difference]:
+    """I-window: once the sweep has moved it, no open packet ends later than its campaign."""
+    if packet.status is not PacketStatus.OPEN or not windows:
+        return []
+    ends_at_ms = max(windows, key=lambda window: window.version).ends_at_ms
+    what = f"end within that of campaign {packet.rules.campaign_id}"
+    wanted_ms = min(packet.expires_at_ms, ends_at_ms)
+    if wanted_ms == packet.expires_at_ms:
+        return []
+    return [Difference("I-window", packet.packet_id, what, wanted_ms, packet.expires_at_ms)]
 
 
 def check_lottery(facts: LotteryFacts) -> list[Difference]:

@@ -3,7 +3,7 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from local.seed_keys import PUBLISHED_SEEDS
@@ -26,7 +26,7 @@ from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.lottery.model.lottery import Draw, PrizeKind
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
-from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
@@ -55,6 +55,7 @@ from testing.reconciliation.checks import (
     PlayerDay,
     Told,
     Unit,
+    Window,
     check_claim_counts,
     check_conservation,
     check_entries,
@@ -69,6 +70,7 @@ from testing.reconciliation.checks import (
     check_told,
     check_told_draws,
     check_unpaid_counts,
+    check_windows,
     check_year_sums,
     packet_held_fen,
 )
@@ -91,6 +93,7 @@ class LedgerState:
     claimers: list[Claimer]
     claim_counts: dict[tuple[str, str], int]
     lotteries: list[LotteryFacts]
+    windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
 
     def differences(
@@ -179,6 +182,13 @@ class LedgerState:
             yield "check_told", len(answers), check_told(facts, answers)
             yield "check_postings", len(book), check_postings(facts, book)
             yield "check_receipts", len(left), check_receipts(facts, left)
+            windows = self.windows_of(facts.packet)
+            yield "check_windows", claim_count if windows else 0, check_windows(facts, windows)
+
+    def windows_of(self, packet: Packet) -> list[Window]:
+        """Return the windows of the campaign that a packet follows; prizes follow none."""
+        campaign_id = packet.rules.campaign_id
+        return [] if packet.rules.prize_id else self.windows.get(campaign_id or "", [])
 
 
 def any_sum(sums: YearSums) -> bool:
@@ -227,6 +237,7 @@ def read_ledger_state(
         claimers=claimers,
         claim_counts=claim_counts,
         lotteries=_lotteries(lottery_rows, shares),
+        windows=_windows(lottery_rows),
         outside=_outside(scan_rows(dynamodb, payments_table) if payments_table else ()),
     )
 
@@ -298,6 +309,16 @@ def _outside(rows: Iterable[dict[str, Any]]) -> OutsideFacts:
             user_id, day = row["pk"].removeprefix(keys.USER_PREFIX), sk.partition("#")[2]
             facts.withdrawn[user_id, day] = row["withdrawn_count"], row["withdrawn_fen"]
     return facts
+
+
+def _windows(rows: Iterable[dict[str, Any]]) -> dict[str, list[Window]]:
+    windows: dict[str, list[Window]] = defaultdict(list)
+    for row in rows:
+        if row["sk"].startswith(campaign_keys.WINDOW_PREFIX):
+            version = int(row["sk"].removeprefix(campaign_keys.WINDOW_PREFIX))
+            window = Window(version, row["starts_at_ms"], row["ends_at_ms"], row["set_at_ms"])
+            windows[row["pk"].partition("#")[2]].append(window)
+    return windows
 
 
 def _lotteries(rows: list[dict[str, Any]], shares: list[Share]) -> list[LotteryFacts]:

@@ -204,6 +204,12 @@ PLANTED: dict[str, Plant] = {
         "quotas", keys.claim_count("fair", "ann"), "claim_count", 1
     ),
     "check_lottery": lambda w: w.drop("draws", w.first("draws", draw_keys.UNITS_PREFIX)),
+    "check_windows": lambda w: w.add(
+        "campaigns", campaign_keys.window("fair", 1), "starts_at_ms", DAY_MS
+    ),
+    "check_moved_ends": lambda w: w.add(
+        "campaigns", campaign_keys.campaign("fair"), "ends_at_ms", -2 * DAY_MS
+    ),
     "check_unit": lambda w: w.add("draws", _draw(w), "unit_no", 99),
     "check_player": lambda w: w.add(
         "draws", w.first("draws", draw_keys.DRAWER_PREFIX, draw_keys.PLAYER_PREFIX), "wins_max", -9
@@ -242,6 +248,7 @@ BY_THE_ROW = {
     *("check_posted", "check_tally", "check_unit", "check_player"),
     # They need a time bound or the provider's own book.
     *("check_settled_in_time", "check_late_claims", "check_late_close", "check_late_end"),
+    "check_moved_ends",
     *("check_outside", "check_outside_in_time"),
 }
 

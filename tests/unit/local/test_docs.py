@@ -393,11 +393,14 @@ def test_the_changelog_has_this_version() -> None:
 
 def _invariants() -> dict[str, list[str]]:
     rows = _rows(ROOT / "docs" / "invariants.md")
-    return {matched[1]: row for row in rows if (matched := re.match(r"\*\*(I\d+)\*\*", row[0]))}
+    return {matched[1]: row for row in rows if (matched := re.match(r"\*\*(I[-\w]+)\*\*", row[0]))}
 
 
 def test_every_invariant_has_a_row_in_order() -> None:
-    assert list(_invariants()) == [f"I{number}" for number in range(1, 11)]
+    names = list(_invariants())
+
+    assert names[:10] == [f"I{number}" for number in range(1, 11)]
+    assert all(name.startswith("I-") for name in names[10:])
 
 
 def test_every_invariant_is_enforced_and_proven() -> None:
@@ -417,7 +420,7 @@ def test_every_check_of_an_invariant_is_in_the_table() -> None:
             ROOT / "testing" / "payments" / "outside_checks.py",
         ]
         for check in re.findall(
-            r'^def (check_\w+)\(.*?"""(I\d+):', _text(path), re.DOTALL | re.MULTILINE
+            r'^def (check_\w+)\(.*?"""(I[-\w]+):', _text(path), re.DOTALL | re.MULTILINE
         )
     ]
     named = [

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS
 from redpacket.ledger.model import TransferKind
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import Kind, PacketStatus
@@ -116,6 +117,7 @@ class Run:
             "late_ms": LATE_AFTER_MS,
             "late_outside_ms": GIVEN_UP_AFTER_MS,
             "clocks_ms": CLOCKS_DIFFER_MS,
+            "window_ms": WINDOW_AGE_MAX_MS,
             "payment_life_ms": PAYMENT_LIFE_MS,
             "watched_ms": WATCHED_MS,
             "fen_max": FEN_MAX,

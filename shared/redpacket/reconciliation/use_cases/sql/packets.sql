@@ -123,3 +123,20 @@ SELECT account AS subject, 'unpaid packets counted' AS what, SUM(wanted) AS expe
     COALESCE(closed_at_ms, funded_at_ms, created_at_ms) AS at_ms FROM packet WHERE campaign_id IS NULL AND payment_id IS NOT NULL
   UNION ALL SELECT account, 0, unpaid_count, 0 FROM balance) x
 GROUP BY account HAVING MAX(at_ms) < :until_ms
+
+-- check_windows I-window
+SELECT f.packet_id AS subject, 'share ' || CAST(f.share_no AS varchar) || ' claimed at ' || CAST(f.decided_at_ms AS varchar) AS what, 'in the window' AS expected,
+  CASE WHEN MAX(CASE WHEN w.set_at_ms <= f.decided_at_ms + :window_ms AND COALESCE(w.until_ms, f.decided_at_ms) >= f.decided_at_ms - :window_ms
+    AND w.starts_at_ms <= f.decided_at_ms + :window_ms AND w.ends_at_ms > f.decided_at_ms - :window_ms THEN 1 ELSE 0 END) = 1 THEN 'in the window' ELSE 'outside' END AS actual
+FROM fate f JOIN packet p ON p.packet_id = f.packet_id JOIN (
+  SELECT campaign_id, starts_at_ms, ends_at_ms, set_at_ms, LEAD(set_at_ms) OVER (PARTITION BY campaign_id ORDER BY version) AS until_ms,
+    MIN(set_at_ms) OVER (PARTITION BY campaign_id) AS first_ms FROM campaign_window) w ON w.campaign_id = p.campaign_id
+WHERE f.fate = 'claimed' AND p.prize_id IS NULL AND f.decided_at_ms > w.first_ms + :window_ms AND f.decided_at_ms < :until_ms
+GROUP BY f.packet_id, f.share_no, f.decided_at_ms
+
+-- check_moved_ends I-window
+SELECT p.packet_id AS subject, 'end within that of campaign ' || p.campaign_id AS what,
+  CASE WHEN p.expires_at_ms > c.ends_at_ms THEN c.ends_at_ms ELSE p.expires_at_ms END AS expected, p.expires_at_ms AS actual
+FROM packet p JOIN campaign c ON c.campaign_id = p.campaign_id JOIN (
+  SELECT campaign_id, MAX(set_at_ms) AS set_at_ms FROM campaign_window GROUP BY campaign_id) w ON w.campaign_id = p.campaign_id
+WHERE p.status = 'open' AND p.prize_id IS NULL AND w.set_at_ms < :until_ms

@@ -54,6 +54,11 @@ SELECT substr(text(pk), 10) AS campaign_id, num(member_count) AS member_count FR
 SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms
 FROM campaigns_raw WHERE text(sk) = 'campaign'
 
+-- campaign_window
+SELECT substr(text(pk), 10) AS campaign_id, TRY_CAST(substr(text(sk), 8) AS decimal(18, 0)) AS version,
+  num(starts_at_ms) AS starts_at_ms, num(ends_at_ms) AS ends_at_ms, num(set_at_ms) AS set_at_ms
+FROM campaigns_raw WHERE text(sk) LIKE 'window#%'
+
 -- sealed
 SELECT substr(text(pk), 10) AS campaign_id, text(commitment) AS commitment FROM campaigns_raw WHERE text(sk) = 'shown'
 
