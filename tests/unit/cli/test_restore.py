@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from redpacket_cli.restore import asked_first
 from tests.unit.cli.test_command import Stack, stack
 
 __all__ = ["stack"]
@@ -11,6 +12,16 @@ __all__ = ["stack"]
 SAME, LOST, CHANGED, NEW = (
     {"pk": {"S": name}, "sk": {"S": "row"}, "fen": {"N": "1"}}
     for name in ("same", "lost", "changed", "new")
+)
+
+WAITING, ASKED = (
+    {
+        "pk": {"S": "waiting"},
+        "sk": {"S": "withdrawal"},
+        "work_pk": {"S": f"{kind}-wechat#3"},
+        "work_at_ms": {"N": "1"},
+    }
+    for kind in ("transfer", "look")
 )
 
 
@@ -76,3 +87,22 @@ def test_missing_rows_are_put_back_and_others_left_alone(stack: Stack, tables: T
     assert LOST in tables.live
     assert CHANGED not in tables.live
     assert (again.exit_code, again.stdout) == (0, "No row differs.\n")
+
+
+def test_a_withdrawal_that_is_put_back_is_asked_for_before_it_is_called(
+    stack: Stack, tables: Tables
+) -> None:
+    words = ("ledger", "restore", "before", "SharesTable", "--put-back")
+    tables.before = [WAITING]
+
+    first = stack.ask_json(*words)["items"]
+    again = stack.run(*words)
+    assert tables.live[-1] == ASKED
+    # A row that the live table never lost is its own proof.
+    tables.live[-1] = WAITING
+    untouched = stack.run(*words)
+
+    assert first == [{"state": "put back", "key": "waiting withdrawal"}]
+    assert [again.stdout, untouched.stdout] == ["No row differs.\n"] * 2
+    assert ASKED not in tables.live
+    assert [asked_first(row) for row in (ASKED, LOST)] == [ASKED, LOST]
