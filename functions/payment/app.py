@@ -175,10 +175,11 @@ def read_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
     "POST /me/withdrawals/{withdrawal_id}/cancel",
     parameters=(withdrawal_id_of,),
     statuses=(202,),
-    refusals=(WithdrawalNotFound, NotCancellable),
+    refusals=(WithdrawalNotFound, NotCancellable, SwitchedOff),
 )
 def cancel_withdrawal(request: HttpRequest) -> HttpAnswer[Withdrawal]:
-    """Request a withdrawal's cancellation; one that the provider has paid becomes `paid`."""
+    """Stop a withdrawal: `cancelling` until the provider answers, then `cancelled` or `paid`."""
+    guards.guard_withdrawal()
     withdrawal = transfer.cancel_withdrawal(
         withdrawal_id_of(request),
         request.user.user_id,

@@ -30,6 +30,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.platform.errors import Unavailable
 
 MERCHANT = Merchant("app", "merchant")
@@ -54,7 +55,8 @@ class FakeGateway(Gateway):
     about one that it has; *is_away*: no call is answered; *ends_orders*: orders
     that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
     then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
-    day's lines; None while there is no statement.
+    day's lines; None while there is no statement; *remembers_ms*: a transfer that is older is
+    unknown, and would be paid again.
     """
 
     def __init__(
@@ -77,9 +79,14 @@ class FakeGateway(Gateway):
         self.refund_takes_ms: Callable[[str], int] = lambda _: 0
         self.billed_on: Callable[[Line], str] = lambda line: day_of(line.moved_at_ms)
         self.edit_statement: Bill = lambda _day, _kinds, lines: lines
+        self.remembers_ms = 10**15
 
     def lapse(self) -> None:
-        """Leave the end of transfers to *next_state*."""
+        """Leave the end of transfers to *next_state*; forget the old ones."""
+        since_ms = self.clock.now_ms() - self.remembers_ms
+        for made in [*self.transfers.values()]:
+            if made.created_at_ms < since_ms:
+                del self.transfers[made.number]
 
     def order(self, order: Order) -> Order:
         never_ms = self.clock.now_ms() + 10**12
@@ -164,6 +171,7 @@ class _Port:
 
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
+    query_horizon_ms = QUERY_HORIZON_MS
 
     def __init__(self, gateway: Gateway, channel: ProviderName = ProviderName.WECHAT) -> None:
         self._gateway, self.channel = gateway, channel

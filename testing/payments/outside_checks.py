@@ -17,13 +17,14 @@ from redpacket.payments.model.payments import (
     ReturnReason,
     ReturnStatus,
 )
-from redpacket.payments.model.provider import StatementKind
+from redpacket.payments.model.provider import StatementKind, TransferState
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     RETURNED,
     Withdrawal,
     WithdrawalStatus,
 )
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 
@@ -91,6 +92,21 @@ def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) ->
         for line in wanted | written
         if wanted[line] != written[line]
     ]
+
+
+def check_asked(withdrawals: Iterable[Withdrawal]) -> list[Difference]:
+    """I6: held money returns only on an answer of the provider within its horizon."""
+    return [
+        Difference("I6", withdrawal_account(row.withdrawal_id), "returned on an answer", 1, 0)
+        for row in withdrawals
+        if row.status in RETURNED and not _is_proof(row)
+    ]
+
+
+def _is_proof(row: Withdrawal) -> bool:
+    if row.returned_on != TransferState.NOT_FOUND:
+        return row.returned_on in {TransferState.FAILED, TransferState.CANCELLED}
+    return (row.ended_at_ms or 0) <= row.created_at_ms + QUERY_HORIZON_MS
 
 
 def held_fen(withdrawal: Withdrawal) -> int:

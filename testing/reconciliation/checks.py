@@ -85,6 +85,7 @@ CHECKS = {
     "check_outcomes": "I5",
     "check_outside": "I6",
     "check_lines": "I6",
+    "check_asked": "I6",
     "check_bounds": "I7",
     "check_settled_in_time": "I8",
     "check_late_claims": "I8",

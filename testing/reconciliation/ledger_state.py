@@ -37,7 +37,7 @@ from redpacket.payments.dynamodb.items import (
     withdrawal_of,
 )
 from redpacket.payments.model.provider import StatementKind
-from redpacket.payments.model.withdrawals import withdrawal_of_transfer
+from redpacket.payments.model.withdrawals import RETURNED, withdrawal_of_transfer
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
 from redpacket.reconciliation.checks.lottery import check_outcomes
@@ -48,7 +48,13 @@ from redpacket.reconciliation.checks.packets import (
     check_takers,
 )
 from redpacket.reconciliation.checks.postings import check_bounds, check_receipts
-from testing.payments.outside_checks import BookedLine, asked_lines, check_lines, check_withdrawn
+from testing.payments.outside_checks import (
+    BookedLine,
+    asked_lines,
+    check_asked,
+    check_lines,
+    check_withdrawn,
+)
 from testing.reconciliation.checks import (
     LotteryFacts,
     OutsideFacts,
@@ -162,6 +168,8 @@ class LedgerState:
         yield "check_withdrawn", len(facts.withdrawn), withdrawn
         lines = [line for row in facts.rows for line in asked_lines(row)]
         yield "check_lines", len(lines), check_lines(lines, facts.lines)
+        returned = sum(row.status in RETURNED for row in facts.withdrawals)
+        yield "check_asked", returned, check_asked(facts.withdrawals)
 
     def _checked_packets(self, told: list[Told]) -> Iterator[tuple[str, int, list[Difference]]]:
         books: dict[str, list[Entry]] = defaultdict(list)

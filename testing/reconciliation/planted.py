@@ -67,6 +67,8 @@ class World:
         self.town.dispatch(1_000)
         self.town.sweep_after(LEASE_MS)
         self.town.sweep_after(60_000)
+        self.returned = self.town.cancel(self.town.withdraw("bob", 60))
+        self.town.sweep_after(60_000)
         self.queued = self.town.withdraw("bob", 50)
         self.town.send_unpaid("bob")
         self._log()
@@ -192,6 +194,9 @@ PLANTED: dict[str, Plant] = {
         w.town.gateway.lines(StatementKind.TRANSFER)[0]
     ),
     "check_lines": lambda w: w.drop("payments", w.first("payments", "outside#wechat#transfer")),
+    "check_asked": lambda w: w.row(
+        "payments", payment_keys.withdrawal(w.returned.withdrawal_id)
+    ).update(returned_on={"S": ""}),
     "check_bounds": lambda w: w.row("accounts", _balance("ann")).update(balance_fen={"N": "-1"}),
     "check_settled_in_time": _grab_only,
     "check_late_claims": _grab_only,

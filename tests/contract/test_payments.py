@@ -36,6 +36,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 from tests.contract.tables import KINDS, a_client
 
 WECHAT = ProviderName.WECHAT
+MISSING = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
 
 
 @pytest.fixture(params=KINDS)
@@ -436,7 +437,7 @@ def test_what_is_stopped_is_not_leased_or_called(town: PaymentSystem, held: With
     assert town.withdrawals.stop(seen, Stop.REFUSED, "late", now_ms) is None
     assert town.withdrawals.lease(stopped, now_ms + 10, now_ms) is None
     assert not town.withdrawals.call_again(stopped, now_ms)
-    assert not town.withdrawals.renumber(stopped, now_ms)
+    assert not town.withdrawals.renumber(seen, now_ms)
     town.withdrawals.await_confirmation(
         stopped, gateway.TransferFound(gateway.TransferState.AWAITING_CONFIRMATION), now_ms
     )
@@ -447,7 +448,7 @@ def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: W
     seen, now_ms = town.find(held), town.clock.now_ms()
     town.withdrawals.lease(seen, now_ms + 10, now_ms)
 
-    is_back = town.withdrawals.refund(seen, is_cancelled=True, reason="old", now_ms=now_ms)
+    is_back = town.withdrawals.refund(seen, MISSING, is_cancelled=True, now_ms=now_ms)
 
     assert not is_back
     assert town.balance_fen(held.user_id) == 400
@@ -456,13 +457,16 @@ def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: W
 def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
+    failed = gateway.TransferFound(gateway.TransferState.FAILED, reason="why")
     back = [
-        town.withdrawals.refund(seen, is_cancelled=late > 0, reason="why", now_ms=now_ms + late)
+        town.withdrawals.refund(seen, failed, is_cancelled=late > 0, now_ms=now_ms + late)
         for late in (0, 1)
     ]
 
+    stored = town.find(held)
     assert back == [True, False]
-    assert town.find(held).status is WithdrawalStatus.FAILED
+    assert (stored.status, stored.reason) == (WithdrawalStatus.FAILED, "why")
+    assert (seen.returned_on, stored.returned_on) == ("", "failed")
     assert town.balance_fen(held.user_id) == 500
     with pytest.raises(errors.InvariantViolated):
         town.withdrawals.post(
@@ -477,7 +481,7 @@ def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     posted = [town.withdrawals.post(seen, transfer, now_ms) for _ in range(2)]
 
     assert posted == [True, False]
-    assert not town.withdrawals.refund(seen, is_cancelled=False, reason="", now_ms=now_ms)
+    assert not town.withdrawals.refund(seen, MISSING, is_cancelled=False, now_ms=now_ms)
     assert town.find(held).status is WithdrawalStatus.PAID
     lines = town.repository.list_lines(WECHAT, gateway.statement_day(now_ms))
     kinds = [line.kind for line in lines if line.number == held.transfer_no]
@@ -491,9 +495,9 @@ def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem,
     now_ms = town.clock.now_ms()
     leased = town.withdrawals.lease(town.find(held), now_ms + 10, now_ms)
     assert leased
-    assert not town.withdrawals.renumber(leased, now_ms)
     stopped = town.withdrawals.stop(leased, Stop.NOT_AUTHORIZED, "USER_NOT_AUTHORIZED", now_ms)
     assert stopped
+    assert not town.withdrawals.renumber(leased, now_ms)
 
     renumbered = [town.withdrawals.renumber(stopped, now_ms + 20) for _ in range(2)]
 
@@ -502,6 +506,22 @@ def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem,
     assert (stored.attempt_no, stored.authorization_no, stored.stop) == (2, None, None)
     assert stored.lease_until_ms == now_ms + 10
     assert held.withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms + 20, 10**4)
+
+
+def test_a_cancel_outlasts_a_new_number_and_is_followed(town: PaymentSystem, user: str) -> None:
+    town.system.deposit(user, 500)
+    town.payees.authorization_no = "consent"
+    held = town.withdraw(user, 100)
+    now_ms = town.clock.now_ms()
+    stopped = town.withdrawals.stop(town.find(held), Stop.CANCELLED, "asked", now_ms)
+    assert stopped
+
+    assert town.withdrawals.renumber(stopped, now_ms + 20)
+
+    stored = town.find(held)
+    assert (stored.attempt_no, stored.authorization_no) == (2, None)
+    assert (stored.stop, stored.status) == (Stop.CANCELLED, WithdrawalStatus.CANCELLING)
+    assert held.withdrawal_id in town.withdrawals.list_to_look(WECHAT, now_ms + 20, 10**4)
 
 
 def test_slots_move_on_only_from_where_they_were_seen(town: PaymentSystem) -> None:
@@ -537,7 +557,7 @@ def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> Non
     town.sweep()
 
     assert town.find(withdrawal).status is WithdrawalStatus.PAID
-    assert cancelled.status is WithdrawalStatus.CANCELLED
+    assert town.find(cancelled).status is WithdrawalStatus.CANCELLED
     assert town.balance_fen(user) == 200
     page, cursor = town.withdrawals.list_of_user(user, None, 1)
     assert len(page) == 1

@@ -104,8 +104,9 @@ def test_switches_stop_what_begins_and_nothing_else(
     invoke: Invoke,
     gateways: dict[ProviderName, FakeGateway],
 ) -> None:
-    user = a_user(funds_fen=500)
+    user = a_user(funds_fen=550)
     started = user.post("/me/payments", BY_CODE).json()
+    held = user.post("/me/withdrawals", {"amount_fen": 50, "channel": "host"}).json()
     for name in ("pay", "withdraw"):
         assert operator.http.put(f"/admin/switches/{name}", json={"on": False}).is_success
     system.pass_time(10_000)
@@ -114,6 +115,7 @@ def test_switches_stop_what_begins_and_nothing_else(
         "/me/payments": {"amount_fen": 100, "channel": "host", "method": "native"},
         "/me/withdrawals": {"amount_fen": 100_000, "channel": "host"},
         "/packets": {"kind": "equal", "total_fen": 100, "count": 1, "pay_with": "host"},
+        f"/me/withdrawals/{held['withdrawal_id']}/cancel": {},
     }.items():
         assert _refused(user.post(path, body)) == (503, "switched_off")
     gateways[ProviderName.WECHAT].pay(started["payment_id"])
@@ -157,11 +159,58 @@ def test_an_operator_takes_no_money_of_campaigns(
     assert till.balance_fen() == 900
 
 
-def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser) -> None:
+def _withdraw(user: HttpUser, amount_fen: int) -> str:
+    """Return the path of a new withdrawal to the host's wallet."""
+    held = user.post("/me/withdrawals", {"amount_fen": amount_fen, "channel": "host"}).json()
+    return f"/me/withdrawals/{held['withdrawal_id']}"
+
+
+def test_a_cancel_waits_for_the_provider_even_if_no_call_is_known(
+    a_user: MakeUser, invoke: Invoke
+) -> None:
+    user = a_user(funds_fen=1_000)
+    path = _withdraw(user, 100)
+
+    cancelled = user.http.post(f"{path}/cancel")
+    held_fen = user.balance_fen()
+    again = user.http.post(f"{path}/cancel").json()
+    invoke("TransferFunction", {"task": "sweep"})
+
+    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelling")
+    assert (again["status"], held_fen) == ("cancelling", 900)
+    assert user.http.get(path).json()["status"] == "cancelled"
+    assert user.balance_fen() == 1_000
+
+
+def test_a_cancel_after_a_restore_returns_no_money_that_was_paid(
+    system: InMemorySystem,
+    a_user: MakeUser,
+    invoke: Invoke,
+    gateways: dict[ProviderName, FakeGateway],
+) -> None:
+    user = a_user(funds_fen=1_000)
+    path, backup = _withdraw(user, 300), system.dynamo.rows()
+    invoke("TransferFunction", {"task": "dispatch"})
+    system.pass_time(60_000)
+    invoke("TransferFunction", {"task": "sweep"})
+    assert user.http.get(path).json()["status"] == "paid"
+    system.dynamo.hold(backup)
+
+    cancelled = user.http.post(f"{path}/cancel").json()
+    invoke("TransferFunction", {"task": "sweep"})
+
+    assert cancelled["status"] == "cancelling"
+    assert user.http.get(path).json()["status"] == "paid"
+    assert user.balance_fen() == 700
+    assert [line.amount_fen for line in gateways[ProviderName.HOST].book] == [300]
+
+
+def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser, invoke: Invoke) -> None:
     user, auditor = a_user("ann", funds_fen=1_000), a_user("eve", scope="hongbao/audit")
     body = {"amount_fen": 100, "channel": "host"}
     made = [user.post("/me/withdrawals", body).json()["withdrawal_id"] for _ in range(2)]
     user.http.post(f"/me/withdrawals/{made[0]}/cancel")
+    invoke("TransferFunction", {"task": "sweep"})
     read, path = auditor.http.get, "/admin/withdrawals"
 
     (pending,) = read(path).json()["items"]

@@ -187,8 +187,8 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     other = a_user()
     assert user.http.post("/me/wechat", json={"code": "code-ann"}).json()["is_bound"]
     confirmed, regretted = (_withdraw(user, fen) for fen in (100, 200))
-    by_host, at_once = _withdraw(user, 300, "host"), _withdraw(user, 50)
-    cancelled = user.http.post(f"/me/withdrawals/{at_once['withdrawal_id']}/cancel")
+    by_host, uncalled = _withdraw(user, 300, "host"), _withdraw(user, 50)
+    cancelled = user.http.post(f"/me/withdrawals/{uncalled['withdrawal_id']}/cancel")
     held_fen = user.balance_fen()
 
     _transfers(invoke, "dispatch")
@@ -201,8 +201,8 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     assert _refused(user.http.post(f"{path}/cancel")) == (409, "not_cancellable")
     assert _refused(other.http.get(path)) == (404, "withdrawal_not_found")
     assert _refused(other.http.post(f"{path}/cancel")) == (404, "withdrawal_not_found")
-    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")
-    assert held_fen == 400
+    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelling")
+    assert held_fen == 350
     assert shown["status"] == "awaiting_confirmation"
     assert set(shown["wechat"]) == {"app_id", "mch_id", "package"}
     assert all(shown["wechat"].values())
@@ -211,7 +211,10 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
 
     def is_back() -> bool:
         _transfers(invoke, "sweep")
-        return bool(_withdrawal(user, regretted["withdrawal_id"])["status"] == "cancelled")
+        ends = {
+            _withdrawal(user, each["withdrawal_id"])["status"] for each in (regretted, uncalled)
+        }
+        return ends == {"cancelled"}
 
     eventually(is_back)
     assert user.balance_fen() == 600

@@ -13,6 +13,8 @@ The contract between use cases and providers (docs/architecture.md has the steps
 * **NOT_FOUND needs time.** A query may miss a recent call. NOT_FOUND counts only after
   `settling_ms` have passed since the last moment at which a call can have started; the caller adds
   its lease and its function's timeout.
+* **Providers forget.** `query_horizon_ms` after the first possible call for a number, which is our
+  creation of it, NOT_FOUND proves nothing. Then no call is made and no money returns.
 * **Final states are permanent.** SUCCEEDED, FAILED and CANCELLED of a number never change.
 * **No retries inside.** An adapter makes one HTTP call for each method, within `call_ms_max`, and
   has no state: pacing, retries and breakers belong to the use cases.
@@ -63,6 +65,13 @@ CALL_MS_MAX = 5_000
 
 SETTLING_MS = 60_000
 """Milliseconds for which a provider may return NOT_FOUND after a call (docs/adr/0030)."""
+
+QUERY_HORIZON_MS = 29 * 24 * 3_600_000
+"""Milliseconds for which NOT_FOUND proves that no transfer was made.
+
+WeChat and the host wallet's protocol remember transfers for 30 days. The documents leave open how
+WeChat counts them.
+"""
 
 
 def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
@@ -190,6 +199,8 @@ class PayoutProvider(Protocol):
     """Whether payees confirm every transfer unless they consented to all."""
     settling_ms: int
     call_ms_max: int
+    query_horizon_ms: int
+    """Milliseconds after the creation of a number for which NOT_FOUND is a proof."""
 
     def details(self) -> str:
         """Return the transfer settings as text, which withdrawals store for identical retries."""

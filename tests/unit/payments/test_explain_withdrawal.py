@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from redpacket.payments.model.withdrawals import CALLS_KEPT, LEASE_MS, Withdrawal
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.use_cases import explain_withdrawal as explanations
 from redpacket.payments.use_cases.explain_withdrawal import Waiting, explain_withdrawal
 from redpacket.payments.use_cases.transfer import sync_transfer
@@ -44,6 +45,19 @@ def test_a_cancellation_waits_for_the_provider(town: PaymentSystem) -> None:
     town.cancel(withdrawal)
 
     assert _waits_for(town, withdrawal) == "the provider to cancel the transfer, as the user asked"
+
+
+def test_a_withdrawal_whose_provider_may_have_forgotten_it_waits_for_an_operator(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.cancel(withdrawal)
+    town.system.pass_time(QUERY_HORIZON_MS - 1)
+    early = _waits_for(town, withdrawal)
+    town.system.pass_time(1)
+
+    assert early == "the provider to cancel the transfer, as the user asked"
+    assert (_waits_for(town, withdrawal) or "").startswith("an operator: after 29 days")
 
 
 def test_a_withdrawal_that_no_list_contains_is_told(town: PaymentSystem) -> None:

@@ -9,7 +9,7 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.payments.errors import ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
 from redpacket.payments.model.provider import Merchant, StatementKind, TransferFound, TransferOrder
-from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, WithdrawalStatus
+from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS, Stop, WithdrawalStatus
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import find_payment
 from redpacket.payments.use_cases.sweep_payments import UNASKED_MS_MAX
@@ -84,7 +84,7 @@ def test_a_bill_in_doubt_is_never_called_at_another_merchant(
     assert town.differences() == []
 
 
-def test_what_another_merchant_was_to_pay_is_given_back_if_it_was_never_called(
+def test_what_another_merchant_was_to_pay_waits_for_it_though_it_was_never_called(
     town: PaymentSystem,
 ) -> None:
     withdrawal = town.withdraw("user", 500)
@@ -95,10 +95,17 @@ def test_what_another_merchant_was_to_pay_is_given_back_if_it_was_never_called(
     assert _told(town) == {"transfer_mismatched"}
 
     town.system.pass_time(GIVEN_UP_AFTER_MS)
-    town.dispatch(3_000)
+    _pass_minutes(town)
+
+    assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.CANCELLING, 500)
+    assert other.transfers == {}
+
+    _act_for(town, MERCHANT, town.gateway)
+    town.system.pass_time(60 * MINUTE_MS)
+    _pass_minutes(town)
 
     assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.FAILED, 1000)
-    assert other.transfers == {}
+    assert town.gateway.transfers == {}
     assert town.differences() == []
 
 
@@ -200,7 +207,7 @@ def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
     assert town.system.ledger_state().open_counts.get("user:sender", 0) == 0
 
 
-def test_what_was_never_called_comes_back_without_its_gateway(
+def test_what_was_never_called_stays_held_until_its_gateway_is_asked(
     town: PaymentSystem, off: Callable[[], None]
 ) -> None:
     withdrawal = town.withdraw("user", 500)
@@ -210,7 +217,7 @@ def test_what_was_never_called_comes_back_without_its_gateway(
     town.sweep_after(MINUTE_MS)
 
     assert (first.status, _told(town)) == (WithdrawalStatus.QUEUED, {"transfer_mismatched"})
-    assert (town.find(withdrawal).status, town.balance_fen()) == (WithdrawalStatus.FAILED, 1000)
+    assert (town.find(withdrawal).stop, town.balance_fen()) == (Stop.EXPIRED, 500)
 
 
 def test_what_may_have_been_called_stays_and_is_told(

@@ -25,6 +25,7 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
     judge,
 )
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.transfer import (
@@ -221,15 +222,19 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_was_never_called_is_cancelled_at_once(town: PaymentSystem) -> None:
+def test_what_was_never_called_is_cancelled_once_the_provider_says_so(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
 
-    cancelled = town.cancel(withdrawal)
+    stopped = town.cancel(withdrawal)
+    is_leased = town.withdrawals.lease(seen, 10**15, town.clock.now_ms())
+    held_fen = town.balance_fen()
+    town.sweep()
 
+    cancelled = town.find(withdrawal)
+    assert (stopped.status, is_leased, held_fen) == (WithdrawalStatus.CANCELLING, None, 700)
     assert (cancelled.status, cancelled.reason) == (WithdrawalStatus.CANCELLED, "cancelled")
     assert town.balance_fen() == 1000
-    assert town.withdrawals.lease(seen, 10**15, town.clock.now_ms()) is None
     assert town.cancel(withdrawal) == cancelled
 
 
@@ -492,7 +497,7 @@ def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: Payme
 
     for other in (transfer, stranger):
         with pytest.raises(errors.InvariantViolated):
-            judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS)
+            judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS, QUERY_HORIZON_MS)
 
 
 def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:
@@ -725,13 +730,16 @@ def test_a_withdrawal_that_does_not_exist_is_not_called(town: PaymentSystem) -> 
     assert call_transfer("0" * 32, ports=town.transfers) is Called.NOT_MADE
 
 
-def test_a_withdrawal_that_was_never_called_is_not_looked_for(town: PaymentSystem) -> None:
+def test_a_notice_about_a_withdrawal_that_waits_for_its_call_leaves_it_in_its_list(
+    town: PaymentSystem,
+) -> None:
     withdrawal = town.withdraw("user", 10)
 
-    with patch.object(FakePaymentsOut, "query", side_effect=AssertionError):
-        synced = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+    synced = sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert synced == withdrawal
+    waiting = town.withdrawals.list_to_call(WECHAT, town.clock.now_ms(), 10)
+    assert waiting == [withdrawal.withdrawal_id]
 
 
 def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
@@ -739,12 +747,12 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
 
     book = town.withdrawals
     with (
-        patch.object(type(book), "refund", return_value=False) as given_back,
+        patch.object(type(book), "stop", return_value=None) as stopped,
         pytest.raises(errors.Unavailable),
     ):
         cancel_withdrawal(withdrawal.withdrawal_id, "user", ports=town.transfers)
 
-    assert given_back.call_count > 1
+    assert stopped.call_count > 1
 
 
 def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
@@ -786,6 +794,7 @@ def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
     town.cancel(withdrawal)
+    town.sweep()
 
     with pytest.raises(errors.InvariantViolated):
         town.withdrawals.post(seen, gateway.TransferFound(gateway.TransferState.SUCCEEDED, "b"), 1)

@@ -65,6 +65,9 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     judge,
 )
+from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.providers.host_wallet.provider import HostOut
+from redpacket.payments.providers.wechat.provider import WeChatOut
 from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment
@@ -97,6 +100,8 @@ def town() -> PaymentSystem:
 
 # ---- withdrawals
 
+MISSING = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
+
 
 def _withdrawal(**changes: object) -> Withdrawal:
     made = Withdrawal(
@@ -124,7 +129,7 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(
     stops: tuple[Stop, ...], to_cancel: tuple[Any, ...], to_look: tuple[Any, ...]
 ) -> None:
     for stop, state in itertools.product(stops, (*to_cancel, *to_look)):
-        verdict = judge(_withdrawal(stop=stop), gateway.TransferFound(state), NOW_MS, 0)
+        verdict = judge(_withdrawal(stop=stop), gateway.TransferFound(state), NOW_MS, 0, 1)
         assert verdict is (NextAction.ASK_TO_CANCEL if state in to_cancel else NextAction.LOOK)
 
 
@@ -139,7 +144,7 @@ def test_a_consent_can_be_missing_only_where_one_was_named(
         gateway.TransferState.REFUSED, refusal=gateway.Refusal.NOT_AUTHORIZED
     )
 
-    assert judge(_withdrawal(authorization_no=authorization_no), transfer, NOW_MS, 0) is verdict
+    assert judge(_withdrawal(authorization_no=authorization_no), transfer, NOW_MS, 0, 1) is verdict
 
 
 @pytest.mark.parametrize(
@@ -154,11 +159,29 @@ def test_a_consent_can_be_missing_only_where_one_was_named(
 def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: NextAction) -> None:
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS)
     over_ms = NOW_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
-    missing = gateway.TransferFound(gateway.TransferState.NOT_FOUND)
+    bounds = SETTLING_MS, QUERY_HORIZON_MS
 
-    assert judge(seen, missing, over_ms - 1, SETTLING_MS) is NextAction.LOOK
-    assert judge(seen, missing, over_ms, SETTLING_MS) is verdict
-    assert judge(replace(seen, stop=None), missing, over_ms, SETTLING_MS) is NextAction.CALL
+    assert judge(seen, MISSING, over_ms - 1, *bounds) is NextAction.LOOK
+    assert judge(seen, MISSING, over_ms, *bounds) is verdict
+    assert judge(replace(seen, stop=None), MISSING, over_ms, *bounds) is NextAction.CALL
+
+
+@pytest.mark.parametrize("stop", [None, *Stop])
+def test_a_missing_bill_proves_nothing_from_the_horizon_on(stop: Stop | None) -> None:
+    # A late lease must not extend it: the first call may have been at the number's creation.
+    bounds = SETTLING_MS, 10 * SETTLING_MS
+    seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS + 5 * SETTLING_MS)
+    forgotten_ms = NOW_MS + 10 * SETTLING_MS - CLOCKS_DIFFER_MS
+
+    assert judge(seen, MISSING, forgotten_ms - 1, *bounds) is not NextAction.LOOK
+    assert judge(seen, MISSING, forgotten_ms, *bounds) is NextAction.LOOK
+    failed = gateway.TransferFound(gateway.TransferState.FAILED)
+    assert judge(seen, failed, forgotten_ms, *bounds) is NextAction.RETURN_FAILED
+
+
+def test_calls_end_long_before_providers_forget() -> None:
+    for provider in (WeChatOut, HostOut):
+        assert 2 * GIVEN_UP_AFTER_MS < provider.query_horizon_ms < 30 * 24 * 3_600_000
 
 
 def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: PaymentSystem) -> None:

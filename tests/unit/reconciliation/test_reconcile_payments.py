@@ -7,7 +7,9 @@ import pytest
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.payments import Payment
+from redpacket.payments.model.provider import TransferFound, TransferState
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
 from testing.payments.payment_system import PaymentSystem
@@ -123,6 +125,38 @@ def test_a_payment_of_another_transaction_is_told(town: PaymentSystem) -> None:
     _row(town, payment_keys.payment(payment.number))["transaction_id"] = {"S": "another"}
 
     assert _told(town) == {("I6", f"payment:{payment.number}")}
+
+
+@pytest.mark.parametrize(
+    ("answer", "late_ms", "is_told"),
+    [
+        ("not_found", 0, False),
+        ("not_found", 1, True),
+        ("failed", 1, False),
+        ("cancelled", 1, False),
+        ("processing", 0, True),
+        ("", 0, True),
+        # A row of an earlier version.
+        (None, 0, False),
+    ],
+)
+def test_money_that_returned_without_an_answer_of_its_provider_is_told(
+    town: PaymentSystem, answer: str | None, late_ms: int, *, is_told: bool
+) -> None:
+    withdrawal = town.cancel(town.withdraw("bob", 1_000))
+    ended_at_ms = withdrawal.created_at_ms + QUERY_HORIZON_MS + late_ms
+    missing = TransferFound(TransferState.NOT_FOUND)
+    town.withdrawals.refund(withdrawal, missing, is_cancelled=True, now_ms=ended_at_ms)
+    row = _row(town, payment_keys.withdrawal(withdrawal.withdrawal_id))
+    del row["returned_on"]
+    if answer is not None:
+        row["returned_on"] = {"S": answer}
+
+    told = _told(town, QUERY_HORIZON_MS + MOVING_MS + 10)
+
+    assert told == ({("I6", f"withdrawal:{withdrawal.withdrawal_id}")} if is_told else set())
+    by_python = town.system.differences()
+    assert bool(by_python) is (is_told or answer is None)
 
 
 @pytest.mark.parametrize("change", ["payment", "refund", "transfer", "amount", "no row"])

@@ -188,6 +188,8 @@ def withdrawal_row(withdrawal: Withdrawal) -> dict[str, Value]:
         "attempt_no": withdrawal.attempt_no,
         "call_count": 0,
         "lease_until_ms": 0,
+        # Rows of earlier versions lack it, and no check expects an answer of them.
+        "returned_on": "",
         "work_pk": work_list("transfer", withdrawal.channel, withdrawal.withdrawal_id),
         "work_at_ms": withdrawal.created_at_ms,
         "list_pk": payment_keys.withdrawal_list(withdrawal.user_id),
@@ -221,6 +223,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         outside_no=row.get("outside_no", ""),
         reason=row.get("gateway_reason", ""),
         ended_at_ms=row.get("ended_at_ms"),
+        returned_on=row.get("returned_on", ""),
         is_listed="work_pk" in row,
         next_at_ms=row.get("work_at_ms"),
         calls=_calls_of(row.get("calls", "")),

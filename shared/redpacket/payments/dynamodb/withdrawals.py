@@ -211,16 +211,21 @@ class DynamoWithdrawals:
         return changed is not None
 
     def renumber(self, seen: Withdrawal, at_ms: int) -> bool:
-        """Start a new transfer without consent; the previous one must be unpayable."""
+        """Start a new transfer without consent; the previous one must be unpayable.
+
+        One of CANCELS stays: then it moves to `list_to_look`, otherwise to `list_to_call`.
+        """
+        is_cancel = seen.stop in CANCELS
+        kind, stop = ("look", "") if is_cancel else ("transfer", "stop_reason, ")
         changed = self._change(
             seen,
-            "SET attempt_no = :next_no, work_pk = :transfer, work_at_ms = :at_ms"
-            " REMOVE stop_reason, authorization_no, confirmation",
-            f"{IS_AS_SEEN} AND {IS_STOPPED_AS_SEEN}",
+            "SET attempt_no = :next_no, work_pk = :work, work_at_ms = :at_ms"
+            f" REMOVE {stop}authorization_no, confirmation",
+            f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
             next_no=seen.attempt_no + 1,
-            transfer=work_list("transfer", seen.channel, seen.withdrawal_id),
+            work=work_list(kind, seen.channel, seen.withdrawal_id),
             at_ms=at_ms,
-            stop=Stop.NOT_AUTHORIZED,
+            **_stop_of(seen),
         )
         return changed is not None
 
@@ -255,18 +260,24 @@ class DynamoWithdrawals:
             f"transfer {seen.transfer_no} is paid, but its withdrawal is {status}"
         )
 
-    def refund(self, seen: Withdrawal, *, is_cancelled: bool, reason: str, now_ms: int) -> bool:
-        """Set to CANCELLED or FAILED and return the money; return False if the row has changed."""
+    def refund(
+        self, seen: Withdrawal, answer: TransferFound, *, is_cancelled: bool, now_ms: int
+    ) -> bool:
+        """Set to CANCELLED or FAILED and return the money; return False if the row has changed.
+
+        The row keeps the *answer* of the provider.
+        """
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         ended = update(
             self._payments,
             payment_keys.withdrawal(seen.withdrawal_id),
-            "SET withdrawal_status = :status, ended_at_ms = :now_ms, gateway_reason = :reason"
-            " REMOVE work_pk, work_at_ms, confirmation",
+            "SET withdrawal_status = :status, ended_at_ms = :now_ms, gateway_reason = :reason,"
+            " returned_on = :answer REMOVE work_pk, work_at_ms, confirmation",
             condition=f"{IS_AS_SEEN} AND {_stopped_as(seen)}",
             status=status,
             now_ms=now_ms,
-            reason=reason or seen.reason,
+            reason=answer.reason or seen.reason,
+            answer=answer.state,
             attempt=seen.attempt_no,
             lease=seen.lease_until_ms,
             **_stop_of(seen),

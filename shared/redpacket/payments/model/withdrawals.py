@@ -6,7 +6,7 @@ or can no longer pay it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from redpacket.ledger.model import (
@@ -120,6 +120,8 @@ class Withdrawal:
     outside_no: str = ""
     reason: str = ""
     ended_at_ms: int | None = None
+    returned_on: str = ""
+    """State that the provider answered before the money returned."""
     is_listed: bool = field(default=True, compare=False)
     """Whether a work list contains it."""
     next_at_ms: int | None = field(default=None, compare=False)
@@ -130,6 +132,11 @@ class Withdrawal:
     def transfer_no(self) -> str:
         """Return the number of the only transfer that may be in flight."""
         return f"{self.withdrawal_id}{self.attempt_no:02d}"
+
+    @property
+    def next_transfer_no(self) -> str:
+        """Return the number of the transfer that may replace this one."""
+        return replace(self, attempt_no=self.attempt_no + 1).transfer_no
 
     @property
     def order(self) -> TransferOrder:
@@ -173,8 +180,12 @@ _ENDS = {
 }
 
 
+GONE = frozenset({TransferState.NOT_FOUND, TransferState.FAILED, TransferState.CANCELLED})
+"""States in which a transfer is not paid, so that another number may have replaced it."""
+
+
 def judge(
-    withdrawal: Withdrawal, transfer: TransferFound, now_ms: int, settling_ms: int
+    withdrawal: Withdrawal, transfer: TransferFound, now_ms: int, settling_ms: int, horizon_ms: int
 ) -> NextAction:
     """Return the next action for a withdrawal, given the provider's answer.
 
@@ -187,7 +198,7 @@ def judge(
     if state is TransferState.REFUSED:
         return _judge_refusal(withdrawal, transfer)
     if state is TransferState.NOT_FOUND:
-        return _judge_missing(withdrawal, now_ms, settling_ms)
+        return _judge_missing(withdrawal, now_ms, settling_ms, horizon_ms)
     is_awaiting = state is TransferState.AWAITING_CONFIRMATION
     if withdrawal.stop in CANCELS and state is not TransferState.CANCELLING:
         return NextAction.ASK_TO_CANCEL
@@ -215,7 +226,12 @@ def _judge_refusal(withdrawal: Withdrawal, transfer: TransferFound) -> NextActio
     return NextAction.STOP_REFUSED
 
 
-def _judge_missing(withdrawal: Withdrawal, now_ms: int, settling_ms: int) -> NextAction:
+def _judge_missing(
+    withdrawal: Withdrawal, now_ms: int, settling_ms: int, horizon_ms: int
+) -> NextAction:
+    if now_ms + CLOCKS_DIFFER_MS >= withdrawal.created_at_ms + horizon_ms:
+        # The provider may have forgotten a paid transfer, and would pay a repeat.
+        return NextAction.LOOK
     if withdrawal.stop is None:
         # Retry under the same number, so that a transfer that appears later is this one.
         return NextAction.CALL

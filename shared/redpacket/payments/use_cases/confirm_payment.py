@@ -11,7 +11,7 @@ from dataclasses import replace
 from redpacket.ledger.model import Transfer
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.send_packet import funding_of
-from redpacket.payments.errors import PaymentNotFound
+from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import (
     Payment,
     PaymentReturn,
@@ -36,11 +36,14 @@ def confirm_payment(number: str, transaction_id: str = "", *, ports: PaymentPort
     payment = _get(number, ports)
     now_ms = ports.clock.now_ms()
     is_over = payment.status is PaymentStatus.PENDING and now_ms >= payment.expires_at_ms
-    if is_over and not payment.ordered_at_ms and not transaction_id:
-        # It was never ordered, so no query is needed, and its provider may be disabled.
+    try:
+        provider = ports.provider_of(payment)
+    except ProviderChanged:
+        if not is_over or payment.ordered_at_ms or transaction_id:
+            raise
+        # Its provider is disabled, and no call is recorded. The close moves no money.
         ports.repository.close(payment, now_ms, None)
         return _get(number, ports)
-    provider = ports.provider_of(payment)
     order = provider.query(number)
     taken = list(order.transactions)
     if transaction_id and all(returned.transaction_id != transaction_id for returned in taken):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from redpacket.payments.model.withdrawals import Stop, Withdrawal, WithdrawalStatus
+from redpacket.payments.ports import QUERY_HORIZON_MS
 
 
 class Waiting(NamedTuple):
@@ -35,8 +36,8 @@ _TO_CALL = Waiting(
     "the next call to the provider",
     "The schedule calls within a minute, or after NightWindow, the rate limit's queue or the"
     " provider's pause of at most 15 minutes. Otherwise check the switch withdraw and the alarms of"
-    " TransferFunction. After a change of merchant no call follows: it fails after 72 hours, or"
-    " stays held if it was called before.",
+    " TransferFunction. After a change of merchant no call follows, and it stays held until the old"
+    " keys are back.",
 )
 _TO_CONFIRM = Waiting(
     "the user to confirm in the provider's app",
@@ -45,6 +46,10 @@ _TO_CONFIRM = Waiting(
 _TO_QUERY = Waiting(
     "the provider to finish the transfer",
     "The schedule queries it again, which needs the merchant that it was sent to.",
+)
+_FORGOTTEN = Waiting(
+    "an operator: after 29 days a provider's answer proves nothing",
+    "Look for the transfer in the provider's statements: the runbook's page `withdrawals-wait`.",
 )
 _UNLISTED = Waiting(
     "nothing: no work list contains it",
@@ -59,7 +64,8 @@ def explain_withdrawal(withdrawal: Withdrawal, now_ms: int) -> Waiting:
     if not withdrawal.is_listed:
         return _UNLISTED
     if withdrawal.stop:
-        return _STOPPED[withdrawal.stop]
+        is_known = now_ms < withdrawal.created_at_ms + QUERY_HORIZON_MS
+        return _STOPPED[withdrawal.stop] if is_known else _FORGOTTEN
     if withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION:
         return _TO_CONFIRM
     if withdrawal.status is WithdrawalStatus.QUEUED:

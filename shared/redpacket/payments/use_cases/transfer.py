@@ -1,7 +1,8 @@
 """Transfer: call the provider for a withdrawal, query it, and post or return the money.
 
-A worker may call only within its lease. Money is returned only if no transfer of that number can
-still be made (payments/model/withdrawals.py::judge, I6).
+A worker may call only within its lease. Money returns only on an answer of the provider that rules
+out a transfer of that number (payments/model/withdrawals.py::judge, I6). Our rows alone are no
+proof, because a restore may have rolled them back.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from redpacket.payments.model.provider import TransferFound, TransferState
 from redpacket.payments.model.withdrawals import (
     CANCELS,
     GIVEN_UP_AFTER_MS,
+    GONE,
     LEASE_MS,
     NextAction,
     ProviderAnswer,
@@ -84,7 +86,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     if seen is None or seen.is_final:
         return seen
     now_ms = ports.clock.now_ms()
-    if seen.call_count == 0 or (now_ms < seen.lease_until_ms and not _is_answered(seen)):
+    if now_ms < seen.lease_until_ms and not _is_answered(seen):
         return seen
     if now_ms >= seen.created_at_ms + GIVEN_UP_AFTER_MS and seen.stop not in CANCELS:
         stopped = _give_up(seen, ports)
@@ -94,7 +96,12 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     # Delay first, so that a query that fails or dies does not block the other rows.
     ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
     provider = ports.provider_of(seen)
-    next_action = _act(seen, provider.query(seen.transfer_no), provider, ports)
+    transfer = provider.query(seen.transfer_no)
+    if transfer.state in GONE and _has_next(seen, provider):
+        # The row was restored from a time before its second transfer.
+        ports.transfers.renumber(seen, now_ms)
+        return ports.repository.find(withdrawal_id)
+    next_action = _act(seen, transfer, provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
@@ -102,7 +109,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
 
 
 def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPorts) -> Withdrawal:
-    """Cancel a withdrawal: at once if no call was made, otherwise a query decides.
+    """Stop calls for a withdrawal; the sweep queries the provider and ends it.
 
     Raises WithdrawalNotFound, NotCancellable, Unavailable.
     """
@@ -112,25 +119,23 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
             return seen
         if seen.is_final or seen.stop is Stop.EXPIRED:
             raise NotCancellable(f"This withdrawal is {seen.status} and cannot be canceled.")
-        now_ms = ports.clock.now_ms()
-        if seen.call_count == 0:
-            # No worker had a lease, and none can get one after this.
-            if ports.transfers.refund(seen, is_cancelled=True, reason="cancelled", now_ms=now_ms):
-                return find_withdrawal(withdrawal_id, user_id, ports=ports)
-            continue
-        look_at_ms = max(now_ms, seen.lease_until_ms)
+        look_at_ms = max(ports.clock.now_ms(), seen.lease_until_ms)
         if stopped := ports.transfers.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
     raise Contended
 
 
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
-    """Stop calls for an overdue withdrawal; return the money if no call was ever made."""
-    now_ms = ports.clock.now_ms()
-    if seen.call_count == 0:
-        ports.transfers.refund(seen, is_cancelled=False, reason="given_up", now_ms=now_ms)
-        return None
-    return ports.transfers.stop(seen, Stop.EXPIRED, "given_up", max(now_ms, seen.lease_until_ms))
+    """Stop calls for an overdue withdrawal; return None if it has changed."""
+    look_at_ms = max(ports.clock.now_ms(), seen.lease_until_ms)
+    return ports.transfers.stop(seen, Stop.EXPIRED, "given_up", look_at_ms)
+
+
+def _has_next(seen: Withdrawal, provider: PayoutProvider) -> bool:
+    """Return whether the provider has the transfer that replaces one with consent."""
+    if not seen.authorization_no:
+        return False
+    return provider.query(seen.next_transfer_no).state is not TransferState.NOT_FOUND
 
 
 def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> PayoutProvider:
@@ -148,14 +153,14 @@ def _act(
     transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), provider.settling_ms
     _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
-        next_action = judge(seen, transfer, now_ms, settling_ms)
+        next_action = judge(seen, transfer, now_ms, settling_ms, provider.query_horizon_ms)
     except InvariantViolated as error:
         ports.logger.failure("transfer_mismatched", error, transfer_no=seen.transfer_no)
         raise
     if next_action in _WAITS and now_ms >= max(seen.created_at_ms, seen.expected_at_ms) + _LATE_MS:
         ports.logger.event("transfer_late", transfer_no=seen.transfer_no)
     if next_action in _ENDINGS:
-        _end(seen, transfer, next_action, ports)
+        _end(seen, transfer, next_action, now_ms, ports)
     elif next_action in _CALLS:
         _call_again(seen, next_action, ports)
     elif next_action in _STOPS:
@@ -171,8 +176,9 @@ def _act(
         transfers.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)
-        if transfer.state is TransferState.NOT_FOUND:
-            again_ms = settled_after_ms(seen, settling_ms)
+        settled_ms = settled_after_ms(seen, settling_ms)
+        if transfer.state is TransferState.NOT_FOUND and now_ms < settled_ms:
+            again_ms = settled_ms
         on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
         transfers.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
     return next_action
@@ -192,18 +198,19 @@ def _is_answered(seen: Withdrawal) -> bool:
 
 
 def _end(
-    seen: Withdrawal, transfer: TransferFound, next_action: NextAction, ports: WithdrawalPorts
+    seen: Withdrawal,
+    transfer: TransferFound,
+    next_action: NextAction,
+    now_ms: int,
+    ports: WithdrawalPorts,
 ) -> None:
-    now_ms = ports.clock.now_ms()
     if next_action is NextAction.POST:
         if ports.transfers.post(seen, transfer, now_ms):
             ports.logger.event("withdrawal_paid", channel=seen.channel)
             ports.logger.count("withdrawn")
         return
     is_cancelled = next_action is NextAction.RETURN_CANCELLED
-    if ports.transfers.refund(
-        seen, is_cancelled=is_cancelled, reason=transfer.reason, now_ms=now_ms
-    ):
+    if ports.transfers.refund(seen, transfer, is_cancelled=is_cancelled, now_ms=now_ms):
         ports.logger.event("withdrawal_returned", channel=seen.channel)
 
 

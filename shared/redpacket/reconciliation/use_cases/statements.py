@@ -36,6 +36,7 @@ from redpacket.payments.model.withdrawals import (
     RETURNED,
     WithdrawalStatus,
 )
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS, FEN_MAX
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
@@ -116,6 +117,7 @@ class Run:
             "now_ms": self.exported_at_ms,
             "late_ms": LATE_AFTER_MS,
             "late_outside_ms": GIVEN_UP_AFTER_MS,
+            "horizon_ms": QUERY_HORIZON_MS,
             "clocks_ms": CLOCKS_DIFFER_MS,
             "window_ms": WINDOW_AGE_MAX_MS,
             "payment_life_ms": PAYMENT_LIFE_MS,

@@ -27,7 +27,7 @@ from redpacket.payments.model.provider import (
     TransferState,
     is_fresh,
 )
-from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
+from redpacket.payments.ports import CALL_MS_MAX, QUERY_HORIZON_MS, SETTLING_MS
 from redpacket.payments.providers.host_wallet.client import HostClient, HostResults
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
@@ -136,6 +136,7 @@ class HostOut(_HostWallet):
     """Host wallet implementation of PayoutProvider."""
 
     needs_consent = False
+    query_horizon_ms = QUERY_HORIZON_MS
 
     def details(self) -> str:
         # The host's wallet writes its own transfer details.

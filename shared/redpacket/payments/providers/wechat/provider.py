@@ -27,7 +27,7 @@ from redpacket.payments.model.provider import (
     TransferOrder,
     TransferState,
 )
-from redpacket.payments.ports import CALL_MS_MAX, SETTLING_MS
+from redpacket.payments.ports import CALL_MS_MAX, QUERY_HORIZON_MS, SETTLING_MS
 from redpacket.payments.providers.wechat.client import Answer, WeChatClient
 from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import Accounts
@@ -245,6 +245,7 @@ class WeChatOut(_WeChatPay[TransferSettings]):
     """WeChat Pay implementation of PayoutProvider."""
 
     needs_consent = True
+    query_horizon_ms = QUERY_HORIZON_MS
 
     def details(self) -> str:
         return json.dumps(asdict(self._settings), ensure_ascii=False, sort_keys=True)

@@ -30,6 +30,11 @@ SELECT account AS subject, 'line of ' || kind || ' ' || number || ' ' || outside
     CASE WHEN kind = 'refund' THEN '' ELSE number END, CASE WHEN kind = 'refund' THEN '' ELSE outside_no END, noted_at_ms, 0, amount_fen FROM booked) x
 WHERE at_ms < :until_ms GROUP BY account, kind, number, outside_no, at_ms
 
+-- check_asked I6
+SELECT 'withdrawal:' || withdrawal_id AS subject, 'returned on an answer' AS what, 1 AS expected,
+  CASE WHEN returned_on IN ('failed', 'cancelled') OR returned_on = 'not_found' AND ended_at_ms <= created_at_ms + :horizon_ms THEN 1 ELSE 0 END AS actual
+FROM withdrawal WHERE status IN ('failed', 'cancelled') AND returned_on IS NOT NULL
+
 -- check_outside_in_time I8
 SELECT subject, what, expected, actual FROM (
   SELECT 'payment:' || number AS subject, 'closed by' AS what, CASE WHEN status = 'pending' AND :now_ms > expires_at_ms + :late_outside_ms THEN expires_at_ms + :late_outside_ms ELSE :now_ms END AS expected, CAST(:now_ms AS decimal(18, 0)) AS actual FROM payment

@@ -120,7 +120,7 @@ FROM payments_raw WHERE text(pk) LIKE 'payment#%' AND text(sk) LIKE 'refund#%'
 -- withdrawal
 SELECT text(pk) AS name, text(withdrawal_id) AS withdrawal_id, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(limit_day) AS day,
   num(created_at_ms) AS created_at_ms, text(withdrawal_status) AS status, num(attempt_no) AS attempt_no,
-  COALESCE(text(outside_no), '') AS outside_no, num(ended_at_ms) AS ended_at_ms, text(work_pk) AS work_pk
+  COALESCE(text(outside_no), '') AS outside_no, num(ended_at_ms) AS ended_at_ms, text(returned_on) AS returned_on, text(work_pk) AS work_pk
 FROM payments_raw WHERE text(sk) = 'withdrawal'
 
 -- withdrawn

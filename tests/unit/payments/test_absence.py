@@ -1,0 +1,269 @@
+"""Absence in our rows, or in a provider's answer after its horizon, proves nothing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus
+from redpacket.payments.model.provider import Merchant, Refusal, StatementKind, TransferFound
+from redpacket.payments.model.withdrawals import (
+    GIVEN_UP_AFTER_MS,
+    LEASE_MS,
+    Stop,
+    Withdrawal,
+    WithdrawalStatus,
+)
+from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.use_cases.transfer import sync_transfer
+from redpacket.platform.errors import Unavailable
+from redpacket_cli.restore import asked_first
+from testing.payments.fake_gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsOut
+from testing.payments.payment_system import WECHAT, PaymentSystem
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+@pytest.fixture
+def town() -> PaymentSystem:
+    town = PaymentSystem()
+    town.system.deposit("user", 1000)
+    return town
+
+
+def _paid_fen(town: PaymentSystem) -> int:
+    return sum(line.amount_fen for line in town.gateway.lines(StatementKind.TRANSFER))
+
+
+def _sweep_hours(town: PaymentSystem, hours: int) -> None:
+    for _ in range(hours):
+        town.sweep_after(HOUR_MS)
+        town.dispatch(1_000)
+
+
+# Restores
+
+
+def _restored_after(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
+    """Restore all tables, a day later, to what they were before *what_was_lost*."""
+    rows = town.system.dynamo.rows()
+    what_was_lost()
+    town.system.pass_time(DAY_MS)
+    payments = {key: asked_first(row) for key, row in rows["payments"].items()}
+    town.system.dynamo.hold({**rows, "payments": payments})
+
+
+def _pay_out(town: PaymentSystem) -> None:
+    town.dispatch(1_000)
+    town.sweep_after(LEASE_MS)
+
+
+def test_a_user_cancelled_a_withdrawal_whose_payment_a_restore_had_forgotten(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = town.withdraw("user", 300)
+    _restored_after(town, lambda: _pay_out(town))
+
+    stopped = town.cancel(withdrawal)
+    town.sweep()
+
+    assert (stopped.status, stopped.call_count) == (WithdrawalStatus.CANCELLING, 0)
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert (_paid_fen(town), town.balance_fen()) == (300, 700)
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_restored_withdrawal_was_given_up_though_it_had_been_paid(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    rows = town.system.dynamo.rows()
+    _pay_out(town)
+    # Without the tool that puts it into the list of queries.
+    town.system.dynamo.hold(rows)
+    town.system.pass_time(GIVEN_UP_AFTER_MS)
+
+    town.dispatch(1_000)
+    stopped = town.find(withdrawal)
+    town.sweep()
+
+    assert stopped.stop is Stop.EXPIRED
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_restored_withdrawal_is_asked_for_before_it_is_called(town: PaymentSystem) -> None:
+    paid, unpaid = town.withdraw("user", 300), town.withdraw("user", 200)
+
+    def pay_one() -> None:
+        town.gateway.refusal = lambda order: (
+            Refusal.THROTTLED if order.transfer_no == unpaid.transfer_no else None
+        )
+        _pay_out(town)
+        town.gateway.refusal = lambda _: None
+
+    _restored_after(town, pay_one)
+    assert town.withdrawals.list_to_call(WECHAT, town.clock.now_ms(), 10) == []
+    town.gateway.called_at_ms.clear()
+
+    town.sweep()
+    is_called_first = bool(town.gateway.called_at_ms)
+    town.dispatch(1_000)
+    town.sweep_after(HOUR_MS)
+
+    assert not is_called_first
+    assert [town.find(each).status for each in (paid, unpaid)] == [WithdrawalStatus.PAID] * 2
+    assert len(town.gateway.called_at_ms) == 1
+    assert town.differences(bound_ms=0) == []
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_restored_withdrawal_had_been_paid_by_its_second_number(
+    town: PaymentSystem, *, is_cancelled: bool
+) -> None:
+    town.payees.authorization_no = "consent"
+    has_consent = [False]
+    town.gateway.refusal = lambda order: (
+        Refusal.NOT_AUTHORIZED if order.authorization_no and not has_consent[0] else None
+    )
+    withdrawal = town.withdraw("user", 300)
+
+    def pay_by_second_number() -> None:
+        _pay_out(town)
+        _sweep_hours(town, 2)
+        assert town.find(withdrawal).transfer_no == withdrawal.next_transfer_no
+
+    _restored_after(town, pay_by_second_number)
+    # A provider that would carry out the first number after all.
+    has_consent[0] = True
+    if is_cancelled:
+        town.cancel(withdrawal)
+    _sweep_hours(town, 2)
+
+    stored = town.find(withdrawal)
+    assert (stored.status, stored.attempt_no) == (WithdrawalStatus.PAID, 2)
+    assert [line.number for line in town.gateway.book] == [stored.transfer_no]
+    assert town.differences(bound_ms=0) == []
+
+
+def test_a_payment_that_a_restore_calls_never_ordered_is_asked_for(town: PaymentSystem) -> None:
+    town.gateway.is_away = True
+    payment = town.start("user", 100)
+    key = next(key for key in town.system.dynamo.tables["payments"] if "payment#" in key[0])
+    town.system.dynamo.tables["payments"][key]["ordered_at_ms"] = {"N": "0"}
+    rows = town.system.dynamo.rows()
+    town.gateway.is_away = False
+    town.repository.begin_order(town.paid(payment), town.clock.now_ms())
+    town.gates_in[WECHAT].order(payment.order)
+    town.gateway.pay(payment.number)
+    town.system.dynamo.hold(rows)
+
+    town.sweep_after(PAYMENT_LIFE_MS)
+
+    assert town.paid(payment).status is PaymentStatus.PAID
+    assert town.balance_fen() == 1100
+
+
+# Horizons
+
+
+def _paid_without_answer(town: PaymentSystem) -> Withdrawal:
+    class Losing(FakePaymentsOut):
+        def transfer(self, order: object) -> TransferFound:
+            super().transfer(order)  # type: ignore[arg-type]
+            raise Unavailable("it timed out")
+
+    withdrawal = town.withdraw("user", 300)
+    town.gates_out = {WECHAT: Losing(town.gateway)}
+    town.dispatch(1_000)
+    for made in town.gateway.transfers.values():
+        town.gateway.run(made)
+    return withdrawal
+
+
+@pytest.mark.parametrize("days", [28, 29, 31])
+def test_a_provider_forgot_a_transfer_before_its_old_keys_came_back(
+    town: PaymentSystem, days: int
+) -> None:
+    town.gateway.remembers_ms = 30 * DAY_MS
+    withdrawal = _paid_without_answer(town)
+    other = FakePaymentsOut(town.gateway)
+    other.merchant = Merchant("app", "another")
+    town.gates_out = {WECHAT: other}
+    for _ in range(days):
+        town.sweep_after(DAY_MS)
+
+    town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
+    town.system.logger.events.clear()
+    _sweep_hours(town, 3)
+
+    stored = town.find(withdrawal)
+    is_known = days < 30
+    assert stored.status is (WithdrawalStatus.PAID if is_known else WithdrawalStatus.CANCELLING)
+    assert (_paid_fen(town), town.balance_fen()) == (300, 700)
+    # The alarm of withdrawals that wait names it.
+    assert ("transfer_late" in town.system.logger.events) is not is_known
+
+
+def test_a_transfer_that_is_not_found_in_time_returns_and_the_row_says_why(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = town.withdraw("user", 300)
+    town.gates_out = {}
+    town.cancel(withdrawal)
+    town.sweep_after(QUERY_HORIZON_MS - DAY_MS)
+    waiting = town.find(withdrawal)
+
+    town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
+    town.sweep_after(HOUR_MS)
+
+    stored = town.find(withdrawal)
+    assert (waiting.status, waiting.returned_on) == (WithdrawalStatus.CANCELLING, "")
+    assert (stored.status, stored.returned_on) == (WithdrawalStatus.CANCELLED, "not_found")
+    assert town.balance_fen() == 1000
+
+
+def test_a_forgotten_transfer_is_not_asked_for_each_minute(town: PaymentSystem) -> None:
+    town.gateway.remembers_ms = 0
+    withdrawal = _paid_without_answer(town)
+    town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
+    town.cancel(withdrawal)
+    town.system.pass_time(QUERY_HORIZON_MS)
+
+    sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
+
+    look_at_ms = town.find(withdrawal).next_at_ms
+    assert look_at_ms == town.clock.now_ms() + 30 * 60_000
+
+
+# Orders
+
+
+def test_an_order_that_came_late_is_closed_at_the_provider(town: PaymentSystem) -> None:
+    """A call under way at the end of a payment may still create the order."""
+    town.gateway.is_away = True
+    payment = town.start("user", 100)
+    town.gateway.is_away = False
+    town.system.pass_time(PAYMENT_LIFE_MS)
+
+    first = town.confirm(payment)
+    town.gates_in[WECHAT].order(payment.order)
+    town.confirm(payment)
+    is_closed = town.gateway.orders[payment.number].is_closed
+    last = town.confirm(payment)
+
+    assert (first.status, is_closed) == (PaymentStatus.PENDING, True)
+    assert last.status is PaymentStatus.CLOSED
+
+
+def test_an_order_that_never_came_is_closed_once_no_call_can_be_under_way(
+    town: PaymentSystem,
+) -> None:
+    town.gateway.is_away = True
+    payment = town.start("user", 100)
+    town.gateway.is_away = False
+    town.clock.at_ms = payment.expires_at_ms + SETTLING_MS + CALL_MS_MAX - 1
+
+    early = town.confirm(payment)
+    town.clock.at_ms += 1
+    late = town.confirm(payment)
+
+    assert (early.status, late.status) == (PaymentStatus.PENDING, PaymentStatus.CLOSED)
