@@ -14,12 +14,12 @@ from typing import Any
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.warehouse import Duck, Rows, export, export_changes
-from redpacket.campaigns.audience_ports import AudienceRows
+from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import Campaign, CampaignPlan
-from redpacket.campaigns.ports import EditedCampaigns
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.ledger.ports import Deposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
+from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Draw, Prize, draw_id_of
 from redpacket.lottery.ports import DrawCache
@@ -135,7 +135,7 @@ class InMemorySystem:
         self.stand_on(self.dynamo)
         stored = process_on(_at_once(lambda: self.dynamo), new_seed=self._new_seed)
         self.pages: DynamoPages = stored.pages
-        self.campaigns: EditedCampaigns = stored.edited_campaigns
+        self.campaigns: DynamoEditedCampaigns = stored.edited_campaigns
         self.audiences = FakeAudiences()
         self.reserved = FakeQuotas(self.audiences)
         self.quotas: Quotas = self.reserved
@@ -184,7 +184,7 @@ class InMemorySystem:
         self.funding: Funding = stored.packet_funding
         self.prize_funding: Funding = stored.prize_funding
         self.recorder: DynamoClaims = stored.recorder
-        self.audience_rows: AudienceRows = stored.audience_rows
+        self.audience_rows: DynamoAudiences = stored.audience_rows
         self.verdicts: RiskDecisions = stored.verdicts
         self.work: DynamoWorkLists = stored.work_lists(0, 1)
         self.draws: DynamoDraws = DynamoDraws(_at_once(lambda: client), asks_verdicts=True)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from redpacket.campaigns.audience_ports import AudienceCache
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import AudienceMode, Campaign, audience_bucket
+from redpacket.campaigns.ports import AudienceCache
 from redpacket.campaigns.redis import keys
 from redpacket.campaigns.redis.audiences import RedisAudiences
 from redpacket.lottery.dynamodb.draws import DynamoDraws

@@ -10,9 +10,15 @@ from redpacket.fairness.clients.kms_signer import KmsSigner
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.fairness.dynamodb.commitments import DynamoCommitments, note_commitment
 from redpacket.fairness.dynamodb.log import DynamoLog
-from redpacket.fairness.log_ports import NotedCommitment
 from redpacket.fairness.model.ed25519 import has_signed
-from redpacket.fairness.model.log import Commitment, CommitmentKind, LogHead, SignedHead, id_hash_of
+from redpacket.fairness.model.log import (
+    Commitment,
+    CommitmentKind,
+    LogHead,
+    NotedCommitment,
+    SignedHead,
+    id_hash_of,
+)
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Node, Peaks
 from redpacket.fairness.use_cases.extend_log import BATCH_MAX
 from redpacket.platform.dynamodb.client import Dynamo

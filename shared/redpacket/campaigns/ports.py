@@ -1,17 +1,17 @@
-"""Ports for campaigns and lotteries."""
+"""Ports of campaigns and their audiences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redpacket.campaigns.model import Campaign
-    from redpacket.operations.model.allowances import Allowance
-    from redpacket.operations.model.operators import Action
 
 
 class CampaignRepository(Protocol):
-    """Campaigns and their packets."""
+    """Campaigns and their packets. The Protocol is for lotteries and approvals."""
 
     def find_campaign(self, campaign_id: str) -> Campaign | None:
         """Return a campaign."""
@@ -23,19 +23,14 @@ class CampaignRepository(Protocol):
         """Return ids of the campaign's newest packets, newest first; eventually consistent."""
 
 
-class EditedCampaigns(CampaignRepository, Protocol):
-    """Campaigns and their budgets, as operators edit them; `Funding.fund` adds packets."""
+class AudienceCache(Protocol):
+    """Cached audience lists by bucket; the ledger confirms a refusal. It has a test double."""
 
-    def create(
-        self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
-    ) -> bool:
-        """Store a campaign, log *action* and count *spent*; False if the id exists."""
+    def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
+        """Return a lock token to load a bucket, or None if another caller has it."""
 
-    def edit(
-        self,
-        campaign: Campaign,
-        before: Campaign,
-        action: Action | None = None,
-        spent: Allowance | None = None,
-    ) -> bool:
-        """Replace *before* and adjust the remaining budget, which must suffice; log *action*."""
+    def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
+        """Load a bucket read under the lock; return False if the list was edited meanwhile."""
+
+    def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> None:
+        """Apply a durable edit to loaded buckets."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
-    from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
-    from redpacket.campaigns.ports import CampaignRepository
+    from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
+    from redpacket.campaigns.ports import AudienceCache, CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
 
@@ -29,7 +29,7 @@ class CampaignsContainer(Container):
         return CachedCampaigns(self.repository, clock=self.clock, logger=self.logger)
 
     @cached_property
-    def audience_rows(self) -> AudienceRows:
+    def audience_rows(self) -> DynamoAudiences:
         from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 
         return DynamoAudiences(self.dynamo)
@@ -41,6 +41,6 @@ class CampaignsContainer(Container):
         return RedisAudiences(self.platform.cache_client)
 
     def load_audience(self, campaign_id: str, bucket: int) -> None:
-        from redpacket.campaigns.use_cases.load_audience import load_audience
+        from redpacket.campaigns.use_cases.edit_audience import load_audience
 
         load_audience(campaign_id, bucket, rows=self.audience_rows, cache=self.audience_cache)

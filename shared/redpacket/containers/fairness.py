@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from redpacket.containers.container import Container
 
 if TYPE_CHECKING:
-    from redpacket.fairness.log_ports import HeadSigner, PublicLog
+    from redpacket.fairness.dynamodb.log import DynamoLog
+    from redpacket.fairness.ports import HeadSigner
     from redpacket.fairness.use_cases.extend_log import LogPorts
     from redpacket.platform.runtime import InParallel
 
@@ -20,7 +21,7 @@ LOG_THREADS = 32
 @dataclass(eq=False)
 class FairnessContainer(Container):
     @cached_property
-    def public_log(self) -> PublicLog:
+    def public_log(self) -> DynamoLog:
         """Log, to which only the log function's role may append."""
         from redpacket.fairness.dynamodb.log import DynamoLog
 

@@ -11,17 +11,18 @@ from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
-from redpacket.lottery.use_cases.draw_ports import DrawPorts
 
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
     from redpacket.containers.operations import OperationsContainer
     from redpacket.containers.packets import PacketsContainer
-    from redpacket.lottery.ports import Codes, DrawCache
+    from redpacket.lottery.dynamodb.addresses import DynamoAddresses
+    from redpacket.lottery.dynamodb.codes import DynamoCodes
+    from redpacket.lottery.ports import DrawCache
     from redpacket.lottery.use_cases.cached_lotteries import CachedLotteries
     from redpacket.lottery.use_cases.cached_rains import CachedRains
+    from redpacket.lottery.use_cases.draw_attempt import DrawPorts
     from redpacket.lottery.use_cases.help_inviter import HelpPorts
-    from redpacket.lottery.winner_ports import Addresses
 
 
 @dataclass(eq=False)
@@ -48,13 +49,13 @@ class LotteryContainer(Container):
         return DynamoPrizes(self.dynamo)
 
     @cached_property
-    def codes(self) -> Codes:
+    def codes(self) -> DynamoCodes:
         from redpacket.lottery.dynamodb.codes import DynamoCodes
 
         return DynamoCodes(self.dynamo)
 
     @cached_property
-    def addresses(self) -> Addresses:
+    def addresses(self) -> DynamoAddresses:
         from redpacket.lottery.dynamodb.addresses import DynamoAddresses
 
         return DynamoAddresses(self.dynamo)
@@ -82,6 +83,8 @@ class LotteryContainer(Container):
 
     @cached_property
     def draw_ports(self) -> DrawPorts:
+        from redpacket.lottery.use_cases.draw_attempt import DrawPorts
+
         return DrawPorts(
             draw_cache=self.draw_cache,
             draws=self.recorded_draws,

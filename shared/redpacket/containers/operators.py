@@ -73,7 +73,7 @@ class OperatorsContainer(Container):
     def list_ports(self) -> ListPorts:
         campaigns, prizes = self.campaigns.repository, self.editing.lottery.prize_rows
         packets, pages = self.packets.repository, self.packets.pages
-        return ListPorts(campaigns, prizes, packets, self.operator_lists, pages)
+        return ListPorts(campaigns, prizes.list_prizes, packets, self.operator_lists, pages)
 
     @cached_property
     def winners(self) -> DynamoWinners:

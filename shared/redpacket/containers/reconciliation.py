@@ -33,8 +33,8 @@ class ReconciliationContainer(Container):
         return Audits(
             packets=self.packets.repository,
             ledger=self.packets.ledger,
-            draws=self.lottery.draws,
-            prizes=self.lottery.prizes,
+            find_draw=self.lottery.draws.find_draw,
+            find_snapshot=self.lottery.prizes.find_snapshot,
             public_log=self.fairness.public_log,
             dead_letters=self.dead_letters,
             clock=self.clock,

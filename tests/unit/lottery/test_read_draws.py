@@ -95,7 +95,8 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
     assert len(snapshots.get("gala", version_min=shown.version + 1).prizes) == 2
     system.pass_time(KEPT_MS)
 
-    snapshots._prizes = Away()
+    away: Any = Away()
+    snapshots._prizes = away
     assert len(snapshots.get("gala").prizes) == 2
     assert [name for name, _ in system.logger.errors] == ["campaign_not_read"]
     with pytest.raises(Unavailable):

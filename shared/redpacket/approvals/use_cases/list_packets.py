@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.model import OPEN_CURSOR
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.lottery.ports import PrizeRepository
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -19,7 +18,10 @@ from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
+    from redpacket.lottery.model.lottery import Prize
 
 _CLAIMS_PER_READ = 500
 _READS = 20
@@ -31,7 +33,7 @@ class ListPorts:
     """Dependencies of operators' lists."""
 
     campaigns: CampaignRepository
-    prizes: PrizeRepository
+    list_prizes: Callable[[str], Iterable[Prize]]
     packets: PacketReader
     lists: DynamoOperatorLists
     pages: Pages
@@ -78,7 +80,7 @@ def _list_of_campaign(
     """Return ids of a campaign's packets in order, including the packets of its cash prizes."""
     cash = {
         packet_id
-        for prize in ports.prizes.list_prizes(campaign_id)
+        for prize in ports.list_prizes(campaign_id)
         for packet_id, _ in prize.packets
         if packet_id > (after or "")
     }

@@ -28,7 +28,7 @@ _TRIES = 6
 
 
 class DynamoAudiences:
-    """DynamoDB implementation of AudienceRows."""
+    """Repository of audience lists, which prevail over the cache."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -36,6 +36,7 @@ class DynamoAudiences:
         self._campaigns = dynamo.tables.campaigns
 
     def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
+        """Add and remove users by batch, and return the size. Raises InvalidRequest if too long."""
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
                 chunk = user_ids[start : start + _USERS_PER_TRANSACTION]
@@ -44,6 +45,7 @@ class DynamoAudiences:
         return int(row["member_count"]) if row else 0
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
+        """Set the list's mode."""
         rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
             (campaign_keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
             # The new version makes draws reload the snapshot; plan edits do not conflict with it.
@@ -61,6 +63,7 @@ class DynamoAudiences:
         )
 
     def list_members(self, campaign_id: str, bucket: int) -> list[str]:
+        """Return the users in one bucket of a list."""
         rows = self._dynamo.query(
             self._audience,
             KeyConditionExpression="pk = :pk",

@@ -1,7 +1,8 @@
-"""Process cache of campaigns, because a crowd reads the same few campaigns."""
+"""Reads of campaigns: strong, or from a process cache, because a crowd reads the same few."""
 
 from __future__ import annotations
 
+from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.platform.errors import InvariantViolated, Unavailable
@@ -12,6 +13,14 @@ KEPT_MS = 4_000
 """Milliseconds until an operator's edit takes effect."""
 
 _SIZE_MAX = 100
+
+
+def get_campaign(campaign_id: str, *, campaigns: CampaignRepository) -> Campaign:
+    """Return the campaign. Raises CampaignNotFound."""
+    campaign = campaigns.find_campaign(campaign_id)
+    if campaign is None:
+        raise CampaignNotFound
+    return campaign
 
 
 class CachedCampaigns:

@@ -1,15 +1,22 @@
-"""Edits of a campaign's list of allowed or denied users."""
+"""Edits of a campaign's list of allowed or denied users, and its load into the cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from redpacket.campaigns.audience_ports import AudienceCache, AudienceRows
 from redpacket.campaigns.model import AudienceMode
-from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.get_campaign import get_campaign
-from redpacket.platform.errors import InvalidRequest
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
+from redpacket.platform.errors import InvalidRequest, Unavailable
+
+if TYPE_CHECKING:
+    from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
+    from redpacket.campaigns.ports import AudienceCache, CampaignRepository
+
+
+_LOAD_LIFE_MS = 2_000
+"""Milliseconds that a loader has until another may try: 4,000 users take 50 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,7 @@ class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache."""
 
     campaigns: CampaignRepository
-    rows: AudienceRows
+    rows: DynamoAudiences
     cache: AudienceCache
     load_lottery: Callable[[str], None]
 
@@ -53,3 +60,14 @@ def edit_audience(
         ports.rows.set_mode(campaign_id, mode)
         ports.load_lottery(campaign_id)
     return Audience(size, mode or campaign.audience_mode)
+
+
+def load_audience(
+    campaign_id: str, bucket: int, *, rows: DynamoAudiences, cache: AudienceCache
+) -> None:
+    """Load one bucket. Raises Unavailable while another caller loads or edits it."""
+    lock_token = cache.begin_load(campaign_id, bucket, _LOAD_LIFE_MS)
+    if lock_token is None or not cache.load(
+        campaign_id, bucket, lock_token, rows.list_members(campaign_id, bucket)
+    ):
+        raise Unavailable("The campaign's list of users is being loaded. Try again.")

@@ -23,7 +23,6 @@ from redpacket.platform.http.parameters import integer, required
 
 if TYPE_CHECKING:
     from redpacket.fairness.api import answers as log
-    from redpacket.fairness.log_ports import PublicLog
     from redpacket.fairness.model.log import Commitment
     from redpacket.platform.http.request import HttpRequest
 
@@ -67,7 +66,9 @@ def from_of(text: str) -> int:
 
 def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
     """Show entries from *cursor* on, with the signed head."""
-    signed, entries = read_entries(cursor_of(request), LIMIT_MAX, log=_log())
+    signed, entries = read_entries(
+        cursor_of(request), LIMIT_MAX, log=containers.fairness.public_log
+    )
     end = entries[-1][0] + 1 if entries else signed.head.size
     body: log.LogPage = {
         "items": [_entry_view(index, entry) for index, entry in entries],
@@ -84,7 +85,7 @@ def entries_page(request: HttpRequest) -> HttpAnswer[log.LogPage]:
 def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion] | None:
     """Prove that an entry is in the log, or return None for one that is not."""
     given_size = size_of(request)
-    proof = prove_inclusion(id_hash_of(request), given_size, log=_log())
+    proof = prove_inclusion(id_hash_of(request), given_size, log=containers.fairness.public_log)
     if proof is None:
         return None
     index, entry, size, path = proof
@@ -96,7 +97,7 @@ def inclusion_page(request: HttpRequest) -> HttpAnswer[log.LogInclusion] | None:
 def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
     """Prove that the log has only grown between two sizes."""
     old, to = from_of(request), to_of(request)
-    new, path = prove_consistency(old, to, log=_log())
+    new, path = prove_consistency(old, to, log=containers.fairness.public_log)
     hashes = [each.hex() for each in path]
     body: log.LogConsistency = {"from_size": old, "size": new, "path": hashes}
     return tagged(body, request, {"cache-control": PROOF_CACHING[to is not None]})
@@ -104,7 +105,7 @@ def consistency_page(request: HttpRequest) -> HttpAnswer[log.LogConsistency]:
 
 def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
     """Show the signed head as a note."""
-    body = read_head(log=_log()).checkpoint
+    body = read_head(log=containers.fairness.public_log).checkpoint
     return tagged(
         cast("log.Checkpoint", body),
         request,
@@ -115,17 +116,13 @@ def checkpoint_page(request: HttpRequest) -> HttpAnswer[log.Checkpoint]:
 def tile_page(request: HttpRequest) -> HttpAnswer[bytes] | None:
     """Show a tile of hashes, or a bundle of entries; None if the signed log lacks it."""
     path = tile_path_of(request)
-    tile = read_tile(path, log=_log())
+    tile = read_tile(path, log=containers.fairness.public_log)
     if tile is None:
         return None
     headers = {"content-type": TILE, "cache-control": PROOF_CACHING[1]}
     if path.startswith("entries/"):
         tile, headers["content-encoding"] = gzip.compress(tile, mtime=0), "gzip"
     return HttpAnswer(tile, headers=headers)
-
-
-def _log() -> PublicLog:
-    return containers.fairness.public_log
 
 
 def _entry_view(index: int, entry: Commitment) -> log.LogEntry:

@@ -9,8 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from redpacket.fairness.dynamodb import keys as log_keys
-from redpacket.fairness.log_ports import NotedCommitment
-from redpacket.fairness.model.log import Commitment, CommitmentKind
+from redpacket.fairness.model.log import Commitment, CommitmentKind, NotedCommitment
 from redpacket.ledger.dynamodb import keys
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
 
@@ -22,13 +21,14 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class DynamoCommitments:
-    """DynamoDB implementation of Commitments."""
+    """Repository of commitments, and of those that await the log."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.commitments
 
     def list_waiting(self, limit: int) -> list[str]:
+        """Return id hashes of about *limit* waiting commitments, oldest first; the list may lag."""
         fair = -(-limit // log_keys.COMMITMENT_SHARDS)
         shards = [
             self._dynamo.query_some(
@@ -44,6 +44,7 @@ class DynamoCommitments:
         return [str(row["pk"]) for row in rows]
 
     def find(self, id_hashes: Sequence[str]) -> list[NotedCommitment]:
+        """Return the stored, well-formed commitments."""
         row_keys = [log_keys.commitment(id_hash) for id_hash in dict.fromkeys(id_hashes)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=True)
         return [noted for row in rows if (noted := _noted_of(row))]

@@ -24,7 +24,10 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 
 class DynamoLog:
-    """DynamoDB implementation of PublicLog; only the appending function may write."""
+    """Repository of the log, whose entries, nodes and signed heads never change.
+
+    Only the appending function may write.
+    """
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -32,6 +35,7 @@ class DynamoLog:
         self._commitments = dynamo.tables.commitments
 
     def find_end(self) -> tuple[LogHead, int]:
+        """Return the log's current head, of size 0 if it is empty, and how many have places."""
         row = self._dynamo.get(self._table, log_keys.LOG_END)
         return (_head_of(row), int(row["placed_size"])) if row else (NOTHING, 0)
 
@@ -51,6 +55,10 @@ class DynamoLog:
         entries: Sequence[Commitment],
         nodes: Mapping[Node, bytes],
     ) -> bool:
+        """Append entries and completed nodes in one transaction; all before have places.
+
+        Return False if *before* is no longer the end.
+        """
         rows = self._rows_of(before.size, entries)
         writes = [
             _end(self._table, before, after, before.size),
@@ -81,6 +89,10 @@ class DynamoLog:
             yield {**log_keys.log_entries(row_no), "entries": texts}, start > 0 or not remainder
 
     def place(self, places: Sequence[tuple[str, int]]) -> list[str]:
+        """Write the index of each id's entry, for at most PLACES_MAX ids; may be repeated.
+
+        Return the ids that have another place, or whose commitment is gone.
+        """
         writes = [self._place(id_hash, index) for id_hash, index in places]
         if self._dynamo.try_transact([*chain(*writes)]):
             return []
@@ -95,9 +107,11 @@ class DynamoLog:
         )
 
     def note_placed(self, end: LogHead) -> None:
+        """Record that all entries have places, unless the log has grown since *end*."""
         self._dynamo.write(_end(self._table, end, end, end.size))
 
     def publish(self, head: SignedHead, before: SignedHead | None) -> bool:
+        """Publish a head in place of *before*; return False if another head is published."""
         row = {
             **log_keys.LOG_HEAD,
             **_head_row(head.head),
@@ -122,10 +136,12 @@ class DynamoLog:
         return self._dynamo.get_many(self._table, row_keys, is_strong=True)
 
     def find_places(self, id_hashes: Sequence[str]) -> dict[str, int]:
+        """Return the index of each id's only entry, for at most 100 ids that have one."""
         rows = self._get([log_keys.log_place(id_hash) for id_hash in id_hashes])
         return {str(row["pk"]).removeprefix("id#"): int(row["log_index"]) for row in rows}
 
     def find_nodes(self, nodes: Sequence[Node]) -> dict[Node, bytes]:
+        """Return the hashes of existing nodes; a leaf's hash comes from its entry."""
         high = [log_keys.log_node(*node) for node in dict.fromkeys(nodes) if _has_row(node)]
         hashes = {_node_of(row): bytes.fromhex(str(row["hash"])) for row in self._get(high)}
         low = [node for node in dict.fromkeys(nodes) if not _has_row(node)]

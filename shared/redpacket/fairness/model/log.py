@@ -43,6 +43,14 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class NotedCommitment:
+    """Stored commitment; *index* is its place in the log, if it has one."""
+
+    commitment: Commitment
+    index: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class LogHead:
     """Log at one moment: the number of entries, and their root in hex."""
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from redpacket.fairness.log_ports import PLACES_MAX, Commitments, HeadSigner, PublicLog
 from redpacket.fairness.model.log import Commitment, LogHead, SignedHead
 from redpacket.fairness.model.merkle import (
     EMPTY_ROOT,
@@ -26,10 +25,18 @@ from redpacket.fairness.model.merkle import (
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
 
+if TYPE_CHECKING:
+    from redpacket.fairness.dynamodb.commitments import DynamoCommitments
+    from redpacket.fairness.dynamodb.log import DynamoLog
+    from redpacket.fairness.ports import HeadSigner
+
 BATCH_MAX = 2_048
 """Entries per append: with their nodes at most 100 rows, up to 2^31 entries."""
 
 LISTED_MAX = BATCH_MAX
+
+PLACES_MAX = 50
+"""Places per transaction, each of two rows."""
 
 _READ_AT_ONCE = 100
 """Ids per read: the maximum of BatchGetItem."""
@@ -56,8 +63,8 @@ class LogReport:
 class LogPorts:
     """Dependencies of the log's extension."""
 
-    log: PublicLog
-    commitments: Commitments
+    log: DynamoLog
+    commitments: DynamoCommitments
     signer: HeadSigner
     clock: Clock
     logger: EventLogger

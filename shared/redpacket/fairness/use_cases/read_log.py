@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from redpacket.fairness.log_ports import PublicLog
 from redpacket.fairness.model.log import Commitment, SignedHead
 from redpacket.fairness.model.merkle import (
     Node,
@@ -18,18 +17,21 @@ from redpacket.fairness.model.merkle import (
 from redpacket.fairness.model.tiles import tile_of
 from redpacket.platform.errors import InvalidRequest, InvariantViolated, Unavailable
 
+if TYPE_CHECKING:
+    from redpacket.fairness.dynamodb.log import DynamoLog
+
 Entries: TypeAlias = Sequence[tuple[int, Commitment]]
 """Entries in order, each with its index."""
 
 
-def read_entries(first: int, limit: int, *, log: PublicLog) -> tuple[SignedHead, Entries]:
+def read_entries(first: int, limit: int, *, log: DynamoLog) -> tuple[SignedHead, Entries]:
     """Return the signed head and at most *limit* of its entries from *first* on."""
     signed = read_head(log=log)
     end = min(first + limit, signed.head.size)
     return signed, _entries(first, end, log) if first < end else ()
 
 
-def read_head(*, log: PublicLog) -> SignedHead:
+def read_head(*, log: DynamoLog) -> SignedHead:
     """Return the newest signed head. Raises Unavailable before the first."""
     signed = log.find_signed()
     if signed is None:
@@ -37,7 +39,7 @@ def read_head(*, log: PublicLog) -> SignedHead:
     return signed
 
 
-def read_tile(path: str, *, log: PublicLog) -> bytes | None:
+def read_tile(path: str, *, log: DynamoLog) -> bytes | None:
     """Return a tile or bundle of the signed log, or None if it has none of this path."""
     tile = tile_of(path)
     if tile is None or tile.last >= read_head(log=log).head.size >> tile.level:
@@ -51,7 +53,7 @@ def read_tile(path: str, *, log: PublicLog) -> bytes | None:
     return b"".join(hashes[node] for node in nodes)
 
 
-def _entries(first: int, end: int, log: PublicLog) -> Entries:
+def _entries(first: int, end: int, log: DynamoLog) -> Entries:
     shown = log.list_entries(first, end - first)
     if [index for index, _ in shown] != list(range(first, end)):
         raise InvariantViolated(f"an entry of the log from {first} on is missing")
@@ -59,7 +61,7 @@ def _entries(first: int, end: int, log: PublicLog) -> Entries:
 
 
 def prove_inclusion(
-    id_hash: str, size: int | None, *, log: PublicLog
+    id_hash: str, size: int | None, *, log: DynamoLog
 ) -> tuple[int, Commitment, int, Sequence[bytes]] | None:
     """Prove that an id's only entry is in the log of *size*, by default the signed one.
 
@@ -75,7 +77,7 @@ def prove_inclusion(
     return index, entry, size, _hashes(inclusion_ranges(index, size), log)
 
 
-def prove_consistency(old: int, new: int | None, *, log: PublicLog) -> tuple[int, Sequence[bytes]]:
+def prove_consistency(old: int, new: int | None, *, log: DynamoLog) -> tuple[int, Sequence[bytes]]:
     """Return *new* and a proof that its log extends *old*. Raises InvalidRequest, Unavailable."""
     new = _size("to", new, log)
     if old > new:
@@ -83,7 +85,7 @@ def prove_consistency(old: int, new: int | None, *, log: PublicLog) -> tuple[int
     return new, _hashes(consistency_ranges(old, new), log)
 
 
-def _size(field: str, given: int | None, log: PublicLog) -> int:
+def _size(field: str, given: int | None, log: DynamoLog) -> int:
     signed_size = read_head(log=log).head.size
     if given is not None and given > signed_size:
         message = f"must be at most {signed_size}, the size of the log"
@@ -91,12 +93,12 @@ def _size(field: str, given: int | None, log: PublicLog) -> int:
     return signed_size if given is None else given
 
 
-def _hashes(ranges: Sequence[Range], log: PublicLog) -> list[bytes]:
+def _hashes(ranges: Sequence[Range], log: DynamoLog) -> list[bytes]:
     nodes = _nodes([node for leaves in ranges for node in nodes_of(leaves)], log)
     return [hash_of(leaves, nodes) for leaves in ranges]
 
 
-def _nodes(wanted: Sequence[Node], log: PublicLog) -> Mapping[Node, bytes]:
+def _nodes(wanted: Sequence[Node], log: DynamoLog) -> Mapping[Node, bytes]:
     hashes = log.find_nodes(wanted)
     if missing := [node for node in wanted if node not in hashes]:
         raise InvariantViolated(f"node {missing[0]} of the log is missing")

@@ -15,7 +15,7 @@ from redpacket.platform.dynamodb.client import Dynamo, check, update
 
 
 class DynamoAddresses:
-    """DynamoDB implementation of Addresses."""
+    """Repository of addresses of winners of goods, one for each user."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -23,6 +23,7 @@ class DynamoAddresses:
         self._profiles = dynamo.tables.profiles
 
     def find_won(self, campaign_id: str, user_id: str, draw_id: str) -> Winner | None:
+        """Return the goods that a user's own draw won."""
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
         draw = items.draw_of(row) if row else None
         if draw is None or draw.prize is None or draw.prize.kind is not PrizeKind.GOODS:
@@ -32,6 +33,7 @@ class DynamoAddresses:
         return winner_of(unit) if unit else None
 
     def put(self, winner: Winner, address: Address) -> bool:
+        """Store the winner's address; return False if their unit was decided."""
         unit = draw_keys.unit(winner.campaign_id, winner.prize_id, winner.unit_no)
         text = json.dumps(astuple(address), ensure_ascii=False)
         stored = update(
@@ -41,6 +43,7 @@ class DynamoAddresses:
         return self._dynamo.try_transact([undecided, stored])
 
     def find(self, user_ids: Sequence[str]) -> dict[str, Address]:
+        """Return the known addresses by user id, strongly consistent."""
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
             str(row["pk"]): Address(*json.loads(str(row["goods_address"])))

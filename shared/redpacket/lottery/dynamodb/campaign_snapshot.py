@@ -16,9 +16,10 @@ from redpacket.lottery.model.lottery import (
     Prize,
     PrizeKind,
 )
-from redpacket.platform.dynamodb.client import Value
+from redpacket.packets.model.seed_keys import SeedKeys
+from redpacket.platform.dynamodb.client import Row, Value
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
-from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.errors import InvalidRequest, InvariantViolated
 
 PACKED_BYTES_MAX = 300_000
 """Bytes of packed prizes; DynamoDB allows 400 KB for the whole row with plan and note."""
@@ -88,3 +89,12 @@ def _prize_of(campaign_id: str, kept: dict[str, Any]) -> Prize:
     kept["status"] = CampaignStatus(kept["status"])
     kept["packets"] = tuple((packet_id, count) for packet_id, count in kept["packets"])
     return Prize(campaign_id=campaign_id, **kept)
+
+
+def root_of(campaign_id: str, row: Row, seeds: SeedKeys | None) -> bytes:
+    """Return the seed of a campaign's last day; a sealed one needs *seeds* (InvariantViolated)."""
+    if "sealed" not in row:
+        return bytes.fromhex(str(row["seed"]))
+    if seeds is None:
+        raise InvariantViolated(f"the seeds of campaign {campaign_id} are sealed")
+    return seeds.open(f"campaign {campaign_id}", bytes.fromhex(str(row["sealed"])))

@@ -28,19 +28,24 @@ _TRIES = 6
 
 
 class DynamoCodes:
-    """DynamoDB implementation of Codes."""
+    """Repository of prize codes, numbered as the units that win them."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.codes
 
     def add(self, campaign_id: str, prize_id: str, codes: Sequence[str], until_ms: int) -> int:
+        """Add the codes that the prize lacks; return its total.
+
+        They expire at *until_ms*. Raises InvalidRequest if the prize would have too many.
+        """
         for start in range(0, len(codes), _CODES_PER_TRANSACTION):
             chunk = codes[start : start + _CODES_PER_TRANSACTION]
             self._add((campaign_id, prize_id), chunk, until_ms)
         return self._count((campaign_id, prize_id))
 
     def find(self, draws: Sequence[Draw]) -> dict[str, str]:
+        """Return the codes of won units by the ids of their draws, without expired ones."""
         where = {draw.draw_id: _code_of(draw) for draw in draws}
         rows = self._dynamo.get_many(self._table, list(where.values()), is_strong=True)
         codes = {(row["pk"], row["sk"]): str(row["code"]) for row in rows}

@@ -52,7 +52,7 @@ MAY_HELP = "attribute_not_exists(given_count) OR given_count < :given_max"
 
 
 class DynamoDraws:
-    """DynamoDB implementation of DrawRepository."""
+    """Repository of units, draws, players and helps; none is ever undone."""
 
     def __init__(self, dynamo: Dynamo, *, asks_verdicts: bool = False) -> None:
         self._dynamo = dynamo
@@ -72,6 +72,7 @@ class DynamoDraws:
         *,
         asks_audience: bool = False,
     ) -> PlayerState:
+        """Return a user's counters, their key's draw and, if asked, their audience membership."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)
         player = draw_keys.player(campaign_id, user_id, day)
         member = campaign_keys.member(campaign_id, user_id)
@@ -95,12 +96,18 @@ class DynamoDraws:
         )
 
     def find_draw(self, campaign_id: str, user_id: str, draw_id: str) -> Draw | None:
+        """Return a draw."""
         row = self._dynamo.get(self._draws, draw_keys.draw(campaign_id, user_id, draw_id))
         return draw_of(row) if row else None
 
     def record_draw(
         self, draw: Draw, rules: DrawRules, key_hash: str, drawer: User | None = None
     ) -> RecordDrawStatus:
+        """Store a draw with all that it consumes, and the winner's host id, in one transaction.
+
+        The key and the draw's number then belong to it. A unit of a cash prize is a share of one of
+        its packets; the user claims it and the payout settles it.
+        """
         request: dict[str, Value] = {
             **draw_keys.draw_request(draw.campaign_id, draw.user_id, key_hash),
             "draw_id": draw.draw_id,
@@ -120,9 +127,11 @@ class DynamoDraws:
         return self._dynamo.attempt(writes) or RecordDrawStatus.RECORDED
 
     def find_player(self, campaign_id: str, user_id: str, day: str) -> Player:
+        """Return a user's counters of a day."""
         return player_of(self._dynamo.get(self._draws, draw_keys.player(campaign_id, user_id, day)))
 
     def list_draws(self, campaign_id: str, user_id: str) -> list[Draw]:
+        """Return a user's draws, newest first."""
         rows = self._rows(draw_keys.drawer(campaign_id, user_id)["pk"], draw_keys.DRAW_PREFIX)
         draws = [draw_of(row) for row in rows]
         return sorted(draws, key=lambda draw: (draw.day, draw.draw_no), reverse=True)
@@ -136,6 +145,7 @@ class DynamoDraws:
         rules: DrawRules,
         at_ms: int,
     ) -> HelpStatus:
+        """Give the inviter one more attempt on *day*, once for each pair."""
         given: dict[str, Value] = {
             **draw_keys.help_given(campaign_id, inviter_id, helper_id),
             "day": day,

@@ -13,8 +13,7 @@ from redpacket.fairness.dynamodb.commitments import note_commitment
 from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.ledger.dynamodb import keys
-from redpacket.lottery.dynamodb.campaign_snapshot import packed_plan, shown_row
-from redpacket.lottery.dynamodb.roots import root_of
+from redpacket.lottery.dynamodb.campaign_snapshot import packed_plan, root_of, shown_row
 from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
@@ -39,7 +38,7 @@ _ROOT_BYTES = 32
 
 
 class DynamoEditedCampaigns(DynamoCampaigns):
-    """DynamoDB implementation of EditedCampaigns."""
+    """Repository of campaigns and their budgets, as operators edit them."""
 
     def __init__(
         self,
@@ -58,6 +57,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     def create(
         self, campaign: Campaign, action: Action | None = None, spent: Allowance | None = None
     ) -> bool:
+        """Store a campaign, log *action* and count *spent*; False if the id exists."""
         money: dict[str, Value] = {
             **campaign_keys.campaign(campaign.campaign_id),
             **_listed(campaign),
@@ -86,6 +86,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> bool:
+        """Replace *before* and adjust the remaining budget, which must suffice; log *action*."""
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
         operation = update(

@@ -15,13 +15,13 @@ from redpacket.lottery.dynamodb.campaign_snapshot import (
     note_of,
     note_row,
     packed_prizes,
+    root_of,
     snapshot_of,
 )
 from redpacket.lottery.dynamodb.items import (
     prize_of,
     prize_text,
 )
-from redpacket.lottery.dynamodb.roots import root_of
 from redpacket.lottery.dynamodb.unit_stock import UnitStock
 from redpacket.lottery.dynamodb.winners import decide
 from redpacket.lottery.model.lottery import (
@@ -62,7 +62,7 @@ class _NotPut(Enum):
 
 
 class DynamoPrizes:
-    """DynamoDB implementation of SnapshotReader, PageRepository and PrizeRepository."""
+    """Repository of prizes: snapshots for draws, stock, seeds, and notes for users' pages."""
 
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
@@ -73,18 +73,22 @@ class DynamoPrizes:
         self._seeds = seeds
 
     def list_prizes(self, campaign_id: str) -> tuple[Prize, ...]:
+        """Return every prize of a campaign, sorted by id."""
         snapshot = self.find_snapshot(campaign_id)
         return snapshot.prizes if snapshot else ()
 
     def find_snapshot(self, campaign_id: str) -> CampaignSnapshot | None:
+        """Return the campaign with its prizes and version."""
         row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id))
         return snapshot_of(row) if row else None
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
+        """Return the snapshot with its note, eventually consistent."""
         row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
         return (snapshot_of(row), note_of(row)) if row else None
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:
+        """Store *note* without a new snapshot version."""
         row = note_row(note)
         changes = ", ".join(f"{name} = :{name}" for name in row)
         key = campaign_keys.shown(campaign_id)
@@ -100,6 +104,13 @@ class DynamoPrizes:
         action: Action | None = None,
         forfeited: Winner | None = None,
     ) -> Prize | None:
+        """Create or replace a prize, raise the snapshot's version, and log *action*.
+
+        New packets stay open until the campaign's end. *forfeited*'s decision is written with it.
+        Return None, without effect, if the prize's version is not *before*'s, a new packet is not
+        open, or the unit of *forfeited* was decided. With a *request*, run once and return the
+        first result. Raises IdempotencyKeyReused, Busy.
+        """
         for _ in range(_PUT_TRIES):
             snapshot = self.find_snapshot(prize.campaign_id)
             if snapshot is None:
@@ -128,21 +139,26 @@ class DynamoPrizes:
         raise Contended
 
     def find_put(self, request: Request) -> Prize | None:
+        """Return the request's prize, if it was executed."""
         text = find_result(self._dynamo, self._packets, _put_by(request), request)
         return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
+        """Count the prizes' units; after Unavailable, the next call resumes the count."""
         stock = UnitStock(self._dynamo)
         return [stock.count(prize, day) for prize in prizes]
 
     def day_seed(self, campaign_id: str, day: str) -> bytes:
+        """Return the day's secret seed from the campaign's fixed chain."""
         return day_seed(root_of(campaign_id, self._seed_row(campaign_id), self._seeds), day)
 
     def find_secret_version(self, campaign_id: str) -> int | None:
+        """Return the version of the key that sealed a campaign's seeds, or None."""
         row = self._seed_row(campaign_id)
         return bytes.fromhex(str(row["sealed"]))[0] if "sealed" in row else None
 
     def find_round(self, beacon: CampaignBeacon, day: DrawDay) -> BeaconRound | None:
+        """Return the stored round that decided a past campaign's day."""
         round_no = beacon.round_of(day.starts_at_ms)
         key = fairness_keys.beacon_round(beacon.chain_hash, round_no)
         row = self._dynamo.get(self._dynamo.tables.transparency, key)

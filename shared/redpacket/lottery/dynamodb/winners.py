@@ -16,7 +16,7 @@ IS_UNDECIDED = "draw_id = :draw_id AND attribute_not_exists(winner_status)"
 
 
 class DynamoWinners:
-    """DynamoDB implementation of Winners."""
+    """Repository of winners of goods, and of operators' decisions."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -26,6 +26,7 @@ class DynamoWinners:
     def list_winners(
         self, campaign_id: str, prize_id: str, after_no: int, limit: int
     ) -> list[Winner]:
+        """Return the winners of units above *after_no*, by number."""
         rows = self._dynamo.query_some(
             self._draws,
             limit,
@@ -40,10 +41,12 @@ class DynamoWinners:
         return [winner_of(row) for row in rows]
 
     def find_winner(self, campaign_id: str, prize_id: str, unit_no: int) -> Winner | None:
+        """Return a unit's winner."""
         row = self._dynamo.get(self._draws, draw_keys.unit(campaign_id, prize_id, unit_no))
         return winner_of(row) if row else None
 
     def find_won_at_ms(self, winners: Sequence[Winner]) -> list[int]:
+        """Return the times of the winners' draws."""
         row_keys = [
             draw_keys.draw(winner.campaign_id, winner.user_id, winner.draw_id) for winner in winners
         ]
@@ -51,6 +54,7 @@ class DynamoWinners:
         return [row["drawn_at_ms"] for row in rows]
 
     def hand_over(self, winner: Winner, decision: Decision, action: Action) -> bool:
+        """Record that a unit was handed over; return False if it was decided before."""
         return self._dynamo.try_transact(
             [decide(self._draws, winner, decision), *note_action(self._audit_table, action)]
         )

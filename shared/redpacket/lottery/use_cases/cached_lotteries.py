@@ -7,6 +7,7 @@ draw.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import (
@@ -15,10 +16,13 @@ from redpacket.lottery.model.lottery import (
     check_is_published,
     draw_day,
 )
-from redpacket.lottery.ports import DrawCache, PageRepository
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
+
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+    from redpacket.lottery.ports import DrawCache
 
 KEPT_MS = 4_000
 """Milliseconds until users see an edit."""
@@ -44,7 +48,7 @@ class CachedLotteries:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
     def __init__(
-        self, prizes: PageRepository, draw_cache: DrawCache, *, clock: Clock, logger: EventLogger
+        self, prizes: DynamoPrizes, draw_cache: DrawCache, *, clock: Clock, logger: EventLogger
     ) -> None:
         self._prizes = prizes
         self._draw_cache = draw_cache

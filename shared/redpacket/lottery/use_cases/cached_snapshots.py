@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import CampaignSnapshot, check_is_published
-from redpacket.lottery.ports import SnapshotReader
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
+
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 
 KEPT_MS = 10_000
 """Milliseconds between reads of the packed row; a draw with a newer version reads immediately."""
@@ -18,7 +22,7 @@ _SIZE_MAX = 100
 class CachedSnapshots:
     """Lotteries as this process read them; an old value is used while the store is unavailable."""
 
-    def __init__(self, prizes: SnapshotReader, *, clock: Clock, logger: EventLogger) -> None:
+    def __init__(self, prizes: DynamoPrizes, *, clock: Clock, logger: EventLogger) -> None:
         self._prizes = prizes
         self._clock = clock
         self._logger = logger

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
-from redpacket.lottery.ports import PrizeRepository
 from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
-from redpacket.lottery.winner_ports import Winners
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
@@ -21,6 +20,10 @@ from redpacket.operations.model.operators import (
 from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock
 
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+    from redpacket.lottery.dynamodb.winners import DynamoWinners
+
 _TRIES = 4
 
 
@@ -28,8 +31,8 @@ _TRIES = 4
 class WinnerPorts:
     """Ports of a decision."""
 
-    winners: Winners
-    prizes: PrizeRepository
+    winners: DynamoWinners
+    prizes: DynamoPrizes
     clock: Clock
     load: LoadPorts
 
@@ -98,7 +101,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(campaign_id: str, prize_id: str, repository: PrizeRepository) -> Prize:
+def _goods_of(campaign_id: str, prize_id: str, repository: DynamoPrizes) -> Prize:
     prizes = {prize.prize_id: prize for prize in repository.list_prizes(campaign_id)}
     if prize_id not in prizes:
         raise CampaignNotFound

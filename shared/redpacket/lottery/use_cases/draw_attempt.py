@@ -30,8 +30,14 @@ from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.draws import DynamoDraws
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
     from redpacket.lottery.model.lottery import CampaignSnapshot, DrawOutcome, DrawRequest, Player
-    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.lottery.ports import DrawCache
+    from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
+    from redpacket.operations.use_cases.ask_risk import RiskCheck
+    from redpacket.packets.ports import PayoutQueue
+    from redpacket.platform.runtime import Clock, EventLogger
     from redpacket.platform.user import User
 
 REFUSALS: dict[DrawStatus, type[Rejected]] = {
@@ -49,6 +55,20 @@ _LOAD_LIFE_MS = 2_000
 
 _REPEATED_WITHIN_MS = 3_600_000
 """Milliseconds after midnight in which users may retry an attempt of the day before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawPorts:
+    """Ports of every draw."""
+
+    draw_cache: DrawCache
+    draws: DynamoDraws
+    prizes: DynamoPrizes
+    snapshots: CachedSnapshots
+    payouts: PayoutQueue
+    clock: Clock
+    logger: EventLogger
+    risk: RiskCheck | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

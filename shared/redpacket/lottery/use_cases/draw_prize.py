@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Player,
         PlayerState,
     )
-    from redpacket.lottery.use_cases.draw_ports import DrawPorts
+    from redpacket.lottery.use_cases.draw_attempt import DrawPorts
     from redpacket.platform.user import User
 
 _TRIES = 4

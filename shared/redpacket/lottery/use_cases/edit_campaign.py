@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import Campaign, CampaignPlan
-from redpacket.campaigns.ports import EditedCampaigns
-from redpacket.campaigns.use_cases.get_campaign import get_campaign
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
-from redpacket.lottery.ports import SnapshotReader
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
@@ -27,6 +25,10 @@ from redpacket.packets.ports import PacketScheduler
 from redpacket.platform.errors import Contended, InvalidRequest
 from redpacket.platform.runtime import Clock
 
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+
 _AT_ONCE = 100
 
 _TRIES = 4
@@ -36,8 +38,8 @@ _TRIES = 4
 class CampaignPorts:
     """Ports that write a campaign."""
 
-    campaigns: EditedCampaigns
-    prizes: SnapshotReader
+    campaigns: DynamoEditedCampaigns
+    prizes: DynamoPrizes
     packets: PacketScheduler
     clock: Clock
     approval_policy: ApprovalPolicy
@@ -92,7 +94,7 @@ def edit_campaign(
     raise Contended
 
 
-def _end_with_campaign(campaign_id: str, prizes: SnapshotReader, packets: PacketScheduler) -> None:
+def _end_with_campaign(campaign_id: str, prizes: DynamoPrizes, packets: PacketScheduler) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
     if snapshot := prizes.find_snapshot(campaign_id):
         for packet_id in _packet_ids(snapshot):
@@ -103,7 +105,7 @@ def _keep_cash(
     snapshot: CampaignSnapshot,
     after: Campaign,
     before: Campaign,
-    prizes: SnapshotReader,
+    prizes: DynamoPrizes,
     packets: PacketScheduler,
 ) -> None:
     """Extend cash before a later end is written, so that a cutoff never ends it early."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignPlan, check_prize_id
@@ -22,7 +23,6 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     check_version,
 )
-from redpacket.lottery.ports import Codes, PrizeRepository
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
@@ -49,6 +49,10 @@ from redpacket.platform.errors import (
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.codes import DynamoCodes
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+
 _TRIES = 4
 
 _invalid = InvalidRequest.of
@@ -58,10 +62,10 @@ _invalid = InvalidRequest.of
 class PrizePorts:
     """Ports of prize edits."""
 
-    prizes: PrizeRepository
+    prizes: DynamoPrizes
     funding: Funding
     packets: PacketReader
-    codes: Codes
+    codes: DynamoCodes
     clock: Clock
     new_id: Callable[[int], str]
     new_seed: Callable[[int], bytes]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.winners import Address, Winner
-from redpacket.lottery.winner_ports import Addresses
 from redpacket.platform.errors import VersionConflict
 
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.addresses import DynamoAddresses
 
-def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: Addresses) -> Winner:
+
+def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: DynamoAddresses) -> Winner:
     """Return the goods of a user's own draw. Raises CampaignNotFound."""
     winner = addresses.find_won(campaign_id, user_id, draw_id)
     if winner is None:
@@ -16,7 +20,7 @@ def find_won(campaign_id: str, user_id: str, draw_id: str, *, addresses: Address
     return winner
 
 
-def give_address(winner: Winner, address: Address, *, addresses: Addresses) -> None:
+def give_address(winner: Winner, address: Address, *, addresses: DynamoAddresses) -> None:
     """Store where the goods go. Raises VersionConflict once an operator has decided on them."""
     if winner.decision or not addresses.put(winner, address):
         raise VersionConflict("These goods were already handed over or given up. Ask the operator.")

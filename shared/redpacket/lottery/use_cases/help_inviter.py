@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.errors import HelpQuotaExhausted, SelfHelp
@@ -15,7 +16,6 @@ from redpacket.lottery.model.lottery import (
     check_is_giving,
     draw_day,
 )
-from redpacket.lottery.ports import DrawCache, DrawRepository
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.operations.model.limits import PASSPHRASE_TRIES
 from redpacket.operations.ports import Limits
@@ -25,13 +25,17 @@ from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT, is_alike, is_e
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.draws import DynamoDraws
+    from redpacket.lottery.ports import DrawCache
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelpPorts:
     """Ports of a help."""
 
     draw_cache: DrawCache
-    draws: DrawRepository
+    draws: DynamoDraws
     snapshots: CachedSnapshots
     similarity: Callable[[str, str], int]
     limits: Limits

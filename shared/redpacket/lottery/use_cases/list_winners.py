@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
-from redpacket.lottery.ports import SnapshotReader
-from redpacket.lottery.winner_ports import Winners
+
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+    from redpacket.lottery.dynamodb.winners import DynamoWinners
 
 ROWS_MAX = 400
 
@@ -20,8 +23,8 @@ def list_winners(
     after: tuple[str, int] | None,
     limit: int,
     *,
-    prizes: SnapshotReader,
-    winners: Winners,
+    prizes: DynamoPrizes,
+    winners: DynamoWinners,
 ) -> tuple[list[tuple[Winner, int]], tuple[str, int] | None]:
     """Return winners of goods with their draw times in ms, and the place of the next page.
 
@@ -49,7 +52,7 @@ def list_winners(
 
 
 def _from(
-    campaign_id: str, goods: list[str], after: tuple[str, int], limit: int, winners: Winners
+    campaign_id: str, goods: list[str], after: tuple[str, int], limit: int, winners: DynamoWinners
 ) -> Iterator[Winner]:
     first, after_no = after
     for prize_id in goods:

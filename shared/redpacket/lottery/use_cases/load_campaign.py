@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import CampaignSnapshot, draw_day
-from redpacket.lottery.ports import DrawCache, SnapshotReader
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
+
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+    from redpacket.lottery.ports import DrawCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,14 +21,14 @@ class LoadPorts:
     """Ports that read a campaign and load it into the cache."""
 
     campaigns: CampaignRepository
-    prizes: SnapshotReader
+    prizes: DynamoPrizes
     draw_cache: DrawCache
     clock: Clock
     logger: EventLogger
 
 
 def load_campaign(
-    campaign_id: str, *, prizes: SnapshotReader, draw_cache: DrawCache, clock: Clock
+    campaign_id: str, *, prizes: DynamoPrizes, draw_cache: DrawCache, clock: Clock
 ) -> CampaignSnapshot:
     """Replace the cache's lottery, without players, by the ledger's. Raises CampaignNotFound."""
     snapshot = prizes.find_snapshot(campaign_id)

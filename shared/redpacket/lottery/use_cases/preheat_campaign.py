@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redpacket.campaigns.model import AUDIENCE_BUCKETS
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.get_campaign import get_campaign
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_id
 from redpacket.packets.ports import ClaimCache, PacketScheduler
 from redpacket.platform.errors import InvariantViolated, Unavailable

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import Campaign
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.campaigns.use_cases.get_campaign import get_campaign
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.lottery.model.lottery import (
     Draw,
@@ -19,11 +20,14 @@ from redpacket.lottery.model.lottery import (
     has_units_left,
     wins_left,
 )
-from redpacket.lottery.ports import DrawRepository, SnapshotReader
 from redpacket.lottery.use_cases.cached_lotteries import Lottery
 from redpacket.lottery.use_cases.cached_snapshots import CachedSnapshots
 from redpacket.packets.errors import ProofNotReady
 from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.draws import DynamoDraws
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 
 PAGE_SIZE = 50
 
@@ -67,7 +71,7 @@ class DrawProof:
 
 
 def watch_lottery(
-    campaign_id: str, *, campaigns: CampaignRepository, prizes: SnapshotReader, clock: Clock
+    campaign_id: str, *, campaigns: CampaignRepository, prizes: DynamoPrizes, clock: Clock
 ) -> WatchedLottery:
     """Return the operator view with exact stock, from two reads. Raises CampaignNotFound."""
     campaign = get_campaign(campaign_id, campaigns=campaigns)
@@ -91,7 +95,7 @@ def list_draws(
     user_id: str,
     cursor: str | None,
     *,
-    draws: DrawRepository,
+    draws: DynamoDraws,
     snapshots: CachedSnapshots,
     clock: Clock,
 ) -> DrawPage:
@@ -115,7 +119,7 @@ def read_draw_proof(
     day: str,
     *,
     snapshots: CachedSnapshots,
-    prizes: SnapshotReader,
+    prizes: DynamoPrizes,
     clock: Clock,
 ) -> DrawProof:
     """Return the proof of *day*, like 20270129. Raises CampaignNotFound, ProofNotReady."""

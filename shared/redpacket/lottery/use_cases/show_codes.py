@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from redpacket.lottery.model.lottery import PrizeKind
 
 if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.codes import DynamoCodes
     from redpacket.lottery.model.lottery import Draw
-    from redpacket.lottery.ports import Codes
     from redpacket.users.ports import ProfileRepository
 
 
 def show_codes(
-    user_id: str, draws: Sequence[Draw], *, codes: Codes, profiles: ProfileRepository
+    user_id: str, draws: Sequence[Draw], *, codes: DynamoCodes, profiles: ProfileRepository
 ) -> dict[str, str]:
     """Return the codes of the user's *draws* by their ids; an erasure hides earlier ones."""
     won = [draw for draw in draws if draw.prize and draw.prize.kind is PrizeKind.CODE]

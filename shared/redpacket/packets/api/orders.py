@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redpacket.campaigns.model import AmountsShown
-from redpacket.campaigns.use_cases.get_campaign import get_campaign
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators

@@ -52,7 +52,7 @@ class DynamoPackets(DynamoShares):
         """Return a possibly outdated, sealed packet; only its constants are reliable."""
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
-            # Callers read only rules: skip the seed and the beacon round, which may be unavailable.
+            # Callers read only rules: skip the sealed seed.
             packet = items.packet_of(row)
             self._known.keep(packet_id, packet)
         return packet

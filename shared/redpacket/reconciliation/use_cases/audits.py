@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from redpacket.fairness.log_ports import PublicLog
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
-from redpacket.lottery.model.lottery import PrizeKind, unit_share
-from redpacket.lottery.ports import DrawRepository, SnapshotReader
+from redpacket.fairness.ports import PublicLog
+from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, PrizeKind, unit_share
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import DeadLetters, Ledger, PacketReader
@@ -40,15 +39,15 @@ class Audits:
 
     packets: PacketReader
     ledger: Ledger
-    draws: DrawRepository
-    prizes: SnapshotReader
+    find_draw: Callable[[str, str, str], Draw | None]
+    find_snapshot: Callable[[str], CampaignSnapshot | None]
     public_log: PublicLog
     dead_letters: DeadLetters
     clock: Clock
     logger: EventLogger
 
     def __post_init__(self) -> None:
-        self._lottery = cache(self.prizes.find_snapshot)
+        self._lottery = cache(self.find_snapshot)
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
@@ -69,7 +68,7 @@ class Audits:
             return [Difference("I3", draw_id, "draw that can be read", "all", str(error))]
 
     def _of_draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
-        draw = self.draws.find_draw(campaign_id, user_id, draw_id)
+        draw = self.find_draw(campaign_id, user_id, draw_id)
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
         differences = check_outcomes([draw])
@@ -105,7 +104,7 @@ class Audits:
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""
-        lottery = self.prizes.find_snapshot(campaign_id)
+        lottery = self.find_snapshot(campaign_id)
         if lottery is None:
             return
         # A sweep with a fast clock may have begun refunds.
