@@ -1,10 +1,14 @@
-"""Imports under `if TYPE_CHECKING`, which import-linter excludes, follow the same layers.
+"""The contracts of imports in pyproject.toml hold for typing, too, and leave no module out.
 
-The order of the contexts and their exceptions come from the contracts in pyproject.toml.
+import-linter excludes imports under `if TYPE_CHECKING`. The order of the contexts and their
+exceptions come from its contracts.
 """
 
 import ast
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +34,7 @@ LAYERS = {
 }
 ADAPTERS = {"dynamodb", "redis", "clients", "providers"}
 KNOW_NO_TECHNOLOGY = {"model", "ports", "use_cases"}
+CLEAN = {*KNOW_NO_TECHNOLOGY, "model.py", "ports.py"}
 
 
 def _typing_imports(tree: ast.AST) -> Iterator[str]:
@@ -78,8 +83,8 @@ def _find_violation(importer: str, imported: str) -> str | None:
     return None if is_allowed else "leads to a layer above"
 
 
-def _module_name(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+def _module_name(path: Path, root: Path = PACKAGE.parent) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_imports_for_typing_follow_the_layers() -> None:
@@ -136,3 +141,37 @@ def test_a_planted_import_for_typing_is_found(
     [imported] = _typing_imports(ast.parse(f"if TYPE_CHECKING:\n    {line}"))
 
     assert _find_violation(f"redpacket.{importer}", imported) == violation
+
+
+def test_no_use_case_port_or_model_may_import_technology(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "redpacket", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "redpacket_cli").mkdir()
+    (tmp_path / "redpacket_cli/__init__.py").touch()
+    planted = [
+        path
+        for context in (tmp_path / "redpacket").iterdir()
+        if context.name in {*CONTEXTS, "verify"} - {"containers", "platform"}
+        for path in context.rglob("*.py")
+        if context.name == "verify" or path.relative_to(context).parts[0] in CLEAN
+    ]
+    for path in planted:
+        path.write_text(f"{path.read_text()}\nimport boto3\n")
+
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("lint-imports"),
+            "--no-cache",
+            "--config",
+            ROOT / "pyproject.toml",
+        ],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    named = set(re.findall(r"(redpacket[\w.]+) -> boto3", done.stdout))
+    assert {_module_name(path, tmp_path) for path in planted} - named == set()
+    assert {name.split(".")[1] for name in named} >= {*CONTEXTS} - {"containers", "platform"}
+    assert done.returncode == 1
