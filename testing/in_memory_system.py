@@ -17,7 +17,7 @@ from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
-from redpacket.ledger.ports import Deposits
+from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
@@ -31,12 +31,12 @@ from redpacket.lottery.use_cases.edit_prize import PrizePorts, change_stock, put
 from redpacket.lottery.use_cases.help_inviter import Helped
 from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.preheat_campaign import Preheated
-from redpacket.operations.audit_ports import AuditLog
+from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
 from redpacket.operations.model.limits import GRABS
 from redpacket.operations.model.operators import Duty, Operator
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import Limits, SwitchStore
-from redpacket.operations.risk_ports import RiskDecisions
 from redpacket.operations.use_cases.cached_switches import CachedSwitches
 from redpacket.operations.use_cases.limit_rate import UserLimit
 from redpacket.packets.dynamodb.claims import DynamoClaims
@@ -179,13 +179,13 @@ class InMemorySystem:
         assert isinstance(packets, DynamoPackets)
         assert isinstance(ledger, DynamoLedger)
         self.packets, self.ledger = packets, ledger
-        self.deposits: Deposits = stored.deposits
-        self.actions: AuditLog = stored.actions
+        self.deposits: DynamoDeposits = stored.deposits
+        self.actions: DynamoActions = stored.actions
         self.funding: Funding = stored.packet_funding
         self.prize_funding: Funding = stored.prize_funding
         self.recorder: DynamoClaims = stored.recorder
         self.audience_rows: DynamoAudiences = stored.audience_rows
-        self.verdicts: RiskDecisions = stored.verdicts
+        self.verdicts: DynamoVerdicts = stored.verdicts
         self.work: DynamoWorkLists = stored.work_lists(0, 1)
         self.draws: DynamoDraws = DynamoDraws(_at_once(lambda: client), asks_verdicts=True)
         self.prizes: DynamoPrizes = self.prize_adapter(client)

@@ -22,7 +22,7 @@ from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
 from redpacket.operations.errors import SwitchNotFound
 from redpacket.operations.use_cases import turn_switch as switches
-from redpacket.operations.use_cases.judge_user import judge_user as judge
+from redpacket.operations.use_cases.ask_risk import judge_user as judge
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.api.views import claim_cursor_of, claim_place
 from redpacket.packets.errors import PacketNotFound

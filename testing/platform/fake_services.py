@@ -190,7 +190,7 @@ class FakeDeadLetters:
 
 
 class FakeOutcomes:
-    """Implements OutcomeCounts with a dictionary."""
+    """Stands in for CloudWatchOutcomes with a dictionary."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

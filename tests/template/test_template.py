@@ -22,8 +22,7 @@ from redpacket.payments.model.withdrawals import FUNCTION_MS
 from redpacket.platform.settings import Settings
 from redpacket.platform.time_budget import REQUEST_S
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.items import user_row
-from redpacket.users.dynamodb.profiles import KNOWN, SHOWN
+from redpacket.users.dynamodb.profiles import KNOWN, SHOWN, user_row
 from testing.builders import a_claim, a_packet, a_refund
 from testing.in_memory_system import TABLES
 

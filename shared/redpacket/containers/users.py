@@ -30,6 +30,6 @@ class UsersContainer(Container):
 
     @cached_property
     def host_ids(self) -> HostIds:
-        from redpacket.users.dynamodb.host_ids import DynamoHostIds
+        from redpacket.users.dynamodb.profiles import DynamoHostIds
 
         return DynamoHostIds(self.dynamo)

@@ -1,18 +1,19 @@
-"""Ports for switches and rate limits."""
+"""Ports for switches, rate limits, allowances and risk decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from redpacket.operations.model.allowances import Allowance
     from redpacket.operations.model.limits import Limit, LimitName
     from redpacket.operations.model.switches import Switch, SwitchState
 
 
 class Limits(Protocol):
-    """Rate limit counters; a cache failover resets them."""
+    """Rate limit counters; a cache failover resets them. Tests use a fake."""
 
     def take(self, limit: Limit, subject: str) -> int:
         """Count one action and return 0, or return the milliseconds until one is allowed."""
@@ -21,13 +22,6 @@ class Limits(Protocol):
         self, limit: Limit, subject: str, group_limit: Limit, group: str, *, is_spent: bool
     ) -> int:
         """Count one action as `take`; use up one of the group's limit only if *is_spent*."""
-
-
-class OutcomeCounts(Protocol):
-    """Counts of requests' outcomes; some of a busy process's last minute may be missing."""
-
-    def count(self, hours: int) -> Mapping[str, int]:
-        """Return the counts of codes and stages in the last *hours*. Raises Unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,7 @@ class SwitchRow:
 
 
 class SwitchStore(Protocol):
-    """Durable switches and limits."""
+    """Durable switches and limits. Tests use a fake."""
 
     def read(self) -> SwitchRow:
         """Return every switch and limit, in one read."""
@@ -61,10 +55,40 @@ class SwitchesSeen:
 
 
 class SwitchCopy(Protocol):
-    """Shared copy of the switches, which expires after seconds."""
+    """Shared copy of the switches, which expires after seconds. Tests use a fake."""
 
     def find(self) -> SwitchesSeen | None:
         """Return the copy, if it has not expired."""
 
     def keep(self, seen: SwitchesSeen, for_ms: int) -> None:
         """Store the copy."""
+
+
+class Allowances(Protocol):
+    """Sums that operators moved alone, counted by the transactions that move them.
+
+    The approvals context implements it.
+    """
+
+    def find_allowance(self, operator_id: str, subject: str) -> Allowance:
+        """Return an operator's recent sums for a subject."""
+
+    def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
+        """Return the sums that an operator, or EVERYONE, moved to all subjects, by period."""
+
+
+class RiskHook(Protocol):
+    """The host's risk control. Tests use a fake."""
+
+    def ask(self, host_id: str) -> bool | None:
+        """Return whether the user may take part, or None without a timely answer."""
+
+
+class AskedVerdicts(Protocol):
+    """Cache of the risk control's answers. Tests use a fake."""
+
+    def find(self, user_id: str) -> bool | None:
+        """Return the cached answer, or None."""
+
+    def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
+        """Cache an answer."""

@@ -22,7 +22,10 @@ class Profile:
 
 
 class ProfileRepository(Protocol):
-    """Profiles, and the mapping to the host's user ids. Reads are eventually consistent."""
+    """Profiles, and the mapping to the host's user ids. Reads are eventually consistent.
+
+    Packets, lottery and erasure use it.
+    """
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
         """Return the existing profiles by user id."""

@@ -119,7 +119,7 @@ def test_imports_for_typing_follow_the_layers() -> None:
         ),
         (
             "users.ports",
-            "from redpacket.users.dynamodb.items import user_row",
+            "from redpacket.users.dynamodb.profiles import user_row",
             "names a foreign adapter",
         ),
         ("users.model", "import redpacket.users.dynamodb.profiles", "names a foreign adapter"),

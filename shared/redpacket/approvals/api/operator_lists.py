@@ -11,8 +11,8 @@ from redpacket.approvals.model import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, Campaign
 from redpacket.lottery.model.winners import Address, Winner, WinnerStatus
-from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.limits import LimitName
+from redpacket.operations.model.operators import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.switches import Switch, switch_named
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus

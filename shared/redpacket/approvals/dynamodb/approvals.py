@@ -28,7 +28,7 @@ from redpacket.operations.model.operators import Action, Change
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.items import note_user
+from redpacket.users.dynamodb.profiles import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
 """A new row has no status, so a function that asks for approvals needs no right to write one."""

@@ -15,11 +15,11 @@ from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.items import note_user
+from redpacket.users.dynamodb.profiles import note_user
 
 
 class DynamoDeposits:
-    """DynamoDB implementation of Deposits."""
+    """Deposits of outside money into accounts."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -29,6 +29,7 @@ class DynamoDeposits:
         self._approvals = dynamo.tables.approvals
 
     def find_deposited(self, request: Request) -> str | None:
+        """Return the request's transfer id, if it was executed."""
         return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
 
     def deposit(
@@ -41,6 +42,10 @@ class DynamoDeposits:
         *,
         is_for_campaigns: bool = False,
     ) -> None:
+        """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*.
+
+        After one that *is_for_campaigns*, the account only sends campaigns' packets.
+        """
         marker = _deposited_by(request)
         profile_rows = note_user(self._profiles, payee) if payee else []
         beside = profile_rows + note_action(self._audit_table, action)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
-from redpacket.ledger.ports import Balances, Deposits
+from redpacket.ledger.ports import Balances
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import (
     Action,
@@ -20,6 +21,9 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
 from redpacket.platform.user import User
 
+if TYPE_CHECKING:
+    from redpacket.ledger.dynamodb.deposits import DynamoDeposits
+
 _TRIES = 8
 
 
@@ -28,7 +32,7 @@ class DepositPorts:
     """Dependencies and the limit of deposits."""
 
     amount_fen_max: int
-    deposits: Deposits
+    deposits: DynamoDeposits
     ledger: Balances
     approval_policy: ApprovalPolicy
     clock: Clock

@@ -43,7 +43,7 @@ from redpacket.platform.dynamodb.client import (
     values,
 )
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.items import note_user
+from redpacket.users.dynamodb.profiles import note_user
 
 MAY_DRAW = "attribute_not_exists(pk) OR attempt_count < :attempts_max"
 MAY_WIN = "attribute_not_exists(pk) OR attempt_count < :attempts_max AND win_count < :wins_max"

@@ -19,7 +19,10 @@ _POINTS = 60
 
 
 class CloudWatchOutcomes:
-    """AWS implementation of OutcomeCounts; a process asks once a minute, as each metric costs."""
+    """Counts of requests' outcomes; some of a busy process's last minute may be missing.
+
+    A process asks once a minute, as each metric costs.
+    """
 
     def __init__(self, connect: Callable[[], Any], namespace: str, clock: Clock) -> None:
         self._connect, self._namespace, self._clock = connect, namespace, clock
@@ -30,6 +33,7 @@ class CloudWatchOutcomes:
         return self._connect()
 
     def count(self, hours: int) -> Mapping[str, int]:
+        """Return the counts of codes and stages in the last *hours*. Raises Unavailable."""
         now_ms = self._clock.now_ms()
         at_ms, counts = self._cached.get(hours, (0, {}))
         if now_ms >= at_ms + _CACHED_MS:

@@ -7,22 +7,28 @@ from dataclasses import asdict
 from secrets import token_hex
 from typing import Any
 
-from redpacket.operations.audit_ports import ACTION_CURSOR, LoggedAction
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.operations.model.operators import Action, ActionKind, Change
+from redpacket.operations.model.operators import (
+    ACTION_CURSOR,
+    Action,
+    ActionKind,
+    Change,
+    LoggedAction,
+)
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
 
 
 class DynamoActions:
-    """DynamoDB implementation of AuditLog."""
+    """Append-only audit log of operators' actions."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._audit_table = dynamo.tables.journal
 
     def note(self, action: Action) -> None:
+        """Log an action in a separate write, before it is carried out."""
         (operation,) = note_action(self._audit_table, action)
         if not self._dynamo.write(operation):
             raise InvariantViolated("an action with this key is already logged")
@@ -30,6 +36,7 @@ class DynamoActions:
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
     ) -> tuple[list[LoggedAction], str | None]:
+        """Return a page of actions, newest first, and the next cursor; it may lag."""
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
         page, more = lists.page(name, cursor, limit)

@@ -10,13 +10,14 @@ IS_NOT_DENIED = "attribute_not_exists(denied_until_ms) OR denied_until_ms <= :no
 
 
 class DynamoVerdicts:
-    """DynamoDB implementation of RiskDecisions."""
+    """The host's risk decisions on users, checked by claims and draws."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._audience = dynamo.tables.audience
 
     def put(self, user_id: str, verdict: RiskDecision) -> None:
+        """Replace a user's decision."""
         is_denied = verdict.kind is VerdictKind.DENY
         row: dict[str, Value] = {
             **keys.verdict(user_id),

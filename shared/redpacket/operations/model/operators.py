@@ -84,6 +84,18 @@ class Action:
     changes: tuple[Change, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedAction:
+    """Logged action with its position in the audit log."""
+
+    action: Action
+    position: str
+
+
+ACTION_CURSOR = "[0-9]{13}#[0-9a-f]{16}"
+"""Form of an audit log cursor: the sort key of an action."""
+
+
 Facts: TypeAlias = Mapping[str, object]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from redpacket.operations.allowance_ports import Allowances
 from redpacket.operations.model.allowances import (
     EVERYONE,
     PERIOD_MS,
@@ -15,6 +14,7 @@ from redpacket.operations.model.allowances import (
     Count,
 )
 from redpacket.operations.model.operators import Change, Operator
+from redpacket.operations.ports import Allowances
 from redpacket.platform.runtime import Clock
 
 

@@ -1,11 +1,17 @@
-"""Check of likely winners by the host's risk control, once an hour per user."""
+"""The host's risk control: its verdicts on users, and a question about each likely winner."""
 
 from __future__ import annotations
 
-from redpacket.operations.risk_ports import AskedVerdicts, RiskHook
-from redpacket.platform.errors import Unavailable
+from typing import TYPE_CHECKING
+
+from redpacket.platform.errors import InvalidRequest, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
+    from redpacket.operations.model.risk import RiskDecision
+    from redpacket.operations.ports import AskedVerdicts, RiskHook
 
 _KEPT_MS = 3_600_000
 _SILENT_MS = 1_000
@@ -13,7 +19,7 @@ _SILENT_MS = 1_000
 
 
 class RiskCheck:
-    """Risk check; *is_open* is the answer while the host does not respond."""
+    """Check once an hour per user; *is_open* is the answer while the host does not respond."""
 
     def __init__(
         self,
@@ -52,3 +58,13 @@ class RiskCheck:
         except Unavailable as error:
             self._logger.failure("risk_not_remembered", error)
         return answer
+
+
+def judge_user(
+    user_id: str, verdict: RiskDecision, *, verdicts: DynamoVerdicts, checks_verdicts: bool
+) -> None:
+    """Store *verdict*. Raises InvalidRequest if claims would not check it."""
+    if not checks_verdicts:
+        message = "is not available. Set the parameter RiskVerdicts to true first"
+        raise InvalidRequest.of("verdict", message)
+    verdicts.put(user_id, verdict)

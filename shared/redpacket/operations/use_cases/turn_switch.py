@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from redpacket.operations.audit_ports import AuditLog
 from redpacket.operations.model.limits import LimitName, check_bounds
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, switch_subject
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchStore
 from redpacket.platform.runtime import Clock, EventLogger
+
+if TYPE_CHECKING:
+    from redpacket.operations.dynamodb.audit_log import DynamoActions
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class SwitchPorts:
     """Dependencies of changes of switches and limits."""
 
     switches: SwitchStore
-    actions: AuditLog
+    actions: DynamoActions
     clock: Clock
     logger: EventLogger
 

@@ -38,7 +38,7 @@ from redpacket.platform.dynamodb.client import (
 )
 from redpacket.platform.errors import Contended, RateLimited, RedPacketError
 from redpacket.platform.idempotency import Request
-from redpacket.users.dynamodb.items import note_user
+from redpacket.users.dynamodb.profiles import note_user
 
 if TYPE_CHECKING:
     from redpacket.operations.model.allowances import Allowance

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redpacket.platform.dynamodb.client import Dynamo, Row, merge, update
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, merge, update
+from redpacket.platform.text import is_reserved
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.items import user_row
+from redpacket.users.confusables import skeleton_of
 from redpacket.users.ports import Profile
 
 IS_SAID_SINCE = "attribute_not_exists(erased_at_ms) OR erased_at_ms < :said_at_ms"
@@ -98,3 +99,42 @@ class DynamoProfiles:
             str(row["pk"]): row
             for row in self._dynamo.get_many(self._table, wanted, is_strong=False, only=only)
         }
+
+
+class DynamoHostIds:
+    """Mapping from user ids to the host's ids, for events; an erasure removes it."""
+
+    def __init__(self, dynamo: Dynamo) -> None:
+        self._dynamo = dynamo
+        self._profiles = dynamo.tables.profiles
+
+    def find(self, user_ids: Sequence[str]) -> dict[str, str]:
+        wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
+        return {
+            str(row["pk"]): str(row["host_id"])
+            # No read may return an erased user's id, even briefly.
+            for row in self._dynamo.get_many(
+                self._profiles, wanted, is_strong=True, only="pk, host_id"
+            )
+            if "host_id" in row
+        }
+
+
+def user_row(user: User) -> dict[str, Value]:
+    """Return the user's row with the host id and nickname from their token.
+
+    A nickname that looks like a reserved one is omitted, as PUT /me/profile rejects it.
+    """
+    row: dict[str, Value] = {"pk": user.user_id}
+    if user.host_id:
+        row["host_id"] = user.host_id
+    if user.nickname and not is_reserved(user.nickname, skeleton_of):
+        row["token_nickname"] = user.nickname
+    return row
+
+
+def note_user(profiles_table: str, user: User) -> list[Operation]:
+    """Return the write that stores a user's host id, in the transaction that gives them a right."""
+    if user.host_id is None:
+        return []
+    return [merge(profiles_table, user_row(user))]
