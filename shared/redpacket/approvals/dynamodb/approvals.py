@@ -118,15 +118,13 @@ class DynamoApprovals:
     def _mark(
         self, approval: Approval, expression: str, condition: str, **named: str | bool
     ) -> bool:
-        return self._dynamo.write(
-            update(
-                self._approvals,
-                operator_keys.approval(approval.approval_id),
-                expression,
-                condition=condition,
-                approved=ApprovalStatus.APPROVED,
-                **named,
-            )
+        return self._dynamo.update(
+            self._approvals,
+            operator_keys.approval(approval.approval_id),
+            expression,
+            condition=condition,
+            approved=ApprovalStatus.APPROVED,
+            **named,
         )
 
 

@@ -92,13 +92,11 @@ class DynamoErasure:
         ]
         for campaign_id in self._listing(user_id, campaign_ids):
             self._audiences.edit(campaign_id, [], [user_id])
-        self._dynamo.write(
-            update(
-                self._audience,
-                operator_keys.verdict(user_id),
-                "REMOVE denied_until_ms, allowed_until_ms",
-                condition=IS_THERE,
-            )
+        self._dynamo.update(
+            self._audience,
+            operator_keys.verdict(user_id),
+            "REMOVE denied_until_ms, allowed_until_ms",
+            condition=IS_THERE,
         )
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from redpacket.events.model.webhooks import (
     Webhook,
 )
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.platform.dynamodb.client import Dynamo, Value, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Value, put, values
 
 HAS_VERSION_AS_SEEN = "webhook_version = :seen_version"
 HAS_FAILED_AS_OFTEN = "failure_count = :seen_count"
@@ -57,47 +57,41 @@ class DynamoWebhooks:
                 "created_at_ms": webhook.created_at_ms,
             }
             return self._dynamo.write(put(self._table, made))
-        return self._dynamo.write(
-            update(
-                self._table,
-                operator_keys.webhook(webhook.name),
-                "SET " + ", ".join(f"{name} = :{name}" for name in row),
-                condition=HAS_VERSION_AS_SEEN,
-                seen_version=seen.version,
-                **row,
-            )
+        return self._dynamo.update(
+            self._table,
+            operator_keys.webhook(webhook.name),
+            "SET " + ", ".join(f"{name} = :{name}" for name in row),
+            condition=HAS_VERSION_AS_SEEN,
+            seen_version=seen.version,
+            **row,
         )
 
     def note_success(self, webhook: Webhook, attempt: DeliveryAttempt, slow_until_ms: int) -> None:
         """Record a successful attempt and reset the failures."""
-        self._dynamo.write(
-            update(
-                self._table,
-                operator_keys.webhook(webhook.name),
-                "SET failure_count = :none, paused_until_ms = :none, slow_until_ms = :slow_ms,"
-                " last_success = :attempt",
-                condition=IS_THERE,
-                none=0,
-                slow_ms=slow_until_ms,
-                attempt=json.dumps(asdict(attempt)),
-            )
+        self._dynamo.update(
+            self._table,
+            operator_keys.webhook(webhook.name),
+            "SET failure_count = :none, paused_until_ms = :none, slow_until_ms = :slow_ms,"
+            " last_success = :attempt",
+            condition=IS_THERE,
+            none=0,
+            slow_ms=slow_until_ms,
+            attempt=json.dumps(asdict(attempt)),
         )
 
     def note_failure(
         self, webhook: Webhook, attempt: DeliveryAttempt, paused_until_ms: int
     ) -> bool:
         """Count a failure; return False if a concurrent one was counted."""
-        return self._dynamo.write(
-            update(
-                self._table,
-                operator_keys.webhook(webhook.name),
-                "SET failure_count = :count, paused_until_ms = :until_ms, last_failure = :attempt",
-                condition=HAS_FAILED_AS_OFTEN,
-                seen_count=webhook.failure_count,
-                count=webhook.failure_count + 1,
-                until_ms=paused_until_ms,
-                attempt=json.dumps(asdict(attempt)),
-            )
+        return self._dynamo.update(
+            self._table,
+            operator_keys.webhook(webhook.name),
+            "SET failure_count = :count, paused_until_ms = :until_ms, last_failure = :attempt",
+            condition=HAS_FAILED_AS_OFTEN,
+            seen_count=webhook.failure_count,
+            count=webhook.failure_count + 1,
+            until_ms=paused_until_ms,
+            attempt=json.dumps(asdict(attempt)),
         )
 
 
@@ -127,25 +121,21 @@ class DynamoWaitingList:
             row |= {"work_pk": f"dead-{shard}", "work_at_ms": delivery.died_at_ms}
             row["expires_at_s"] = (delivery.died_at_ms + DEAD_KEPT_MS) // 1_000
             removed = ""
-        self._dynamo.write(
-            update(
-                self._table,
-                operator_keys.delivery(delivery.webhook, delivery.event.event_id),
-                "SET " + ", ".join(f"{name} = :{name}" for name in row) + removed,
-                condition=None,
-                **row,
-            )
+        self._dynamo.update(
+            self._table,
+            operator_keys.delivery(delivery.webhook, delivery.event.event_id),
+            "SET " + ", ".join(f"{name} = :{name}" for name in row) + removed,
+            condition=None,
+            **row,
         )
 
     def remove(self, delivery: Delivery, now_ms: int) -> None:
         """Remove a successful delivery."""
-        self._dynamo.write(
-            update(
-                self._table,
-                operator_keys.delivery(delivery.webhook, delivery.event.event_id),
-                "SET expires_at_s = :at_s REMOVE event_text, work_pk, work_at_ms",
-                at_s=now_ms // 1_000 + _REMOVED_KEPT_S,
-            )
+        self._dynamo.update(
+            self._table,
+            operator_keys.delivery(delivery.webhook, delivery.event.event_id),
+            "SET expires_at_s = :at_s REMOVE event_text, work_pk, work_at_ms",
+            at_s=now_ms // 1_000 + _REMOVED_KEPT_S,
         )
 
     def list_due(self, webhook: str, until_ms: int, limit: int) -> list[Delivery]:

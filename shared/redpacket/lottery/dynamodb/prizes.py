@@ -92,9 +92,7 @@ class DynamoPrizes:
         row = note_row(note)
         changes = ", ".join(f"{name} = :{name}" for name in row)
         key = campaign_keys.shown(campaign_id)
-        self._dynamo.write(
-            update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
-        )
+        self._dynamo.update(self._campaigns, key, f"SET {changes}", condition=IS_THERE, **row)
 
     def put_prize(
         self,

@@ -21,7 +21,7 @@ from redpacket.lottery.model.lottery import (
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareStatus
 from redpacket.packets.model.packet import partition_count
-from redpacket.platform.dynamodb.client import Dynamo, Row, Value, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import Unavailable
 
 IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
@@ -166,16 +166,14 @@ class UnitStock:
     def _note(self, where: Row, noted: _Place, place: _Place) -> None:
         if len(place.free) > FREE_MAX or place.until_no - noted.until_no < NOTED_MIN:
             return
-        self._dynamo.write(
-            update(
-                self._draws,
-                where,
-                "SET until_no = :until_no, free_nos = :free_nos, refunded_count = :refunded_count",
-                condition=IS_BEHIND,
-                until_no=place.until_no,
-                free_nos=",".join(map(str, place.free)),
-                refunded_count=place.refunded_count,
-            )
+        self._dynamo.update(
+            self._draws,
+            where,
+            "SET until_no = :until_no, free_nos = :free_nos, refunded_count = :refunded_count",
+            condition=IS_BEHIND,
+            until_no=place.until_no,
+            free_nos=",".join(map(str, place.free)),
+            refunded_count=place.refunded_count,
         )
 
 

@@ -41,9 +41,9 @@ class DynamoSwitches:
     def put_limit(self, name: LimitName, value: int | None) -> None:
         row = (self._table, keys.switches())
         if value is None:
-            self._dynamo.write(update(*row, f"REMOVE {name}"))
+            self._dynamo.update(*row, f"REMOVE {name}")
         else:
-            self._dynamo.write(update(*row, f"SET {name} = :value", value=value))
+            self._dynamo.update(*row, f"SET {name} = :value", value=value)
 
 
 def _state_of(switch: Switch, row: dict[str, Value]) -> SwitchState:

@@ -68,17 +68,15 @@ class DynamoPackets(DynamoShares):
         return [items.packet_of(row, self._seeds) for row in rows]
 
     def mark_loaded(self, packet: Packet) -> None:
-        self._dynamo.write(
-            update(
-                self._packets,
-                keys.packet(packet.packet_id),
-                # The row's own end, which may have moved since the packet was read.
-                "SET is_loaded = :yes, work_pk = :due, work_at_ms = expires_at_ms",
-                condition=IS_UNLOADED,
-                yes=True,
-                no=False,
-                due=items.due_list(packet),
-            )
+        self._dynamo.update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            # The row's own end, which may have moved since the packet was read.
+            "SET is_loaded = :yes, work_pk = :due, work_at_ms = expires_at_ms",
+            condition=IS_UNLOADED,
+            yes=True,
+            no=False,
+            due=items.due_list(packet),
         )
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
@@ -118,17 +116,15 @@ class DynamoPackets(DynamoShares):
 
     def mark_step(self, packet: Packet) -> None:
         """Store the progress of a CLOSING packet."""
-        self._dynamo.write(
-            update(
-                self._packets,
-                keys.packet(packet.packet_id),
-                "SET closing_step = :step, closing_no = :share_no",
-                # If another sweep has closed the packet meanwhile, no sweep would finish the step.
-                condition=IS_CLOSING,
-                step=packet.closing_step,
-                share_no=packet.closing_no,
-                closing=PacketStatus.CLOSING,
-            )
+        self._dynamo.update(
+            self._packets,
+            keys.packet(packet.packet_id),
+            "SET closing_step = :step, closing_no = :share_no",
+            # If another sweep has closed the packet meanwhile, no sweep would finish the step.
+            condition=IS_CLOSING,
+            step=packet.closing_step,
+            share_no=packet.closing_no,
+            closing=PacketStatus.CLOSING,
         )
 
     def reschedule(

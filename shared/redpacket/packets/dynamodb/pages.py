@@ -97,14 +97,12 @@ class DynamoPages:
 
     def add_settled(self, packet_id: str, settled: Settled) -> None:
         """Add to a large packet's displayed sums, which may be inexact until it closes."""
-        self._dynamo.write(
-            update(
-                self._table,
-                keys.settled_sums(packet_id),
-                "ADD settled_count :count, settled_fen :fen",
-                count=settled.count,
-                fen=settled.fen,
-            )
+        self._dynamo.update(
+            self._table,
+            keys.settled_sums(packet_id),
+            "ADD settled_count :count, settled_fen :fen",
+            count=settled.count,
+            fen=settled.fen,
         )
 
     def find_settled(self, packet_id: str) -> Settled:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareRef
 from redpacket.packets.model.packet import partition_count
-from redpacket.platform.dynamodb.client import Dynamo, update, values
+from redpacket.platform.dynamodb.client import Dynamo, values
 from redpacket.platform.errors import InvariantViolated
 
 IS_WAITING = "attribute_exists(work_pk)"
@@ -101,26 +101,22 @@ class DynamoShares:
 
     def mark_requeued(self, share: Share, again_at_ms: int) -> None:
         """Hide a waiting claim from the sweep until *again_at_ms*."""
-        self._dynamo.write(
-            update(
-                self._shares,
-                keys.share(share.packet_id, share.share_no),
-                "SET work_at_ms = :again_at_ms, requeued_count = :count",
-                condition=IS_WAITING,
-                again_at_ms=again_at_ms,
-                count=share.requeued_count + 1,
-            )
+        self._dynamo.update(
+            self._shares,
+            keys.share(share.packet_id, share.share_no),
+            "SET work_at_ms = :again_at_ms, requeued_count = :count",
+            condition=IS_WAITING,
+            again_at_ms=again_at_ms,
+            count=share.requeued_count + 1,
         )
 
     def mark_done(self, share: Share) -> None:
         """Remove a packet's last settled claim from the sweep's list."""
-        self._dynamo.write(
-            update(
-                self._shares,
-                keys.share(share.packet_id, share.share_no),
-                "REMOVE work_pk, work_at_ms",
-                condition=IS_SETTLED,
-            )
+        self._dynamo.update(
+            self._shares,
+            keys.share(share.packet_id, share.share_no),
+            "REMOVE work_pk, work_at_ms",
+            condition=IS_SETTLED,
         )
 
     def list_claimers(self, packet_id: str, user_ids: Sequence[str]) -> list[Claimer]:

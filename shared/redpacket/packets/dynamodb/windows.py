@@ -57,8 +57,8 @@ class DynamoWindows:
     def _write(self, window: EditedWindow, expression: str, **named: Value) -> None:
         key, version = keys.edited_window(window.campaign_id), window.version
         # A newer edit starts again with the first packet.
-        self._dynamo.write(
-            update(self._packets, key, expression, condition=IS_NEWEST, version=version, **named)
+        self._dynamo.update(
+            self._packets, key, expression, condition=IS_NEWEST, version=version, **named
         )
 
     def _moved(self, packet: Packet, window: EditedWindow, *, is_loaded: bool) -> Operation:

@@ -13,7 +13,7 @@ from redpacket.packets.dynamodb.windows import DynamoWindows
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.ports import Unreadable
 from redpacket.platform.bounds import AT_MS_MAX
-from redpacket.platform.dynamodb.client import Dynamo, update, values
+from redpacket.platform.dynamodb.client import Dynamo, values
 
 COMES_BEFORE = "work_at_ms < :until_ms"
 
@@ -74,10 +74,8 @@ class DynamoWorkLists:
         return [row["pk"].removeprefix("packet#") for row in rows]
 
     def _delay(self, table: str, key: dict[str, str], until_ms: int) -> None:
-        self._dynamo.write(
-            update(
-                table, key, "SET work_at_ms = :until_ms", condition=COMES_BEFORE, until_ms=until_ms
-            )
+        self._dynamo.update(
+            table, key, "SET work_at_ms = :until_ms", condition=COMES_BEFORE, until_ms=until_ms
         )
 
     def _oldest(self, table: str, kind: str, until_ms: int, limit: int) -> list[dict[str, Any]]:

@@ -54,27 +54,23 @@ class DynamoAuthorizations:
 
     def look_again(self, number: str, at_ms: int) -> None:
         """Reschedule a consent in `list_waiting`."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.authorization(number),
-                "SET work_at_ms = :at_ms",
-                condition=IS_WAITING,
-                at_ms=at_ms,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.authorization(number),
+            "SET work_at_ms = :at_ms",
+            condition=IS_WAITING,
+            at_ms=at_ms,
         )
 
     def keep_confirmation(self, authorization: Authorization, confirmation: str) -> None:
         """Store the confirmation data for the user's client while AWAITING_CONFIRMATION."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.authorization(authorization.number),
-                "SET confirmation = :confirmation",
-                condition=IS_AWAITED,
-                confirmation=confirmation,
-                awaited=AuthorizationStatus.AWAITING_CONFIRMATION,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.authorization(authorization.number),
+            "SET confirmation = :confirmation",
+            condition=IS_AWAITED,
+            confirmation=confirmation,
+            awaited=AuthorizationStatus.AWAITING_CONFIRMATION,
         )
 
     def activate(self, authorization: Authorization) -> bool:

@@ -105,29 +105,25 @@ class DynamoPayments:
 
     def begin_order(self, payment: Payment, now_ms: int) -> bool:
         """Record an order before its call; False if another was recorded or the payment ended."""
-        return self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment(payment.number),
-                "SET ordered_at_ms = :now_ms",
-                condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
-                now_ms=now_ms,
-                seen_ms=payment.ordered_at_ms,
-                pending=PaymentStatus.PENDING,
-            )
+        return self._dynamo.update(
+            self._payments,
+            payment_keys.payment(payment.number),
+            "SET ordered_at_ms = :now_ms",
+            condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+            now_ms=now_ms,
+            seen_ms=payment.ordered_at_ms,
+            pending=PaymentStatus.PENDING,
         )
 
     def keep_prompt(self, number: str, prompt: str) -> None:
         """Store the payer's client parameters, unless the payment has ended."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment(number),
-                "SET prompt = :prompt",
-                condition=IS_PENDING,
-                prompt=prompt,
-                pending=PaymentStatus.PENDING,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.payment(number),
+            "SET prompt = :prompt",
+            condition=IS_PENDING,
+            prompt=prompt,
+            pending=PaymentStatus.PENDING,
         )
 
     def list_waiting(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
@@ -137,15 +133,13 @@ class DynamoPayments:
 
     def look_again(self, number: str, at_ms: int | None) -> None:
         """Reschedule a payment in `list_waiting`, or with None remove it."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment(number),
-                "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
-                # A payment credited meanwhile has left the work list permanently.
-                condition="attribute_exists(work_pk)",
-                **({} if at_ms is None else {"at_ms": at_ms}),
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.payment(number),
+            "REMOVE work_pk, work_at_ms" if at_ms is None else "SET work_at_ms = :at_ms",
+            # A payment credited meanwhile has left the work list permanently.
+            condition="attribute_exists(work_pk)",
+            **({} if at_ms is None else {"at_ms": at_ms}),
         )
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:
@@ -156,18 +150,16 @@ class DynamoPayments:
         work = (
             "REMOVE work_pk, work_at_ms" if again_at_ms is None else ", work_at_ms = :again_at_ms"
         )
-        return self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment(payment.number),
-                f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
-                condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
-                closed=PaymentStatus.CLOSED,
-                pending=PaymentStatus.PENDING,
-                now_ms=now_ms,
-                **({} if again_at_ms is None else {"again_at_ms": again_at_ms}),
-                seen_ms=payment.ordered_at_ms,
-            )
+        return self._dynamo.update(
+            self._payments,
+            payment_keys.payment(payment.number),
+            f"SET payment_status = :closed, closed_at_ms = :now_ms {work}",
+            condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+            closed=PaymentStatus.CLOSED,
+            pending=PaymentStatus.PENDING,
+            now_ms=now_ms,
+            **({} if again_at_ms is None else {"again_at_ms": again_at_ms}),
+            seen_ms=payment.ordered_at_ms,
         )
 
     def credit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.platform.dynamodb.client import Dynamo, update
+from redpacket.platform.dynamodb.client import Dynamo
 
 IS_FIRST = "attribute_not_exists(next_us)"
 IS_STILL_THERE = "next_us = :seen_us"
@@ -27,15 +27,13 @@ class DynamoProviderPace:
 
     def take_slots(self, channel: ProviderName, name: str, seen_us: int, next_us: int) -> bool:
         """Move the next free slot; return False if it is no longer *seen_us*."""
-        return self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.provider_row(channel, name),
-                "SET next_us = :next_us",
-                condition=IS_STILL_THERE if seen_us else IS_FIRST,
-                next_us=next_us,
-                **({"seen_us": seen_us} if seen_us else {}),
-            )
+        return self._dynamo.update(
+            self._payments,
+            payment_keys.provider_row(channel, name),
+            "SET next_us = :next_us",
+            condition=IS_STILL_THERE if seen_us else IS_FIRST,
+            next_us=next_us,
+            **({"seen_us": seen_us} if seen_us else {}),
         )
 
     def find_breaker(self, channel: ProviderName) -> tuple[int, int]:
@@ -45,14 +43,12 @@ class DynamoProviderPace:
 
     def set_breaker(self, channel: ProviderName, until_ms: int, times: int) -> None:
         """Open the breaker until a time."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.provider_row(channel, _BREAKER),
-                "SET rests_until_ms = :until_ms, rested_count = :times",
-                until_ms=until_ms,
-                times=times,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.provider_row(channel, _BREAKER),
+            "SET rests_until_ms = :until_ms, rested_count = :times",
+            until_ms=until_ms,
+            times=times,
         )
 
     def find_compared(self, channel: ProviderName) -> str | None:
@@ -62,11 +58,9 @@ class DynamoProviderPace:
 
     def note_compared(self, channel: ProviderName, day: str) -> None:
         """Store the day."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.provider_row(channel, _STATEMENTS),
-                "SET compared_day = :day",
-                day=day,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.provider_row(channel, _STATEMENTS),
+            "SET compared_day = :day",
+            day=day,
         )

@@ -101,15 +101,13 @@ class DynamoReturns:
 
     def delay_return(self, returned: PaymentReturn, at_ms: int) -> None:
         """Reschedule a return in `list_returns_due`."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment_return(returned.number, returned.transaction_id),
-                "SET work_at_ms = :at_ms",
-                condition=IS_DUE_BACK,
-                at_ms=at_ms,
-                due=ReturnStatus.DUE,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET work_at_ms = :at_ms",
+            condition=IS_DUE_BACK,
+            at_ms=at_ms,
+            due=ReturnStatus.DUE,
         )
 
     def end_return(self, returned: PaymentReturn, refund: RefundFound, now_ms: int) -> bool:
@@ -135,17 +133,15 @@ class DynamoReturns:
 
     def list_return(self, returned: PaymentReturn) -> None:
         """Move a return that the provider will never make to the operators' list."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.payment_return(returned.number, returned.transaction_id),
-                "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
-                " REMOVE work_pk, work_at_ms",
-                condition=IS_DUE_BACK,
-                **listed_as(returned),
-                listed=ReturnStatus.LISTED,
-                due=ReturnStatus.DUE,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.payment_return(returned.number, returned.transaction_id),
+            "SET return_status = :listed, list_pk = :list_pk, list_sk = :list_sk"
+            " REMOVE work_pk, work_at_ms",
+            condition=IS_DUE_BACK,
+            **listed_as(returned),
+            listed=ReturnStatus.LISTED,
+            due=ReturnStatus.DUE,
         )
 
     def resolve(self, returned: PaymentReturn, action: Action) -> bool:

@@ -107,26 +107,22 @@ class DynamoWithdrawals:
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
         """Keep a provider's answer for operators, with the last ones of *seen*."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.withdrawal(seen.withdrawal_id),
-                "SET calls = :calls",
-                condition="attribute_exists(pk)",
-                calls=calls_text([*seen.calls, answer][-CALLS_KEPT:]),
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.withdrawal(seen.withdrawal_id),
+            "SET calls = :calls",
+            condition="attribute_exists(pk)",
+            calls=calls_text([*seen.calls, answer][-CALLS_KEPT:]),
         )
 
     def promise(self, withdrawal_id: str, expected_at_ms: int) -> None:
         """Store the completion time that the user was shown."""
-        self._dynamo.write(
-            update(
-                self._payments,
-                payment_keys.withdrawal(withdrawal_id),
-                "SET expected_at_ms = :at_ms",
-                condition="attribute_exists(pk)",
-                at_ms=expected_at_ms,
-            )
+        self._dynamo.update(
+            self._payments,
+            payment_keys.withdrawal(withdrawal_id),
+            "SET expected_at_ms = :at_ms",
+            condition="attribute_exists(pk)",
+            at_ms=expected_at_ms,
         )
 
     def lease(self, seen: Withdrawal, until_ms: int, now_ms: int) -> Withdrawal | None:

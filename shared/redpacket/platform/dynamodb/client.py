@@ -299,6 +299,18 @@ class Dynamo:
             self._wait(attempt)
         raise ConflictPersists({0})
 
+    def update(
+        self,
+        table: str,
+        key: Row,
+        expression: str,
+        *,
+        condition: str | None = None,
+        **named: Value,
+    ) -> bool:
+        """Carry out the update that `update` returns; see `write`."""
+        return self.write(update(table, key, expression, condition=condition, **named))
+
     def change(self, operation: Operation) -> dict[str, Value] | None:
         """Carry out one update and return the new row, or None if its condition failed."""
         client = self._open()

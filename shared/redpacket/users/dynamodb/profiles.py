@@ -91,7 +91,7 @@ class DynamoProfiles:
         expression = " ".join(
             f"{verb} {', '.join(names)}" for verb, names in verbs.items() if names
         )
-        self._dynamo.write(update(self._table, {"pk": profile.user_id}, expression, **kept))
+        self._dynamo.update(self._table, {"pk": profile.user_id}, expression, **kept)
 
     def _rows(self, user_ids: Sequence[str], only: str) -> dict[str, Row]:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
