@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from importlib import import_module
-from inspect import signature
+from inspect import Parameter, signature
 from pkgutil import walk_packages
 from typing import Any
 
@@ -32,45 +32,54 @@ MEMBERS = _members()
 
 
 @cache
-def _use_cases() -> dict[str, Callable[..., Any]]:
-    """Map the names of all use cases to their functions."""
-    use_cases: dict[str, Callable[..., Any]] = {}
+def _public() -> dict[str, list[Any]]:
+    """Map names to what modules of use cases and of ports define."""
+    public = defaultdict(list)
     for module in walk_packages(redpacket.__path__, "redpacket."):
-        if ".use_cases." in module.name:
-            public = vars(import_module(module.name)).items()
-            use_cases |= {
-                name: made
-                for name, made in public
-                if getattr(made, "__module__", "") == module.name and not name.startswith("_")
-            }
-    return use_cases
+        if ".use_cases." in module.name or module.name.endswith((".ports", ".runtime")):
+            for name, made in vars(import_module(module.name)).items():
+                if getattr(made, "__module__", "") == module.name and not name.startswith("_"):
+                    public[name].append(made)
+    return public
+
+
+def _type_name(annotation: Any) -> str:
+    return str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
 
 
 @cache
 def _members_by_type() -> dict[str, list[str]]:
-    """Map the name of a type to the names of the members that are of it."""
-    names: dict[str, list[str]] = defaultdict(list)
+    """Map the name of a type to the names of its members."""
+    names = defaultdict(list)
     for flat, (container, name) in MEMBERS.items():
         made = vars(type(getattr(Containers(), container)))[name]
         if isinstance(made, cached_property):
             returned = made.func.__annotations__["return"]
-            names[str(getattr(returned, "__name__", returned)).rpartition(".")[2]].append(flat)
-    return dict(names)
+            names[_type_name(returned)].append(flat)
+    return names
 
 
-@cache
-def _ports_of(use_case: Callable[..., Any]) -> dict[str, str]:
-    """Map the keyword parameters of a use case to the members of their types or names.
+def _member_for(port: Parameter) -> str | None:
+    """Return the member for a parameter: the only one of its type, or the one of its name.
 
-    A parameter is left to the caller if several members are of its type and none has its name.
+    Raises TypeError if several members are of its type and none has its name.
     """
-    found: dict[str, str] = {}
-    for each in signature(use_case).parameters.values():
-        typed = _members_by_type().get(each.annotation, [each.name])
-        member = typed[0] if len(typed) == 1 else each.name
-        if each.kind is each.KEYWORD_ONLY and member in typed and member in MEMBERS:
-            found[each.name] = member
-    return found
+    of_type = _members_by_type().get(_type_name(port.annotation), [])
+    if len(of_type) == 1:
+        return of_type[0]
+    if port.name in (of_type or MEMBERS):
+        return port.name
+    if of_type:
+        raise TypeError(f"{port} is one of {', '.join(of_type)}: give it")
+    return None
+
+
+def _check_type(port: Parameter, made: object) -> None:
+    """Raise TypeError if a member has a parameter's name, but not what its port has."""
+    for port_type in _public().get(_type_name(port.annotation), []):
+        missing = [name for name in vars(port_type) if name[0] != "_" and not hasattr(made, name)]
+        if missing:
+            raise TypeError(f"{made} is not {port}: it has no {', '.join(missing)}")
 
 
 class Process:
@@ -90,17 +99,23 @@ class Process:
             vars(getattr(vars(self)["containers"], container))[member] = made
 
     def __getattr__(self, name: str) -> Any:
-        if name in _use_cases() and name not in MEMBERS:
-            return self._with_ports(_use_cases()[name])
-        if name not in MEMBERS:
+        if name in MEMBERS:
+            container, member = MEMBERS[name]
+            return getattr(getattr(vars(self)["containers"], container), member)
+        if name not in _public():
             raise AttributeError(name)
-        container, member = MEMBERS[name]
-        return getattr(getattr(vars(self)["containers"], container), member)
+        (use_case,) = _public()[name]
+        return partial(self._call, use_case)
 
-    def _with_ports(self, use_case: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a use case with keyword parameters from members of their types or names."""
-        bound = {name: getattr(self, member) for name, member in _ports_of(use_case).items()}
-        return partial(use_case, **bound)
+    def _call(self, use_case: Callable[..., Any], *args: object, **given: object) -> Any:
+        """Call a use case with ports from members of their types or names, unless *given*."""
+        for port in signature(use_case).parameters.values():
+            if port.kind is port.KEYWORD_ONLY and port.name not in given:
+                member = _member_for(port)
+                if member:
+                    given[port.name] = made = getattr(self, member)
+                    _check_type(port, made)
+        return use_case(*args, **given)
 
     def __setattr__(self, name: str, made: object) -> None:
         self.replace(**{name: made})

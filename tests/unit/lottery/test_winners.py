@@ -68,7 +68,7 @@ def test_no_winner_is_listed_twice_where_a_page_has_few_of_a_status(
     page, _ = system.process().list_winners("gala", None, WinnerStatus.HANDED_OVER, None, 1)
 
     assert [each.unit for each, _ in page] == [winner.unit]
-    winners = system.process().list_winners.keywords["winners"]
+    winners = system.process().winners
     walked = list(_from("gala", ["cup", "pen"], ("", 0), 1, winners))
     assert [winner.unit for winner in walked] == ["cup.1", "cup.2", "pen.1"]
 

@@ -15,6 +15,7 @@ from local.gateways.wechat.wire import GatewayKeys
 from redpacket.containers import Containers, containers
 from redpacket.ledger.dynamodb.keys import WORK_SHARDS, work_shards
 from redpacket.operations.model.limits import SENDS, LimitName
+from redpacket.operations.ports import AskedVerdicts
 from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.errors import RateLimited
@@ -116,6 +117,24 @@ def test_a_process_checks_its_variables_before_it_serves() -> None:
 def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
     with pytest.raises(TypeError, match="pakets"):
         Process(pakets=None)
+
+
+def test_a_port_of_a_type_with_several_members_is_not_guessed(system: InMemorySystem) -> None:
+    with pytest.raises(TypeError, match="is one of load_ports, prize_load_ports"):
+        system.process().load_edited("campaign")
+
+
+def test_a_member_of_the_ports_name_and_another_type_is_refused(system: InMemorySystem) -> None:
+    def use_case(*, limits: AskedVerdicts) -> None:
+        raise AssertionError(limits)
+
+    with pytest.raises(TypeError, match="it has no find, keep"):
+        system.process()._call(use_case)
+
+
+def test_a_name_of_two_use_cases_is_ambiguous(system: InMemorySystem) -> None:
+    with pytest.raises(ValueError, match="too many values"):
+        _ = system.process().batches
 
 
 @pytest.fixture(scope="module")
