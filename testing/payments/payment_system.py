@@ -132,7 +132,6 @@ class PaymentSystem:
             providers=self.gates_out,
             paces={channel: self.pace_of(channel) for channel in self.gates_out},
             repository=self.withdrawals,
-            transfers=self.withdrawals,
             consents=self.consents,
             clock=self.clock,
             logger=self.system.logger,

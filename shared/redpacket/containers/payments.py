@@ -99,7 +99,6 @@ class PaymentsContainer(Container):
                 for channel in self.providers.providers_out
             },
             repository=self.withdrawal_repository,
-            transfers=self.withdrawal_repository,
             consents=self.consents,
             clock=self.clock,
             logger=self.logger,

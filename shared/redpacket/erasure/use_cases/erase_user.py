@@ -16,7 +16,7 @@ from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.ports import Pictures
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import statement_day
-from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.payments.model.withdrawals import RETURNED
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock
 from redpacket.users.ports import ProfileRepository
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from redpacket.erasure.dynamodb.holdings import DynamoHoldings
 
 _OVER = frozenset({PacketStatus.CLOSED, PacketStatus.CANCELLED})
-_RETURNED = frozenset({WithdrawalStatus.FAILED, WithdrawalStatus.CANCELLED})
 
 
 def erase_user(
@@ -81,7 +80,7 @@ def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], 
     started_by_day = Counter(statement_day(payment.created_at_ms) for payment in outside.payments)
     for day, count in outside.begun_counts.items():
         _check_complete(started_by_day[day], count, "payments")
-    paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in _RETURNED]
+    paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in RETURNED]
     _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
     return sent, outside
 

@@ -8,33 +8,26 @@ from typing import Any
 
 from redpacket.events.messages import delivery_message
 from redpacket.events.model.webhooks import Delivery
-from redpacket.platform.aws.errors import translated
-from redpacket.platform.aws.sqs import put_messages
+from redpacket.platform.aws.sqs import SqsQueue
 
 
 class SqsDeliveries:
     """SQS implementation of DeliveryQueue, which connects at first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
-        self._connect = connect
-        self._queue_url = queue_url
-        self._client: Any = None
+        self._queue = SqsQueue(connect, queue_url, "the queue of deliveries")
 
     def put(self, deliveries: Iterable[Delivery], *, delay_s: int = 0) -> None:
         bodies = (delivery_message(delivery) for delivery in deliveries)
-        with translated("the queue of deliveries"):
-            self._client = self._client or self._connect()
-            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+        self._queue.put(bodies, delay_s=delay_s)
 
 
 class SqsUnreadRecords:
     """Queue that keeps a record for an operator, in the form in which its function can retry it."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
-        self._connect = connect
-        self._queue_url = queue_url
+        self._queue = SqsQueue(connect, queue_url, "the queue of unread records")
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Store one record. Raises Unavailable."""
-        with translated("the queue of unread records"):
-            put_messages(self._connect(), self._queue_url, [json.dumps({"Records": [record]})])
+        self._queue.put([json.dumps({"Records": [record]})])

@@ -8,7 +8,7 @@ from typing import Any
 
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.aws.errors import translated
-from redpacket.platform.aws.sqs import put_messages
+from redpacket.platform.aws.sqs import SqsQueue
 
 SETTLE = "settle_claim"
 
@@ -23,18 +23,14 @@ class SqsPayouts:
         now_ms: Callable[[], int],
         request_id: Callable[[], str] = str,
     ) -> None:
-        self._connect = connect
-        self._queue_url = queue_url
+        self._queue = SqsQueue(connect, queue_url, "the payout queue")
         self._now_ms = now_ms
         self._request_id = request_id
-        self._client: Any = None
 
     def put(self, refs: Iterable[ShareRef], *, delay_s: int = 0) -> None:
         request_id = self._request_id()
         bodies = (json.dumps(settle_message(ref, self._now_ms(), request_id)) for ref in refs)
-        with translated("the payout queue"):
-            self._client = self._client or self._connect()
-            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+        self._queue.put(bodies, delay_s=delay_s)
 
 
 def settle_message(ref: ShareRef, now_ms: int, request_id: str = "") -> dict[str, Any]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
-from redpacket.platform.aws.errors import translated
-from redpacket.platform.aws.sqs import put_messages
+from redpacket.platform.aws.sqs import SqsQueue
 from redpacket.platform.errors import InvalidRequest
 
 _LENGTH_MAX = 128
@@ -19,15 +18,11 @@ class SqsNotices:
     """SQS implementation of NoticeQueue, which connects at first use."""
 
     def __init__(self, connect: Callable[[], Any], queue_url: str) -> None:
-        self._connect = connect
-        self._queue_url = queue_url
-        self._client: Any = None
+        self._queue = SqsQueue(connect, queue_url, "the queue of notices")
 
     def put(self, channel: ProviderName, *notices: ProviderEvent, delay_s: int = 0) -> None:
         bodies = [json.dumps(_message(channel, notice)) for notice in notices]
-        with translated("the queue of notices"):
-            self._client = self._client or self._connect()
-            put_messages(self._client, self._queue_url, bodies, delay_s=delay_s)
+        self._queue.put(bodies, delay_s=delay_s)
 
 
 def _message(channel: ProviderName, notice: ProviderEvent) -> dict[str, str]:

@@ -92,7 +92,6 @@ class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
 
     paces: Mapping[ProviderName, Pace]
     repository: DynamoWithdrawals
-    transfers: DynamoWithdrawals
     consents: DynamoAuthorizations
     new_id: Callable[[], str]
     settings: WithdrawalSettings

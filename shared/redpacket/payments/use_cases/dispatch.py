@@ -82,7 +82,7 @@ def dispatch(
                 for withdrawal_id, at in tried_at_ms.items()
                 if at > now_ms - _REMEMBERED_MS
             }
-            listed = ports.transfers.list_to_call(channel, now_ms, PAGE)
+            listed = ports.repository.list_to_call(channel, now_ms, PAGE)
             pending = [
                 withdrawal_id for withdrawal_id in listed if withdrawal_id not in tried_at_ms
             ]

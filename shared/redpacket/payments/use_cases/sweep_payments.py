@@ -129,12 +129,12 @@ def _payment_steps(channel: ProviderName, ports: PaymentPorts, now_ms: int) -> l
 
 
 def _withdrawal_steps(channel: ProviderName, ports: WithdrawalPorts, now_ms: int) -> list[_Step]:
-    transfers, due = ports.transfers, (channel, now_ms, ROWS_PER_SWEEP)
+    rows, due = ports.repository, (channel, now_ms, ROWS_PER_SWEEP)
     look = partial(sync_transfer, ports=ports)
-    steps: list[_Step] = [("look_failed", lambda: transfers.list_to_look(*due), look)]
+    steps: list[_Step] = [("look_failed", lambda: rows.list_to_look(*due), look)]
     if channel not in ports.providers:
         call = partial(call_transfer, ports=ports)
-        steps.append(("transfer_failed", lambda: transfers.list_to_call(*due), call))
+        steps.append(("transfer_failed", lambda: rows.list_to_call(*due), call))
     return steps
 
 

@@ -63,7 +63,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         _give_up(seen, ports)
         return Called.NOT_MADE
     provider = _provider_of(seen, now_ms, ports)
-    leased = ports.transfers.lease(seen, now_ms + LEASE_MS, now_ms)
+    leased = ports.repository.lease(seen, now_ms + LEASE_MS, now_ms)
     if leased is None:
         return Called.NOT_MADE
     # Check last: a worker that stalled past its lease must not pay.
@@ -94,17 +94,17 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
             return ports.repository.find(withdrawal_id)
         seen = stopped
     # Delay first, so that a query that fails or dies does not block the other rows.
-    ports.transfers.look_again(seen, _next_look_ms(seen, now_ms))
+    ports.repository.look_again(seen, _next_look_ms(seen, now_ms))
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
     if transfer.state in GONE and _has_next(seen, provider):
         # The row was restored from a time before its second transfer.
-        ports.transfers.renumber(seen, now_ms)
+        ports.repository.renumber(seen, now_ms)
         return ports.repository.find(withdrawal_id)
     next_action = _act(seen, transfer, provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
-        ports.transfers.call_again(seen, max(now_ms, seen.lease_until_ms))
+        ports.repository.call_again(seen, max(now_ms, seen.lease_until_ms))
     return ports.repository.find(withdrawal_id)
 
 
@@ -120,7 +120,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
         if seen.is_final or seen.stop is Stop.EXPIRED:
             raise NotCancellable(f"This withdrawal is {seen.status} and cannot be canceled.")
         look_at_ms = max(ports.clock.now_ms(), seen.lease_until_ms)
-        if stopped := ports.transfers.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
+        if stopped := ports.repository.stop(seen, Stop.CANCELLED, "cancelled", look_at_ms):
             return stopped
     raise Contended
 
@@ -128,7 +128,7 @@ def cancel_withdrawal(withdrawal_id: str, user_id: str, *, ports: WithdrawalPort
 def _give_up(seen: Withdrawal, ports: WithdrawalPorts) -> Withdrawal | None:
     """Stop calls for an overdue withdrawal; return None if it has changed."""
     look_at_ms = max(ports.clock.now_ms(), seen.lease_until_ms)
-    return ports.transfers.stop(seen, Stop.EXPIRED, "given_up", look_at_ms)
+    return ports.repository.stop(seen, Stop.EXPIRED, "given_up", look_at_ms)
 
 
 def _has_next(seen: Withdrawal, provider: PayoutProvider) -> bool:
@@ -143,14 +143,14 @@ def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payou
         return ports.provider_of(seen)
     except ProviderChanged:
         # Delay it, so that it does not block the others.
-        ports.transfers.call_again(seen, now_ms + _CALL_PAUSE_MS)
+        ports.repository.call_again(seen, now_ms + _CALL_PAUSE_MS)
         raise
 
 
 def _act(
     seen: Withdrawal, transfer: TransferFound, provider: PayoutProvider, ports: WithdrawalPorts
 ) -> NextAction:
-    transfers, now_ms, settling_ms = ports.transfers, ports.clock.now_ms(), provider.settling_ms
+    repository, now_ms, settling_ms = ports.repository, ports.clock.now_ms(), provider.settling_ms
     _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
         next_action = judge(seen, transfer, now_ms, settling_ms, provider.query_horizon_ms)
@@ -168,19 +168,19 @@ def _act(
         if next_action is NextAction.STOP_NOT_AUTHORIZED and seen.authorization_no:
             # The refusal is a hint: the sweep queries the consent.
             ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
-        transfers.stop(seen, _STOPS[next_action], transfer.reason, look_at_ms)
+        repository.stop(seen, _STOPS[next_action], transfer.reason, look_at_ms)
     elif next_action is NextAction.AWAIT:
-        transfers.await_confirmation(seen, transfer, _next_look_ms(seen, now_ms))
+        repository.await_confirmation(seen, transfer, _next_look_ms(seen, now_ms))
     elif next_action is NextAction.ASK_TO_CANCEL:
         provider.cancel(seen.transfer_no)
-        transfers.look_again(seen, now_ms + _FIRST_LOOK_MS)
+        repository.look_again(seen, now_ms + _FIRST_LOOK_MS)
     else:
         again_ms = _next_look_ms(seen, now_ms)
         settled_ms = settled_after_ms(seen, settling_ms)
         if transfer.state is TransferState.NOT_FOUND and now_ms < settled_ms:
             again_ms = settled_ms
         on_its_way = replace(seen, status=WithdrawalStatus.PROCESSING)
-        transfers.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
+        repository.look_again(on_its_way, max(again_ms, seen.lease_until_ms))
     return next_action
 
 
@@ -188,7 +188,7 @@ def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
     """Keep an answer for operators; a failure must not delay the money."""
     kept = " ".join(answer.split())[:_ANSWER_LENGTH_MAX]
     try:
-        ports.transfers.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
+        ports.repository.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
     except (Contended, Unavailable) as error:
         ports.logger.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
 
@@ -205,23 +205,23 @@ def _end(
     ports: WithdrawalPorts,
 ) -> None:
     if next_action is NextAction.POST:
-        if ports.transfers.post(seen, transfer, now_ms):
+        if ports.repository.post(seen, transfer, now_ms):
             ports.logger.event("withdrawal_paid", channel=seen.channel)
             ports.logger.count("withdrawn")
         return
     is_cancelled = next_action is NextAction.RETURN_CANCELLED
-    if ports.transfers.refund(seen, transfer, is_cancelled=is_cancelled, now_ms=now_ms):
+    if ports.repository.refund(seen, transfer, is_cancelled=is_cancelled, now_ms=now_ms):
         ports.logger.event("withdrawal_returned", channel=seen.channel)
 
 
 def _call_again(seen: Withdrawal, next_action: NextAction, ports: WithdrawalPorts) -> None:
     now_ms = ports.clock.now_ms()
     if next_action is NextAction.NEW_NUMBER:
-        ports.transfers.renumber(seen, now_ms)
+        ports.repository.renumber(seen, now_ms)
     elif next_action is NextAction.CALL:
-        ports.transfers.call_again(seen, now_ms)
+        ports.repository.call_again(seen, now_ms)
     else:
-        ports.transfers.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
+        ports.repository.call_again(seen, max(now_ms + _CALL_PAUSE_MS, seen.lease_until_ms))
 
 
 _ENDINGS = frozenset({NextAction.POST, NextAction.RETURN_FAILED, NextAction.RETURN_CANCELLED})
