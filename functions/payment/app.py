@@ -41,7 +41,7 @@ from redpacket.payments.model.provider import PayMethod
 from redpacket.payments.use_cases import return_payment, transfer
 from redpacket.payments.use_cases import start_payment as payment_flow
 from redpacket.payments.use_cases import withdraw as withdrawal_flow
-from redpacket.payments.use_cases.list_debts import list_debts
+from redpacket.payments.use_cases.return_payment import list_debts
 from redpacket.platform.errors import (
     KEYED,
     RateLimited,

@@ -1,8 +1,7 @@
 """Lists of operators: returns that wait for a person, and who owes money."""
 
 from redpacket.payments.model.payments import ReturnReason, ReturnStatus
-from redpacket.payments.use_cases.list_debts import list_debts
-from redpacket.payments.use_cases.return_payment import collect_owed
+from redpacket.payments.use_cases.return_payment import collect_owed, list_debts
 from testing.payments.payment_system import PaymentSystem
 
 

@@ -8,8 +8,8 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import account_of, account_row, work_list
+from redpacket.payments.dynamodb.lists import oldest
 from redpacket.payments.dynamodb.payees import IS_THERE, as_seen, closing, seen_in
-from redpacket.payments.dynamodb.reads import oldest
 from redpacket.payments.model.authorization import Authorization, AuthorizationStatus
 from redpacket.payments.model.provider import Payee
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, put, update

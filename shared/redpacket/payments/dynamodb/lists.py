@@ -1,8 +1,9 @@
-"""Lists of PaymentsTable, newest first, read strongly consistently after the index."""
+"""Lists and work lists of PaymentsTable; the lists are read strongly after the index."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
@@ -11,7 +12,7 @@ from redpacket.payments.dynamodb.items import SHARDS, refund_of, return_of, with
 from redpacket.payments.model.payments import PaymentRefund, PaymentReturn, ReturnStatus
 from redpacket.payments.model.withdrawals import Withdrawal
 from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
-from redpacket.platform.dynamodb.client import Dynamo, Row
+from redpacket.platform.dynamodb.client import Dynamo, Row, values
 from redpacket.platform.dynamodb.lists import NewestFirst, list_across, read_in_order
 from redpacket.platform.errors import invalid_cursor
 
@@ -69,3 +70,21 @@ def _place(begin: str) -> Row:
         return {}
     work_at_ms, _, withdrawal_id = begin.partition(".")
     return {**payment_keys.withdrawal(withdrawal_id), "work_at_ms": int(work_at_ms)}
+
+
+def oldest(
+    dynamo: Dynamo, table: str, kind: str, until_ms: int, limit: int
+) -> list[dict[str, Any]]:
+    """Return the oldest rows of a work list."""
+    rows = [
+        row
+        for shard in SHARDS
+        for row in dynamo.query_some(
+            table,
+            limit,
+            IndexName="by_work",
+            KeyConditionExpression="work_pk = :work AND work_at_ms <= :until_ms",
+            ExpressionAttributeValues=values(work=keys.work(kind, shard), until_ms=until_ms),
+        )
+    ]
+    return sorted(rows, key=lambda row: int(row["work_at_ms"]))[:limit]

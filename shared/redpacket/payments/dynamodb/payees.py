@@ -79,7 +79,7 @@ class DynamoPayees:
             condition=IS_FREE_OR_THEIRS,
             user_id=user_id,
         )
-        writes: list[Guarded[RedPacketError]] = [Guarded(taken, _is_in_use)]
+        writes: list[Guarded[RedPacketError]] = [Guarded(taken, lambda _row: OpenidInUse())]
         key = payment_keys.payee(channel, user_id)
         if seen is None:
             row: dict[str, Value] = {
@@ -148,10 +148,6 @@ def _payee_of(row: dict[str, Any]) -> Payee:
         asked_no=row.get("asked_no"),
         bound_at_ms=row["bound_at_ms"],
     )
-
-
-def _is_in_use(_row: Row) -> RedPacketError:
-    return OpenidInUse()
 
 
 def _has_changed(_row: Row) -> RedPacketError:

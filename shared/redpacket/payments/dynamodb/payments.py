@@ -13,7 +13,7 @@ from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import line_in, line_of, line_row, payment_of, payment_row
-from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.dynamodb.lists import oldest
 from redpacket.payments.model.payments import Payment, PaymentStatus, credit_transfer
 from redpacket.payments.model.provider import (
     StatementKind,

@@ -22,7 +22,7 @@ from redpacket.payments.dynamodb.items import (
     return_of,
     return_row,
 )
-from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.dynamodb.lists import oldest
 from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,

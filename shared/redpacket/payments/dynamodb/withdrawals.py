@@ -14,7 +14,7 @@ from redpacket.payments.dynamodb.items import (
     withdrawal_row,
     work_list,
 )
-from redpacket.payments.dynamodb.reads import oldest
+from redpacket.payments.dynamodb.lists import oldest
 from redpacket.payments.errors import WithdrawalLimitReached
 from redpacket.payments.model.provider import StatementKind, StatementLine, TransferFound
 from redpacket.payments.model.withdrawals import (
@@ -29,9 +29,9 @@ from redpacket.payments.model.withdrawals import (
     return_transfer,
 )
 from redpacket.payments.ports import PAYMENTS_CURSOR
-from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, Value, put, update
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Value, put, update
 from redpacket.platform.dynamodb.lists import NewestFirst
-from redpacket.platform.errors import InvariantViolated, RedPacketError
+from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.idempotency import Request
 
 IS_WITHIN_LIMITS = (
@@ -74,7 +74,7 @@ class DynamoWithdrawals:
             request,
             withdrawal.withdrawal_id,
             [
-                Guarded(counted, _too_much_today),
+                Guarded(counted, lambda _row: WithdrawalLimitReached()),
                 Guarded(put(self._payments, withdrawal_row(withdrawal)), exists),
                 *post(self._accounts, [hold_transfer(withdrawal)]),
             ],
@@ -312,10 +312,6 @@ class DynamoWithdrawals:
             )
         )
         return withdrawal_of(row) if row else None
-
-
-def _too_much_today(_row: Row) -> RedPacketError:
-    return WithdrawalLimitReached()
 
 
 def _held_by(request: Request) -> dict[str, str]:

@@ -8,6 +8,7 @@ credit is recorded with the transaction, which is then not credited.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
 from redpacket.ledger.provider_name import ProviderName
@@ -31,6 +32,10 @@ from redpacket.platform.errors import (
     VersionConflict,
 )
 from redpacket.platform.idempotency import hash_of_key
+
+if TYPE_CHECKING:
+    from redpacket.packets.ports import Ledger
+    from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
 RETURN_PAUSE_MS = 60_000
 
@@ -156,6 +161,23 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.logger.event("debt_collected")
     raise Contended
+
+
+def list_debts(
+    cursor: str | None, limit: int, *, lists: DynamoPaymentLists, ledger: Ledger
+) -> tuple[list[tuple[PaymentRefund, int]], str | None]:
+    """Return a page of refunds of indebted users, each with the user's total debt in fen.
+
+    A page may be short or empty without being the last. Raises InvalidRequest, Unavailable.
+    """
+    refunds, more = lists.list_debts(cursor, limit)
+    debts_fen = {
+        user_id: -ledger.balance_fen(receivable_account(user_id))
+        for user_id in dict.fromkeys(refund.user_id for refund in refunds)
+    }
+    return [
+        (refund, debts_fen[refund.user_id]) for refund in refunds if debts_fen[refund.user_id] > 0
+    ], more
 
 
 def _end(returned: PaymentReturn, refund: RefundFound, ports: PaymentPorts) -> None:

@@ -15,7 +15,7 @@ from redpacket.payments.model.authorization import Authorization, AuthorizationS
 from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.ports import required as required_part
 from redpacket.payments.use_cases import authorize as consent_flow
-from redpacket.payments.use_cases import sign_in as sign_in_flow
+from redpacket.payments.use_cases import bind_account as sign_in_flow
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import StrictBody, about, body_of, example
 from redpacket.platform.http.parameters import required
