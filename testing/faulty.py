@@ -212,8 +212,8 @@ class FaultyClaimCache:
     def has_all_claimers(self, packet_id: str, user_id: str) -> bool:
         return self._call(lambda: self._claim_cache.has_all_claimers(packet_id, user_id))
 
-    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self._call(lambda: self._claim_cache.begin_look(packet_id, part, life_ms))
+    def begin_look(self, packet_id: str, life_ms: int) -> bool:
+        return self._call(lambda: self._claim_cache.begin_look(packet_id, life_ms))
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         return self._call(lambda: self._claim_cache.begin_load(packet_id, part, life_ms))

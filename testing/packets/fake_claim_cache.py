@@ -220,8 +220,8 @@ class FakeShards:
             claim_cache["letter"] = "C"
         self._note_emptied(claim_cache)
 
-    def begin_look(self, packet_id: str, part: int, life_ms: int) -> bool:
-        return self.begin_load(packet_id, -1 - part, life_ms)
+    def begin_look(self, packet_id: str, life_ms: int) -> bool:
+        return self.begin_load(packet_id, -1, life_ms)
 
     def begin_load(self, packet_id: str, part: int, life_ms: int) -> bool:
         now_ms = self.clock.now_ms()

@@ -100,7 +100,7 @@ def test_one_of_many_is_told_to_load_a_part(turns: LoadTurns) -> None:
 
     assert answers == [True, False, False]
     assert turns.begin_load(packet_id, 1, 300)
-    assert [turns.begin_look(packet_id, 0, 300) for _ in range(2)] == [True, False]
+    assert [turns.begin_look(packet_id, 300) for _ in range(2)] == [True, False]
     _pass_time(turns, 310)
     assert turns.begin_load(packet_id, 0, 300)
 

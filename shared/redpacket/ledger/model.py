@@ -188,6 +188,14 @@ def year_of(at_ms: int) -> int:
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).year
 
 
+def year_window(year: int | None) -> tuple[int, int]:
+    """Return the first millisecond of a UTC year and of the next one; None spans all times."""
+    if year is None:
+        return 0, 10**13 - 1
+    start, end = (datetime(each, 1, 1, tzinfo=UTC) for each in (year, year + 1))
+    return int(start.timestamp() * 1000), int(end.timestamp() * 1000)
+
+
 def may_go_below_zero(account: str) -> bool:
     """Return whether *account* may be negative (I7), as deposits and users' debts are."""
     return account == DEPOSITS or account.startswith(_RECEIVABLE)

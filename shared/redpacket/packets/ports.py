@@ -128,7 +128,7 @@ class ShardCache(ClaimCache, Protocol):
 class LoadTurns(Protocol):
     """Turns of the callers that repair the cache, while others wait; it has a test double."""
 
-    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
+    def begin_look(self, packet_id: str, life_ms: int) -> bool:
         """Return True to the one caller that should search for owners lost by the cache."""
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:

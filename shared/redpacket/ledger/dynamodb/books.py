@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of
+from redpacket.ledger.model import Entry, Receipt, TransferKind, YearSums, packet_of, year_window
 from redpacket.ledger.ports import ENTRY_CURSOR, ReceivedItem
 from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import invalid_cursor
@@ -60,7 +59,7 @@ class BookPages:
     def _lane(
         self, account: str, lane: str, cursor: str | None, limit: int, year: int | None = None
     ) -> list[dict[str, Value]]:
-        first, last = f"{lane}{_start_ms(year):013d}", f"{lane}{_end_ms(year):013d}"
+        first, last = (f"{lane}{at_ms:013d}" for at_ms in year_window(year))
         if cursor is not None:
             matched = _ENTRY_CURSOR.fullmatch(cursor)
             if not matched:
@@ -91,14 +90,6 @@ def _after(lane: str, cursor: str, place_ms: int) -> str:
 def _place(row: Mapping[str, Value]) -> tuple[str, str]:
     lane, place, rest = str(row["sk"]).split("#", 2)
     return place, f"{lane}#{rest}"
-
-
-def _start_ms(year: int | None) -> int:
-    return 0 if year is None else int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000)
-
-
-def _end_ms(year: int | None) -> int:
-    return 10**13 - 1 if year is None else _start_ms(year + 1)
 
 
 def entry_row(entry: Entry) -> dict[str, Value]:

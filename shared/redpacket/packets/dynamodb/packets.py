@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.ledger.model import year_window
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.dynamodb.shares import DynamoShares
-from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus, Rules
+from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import SENT_CURSOR, SentItem
 from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
@@ -49,18 +49,13 @@ class DynamoPackets(DynamoShares):
         return self.find_packet(str(row["packet_id"])) if row else None
 
     def find_known(self, packet_id: str) -> Packet | None:
-        """Return a possibly outdated, sealed packet; only its constants are reliable."""
+        """Return a cached, sealed packet, whose rules and other constants never change."""
         packet = self._known.find(packet_id)
         if packet is None and (row := self._dynamo.get(self._packets, keys.packet(packet_id))):
             # Callers read only rules: skip the sealed seed.
             packet = items.packet_of(row)
             self._known.keep(packet_id, packet)
         return packet
-
-    def find_rules(self, packet_id: str) -> Rules | None:
-        """Return the packet's rules, which never change and may be cached."""
-        packet = self.find_known(packet_id)
-        return packet.rules if packet else None
 
     def list_packets(self, packet_ids: Sequence[str]) -> list[Packet]:
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
@@ -138,9 +133,9 @@ class DynamoPackets(DynamoShares):
     def list_sent(
         self, user_id: str, year: int | None, cursor: str | None, limit: int
     ) -> tuple[list[SentItem], str | None]:
-        between = _bound(year or 0), _bound(9999 if year is None else year + 1)
+        first, last = (ledger_keys.list_position(at_ms, "") for at_ms in year_window(year))
         lists = NewestFirst(self._dynamo, self._packets, SENT_CURSOR)
-        page, more = lists.page(keys.sent_list(user_id), cursor, limit, between)
+        page, more = lists.page(keys.sent_list(user_id), cursor, limit, (first, last))
         return [_sent_item(row) for row in page], more
 
 
@@ -156,13 +151,6 @@ def last_until(table: str, packet_id: str, ends_at_ms: int, snapshot_version: in
         open=PacketStatus.OPEN,
         version=snapshot_version,
     )
-
-
-def _bound(year: int) -> str:
-    """Return the first position of a year; 0 and 9999 stand for the ends of the list."""
-    if not 0 < year < 9999:  # noqa: PLR2004 - the ends of time
-        return ledger_keys.list_position(10**13 - 1 if year else 0, "")
-    return ledger_keys.list_position(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000), "")
 
 
 def _sent_item(row: dict[str, Any]) -> SentItem:

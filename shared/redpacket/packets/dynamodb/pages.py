@@ -26,7 +26,7 @@ _PARTITIONS_PER_PAGE = 2
 class DynamoPages:
     """Eventually consistent reads for record pages, which never read all shares of a packet.
 
-    Thanks are in *quotas_table*, because grab functions must not write packets.
+    Thanks are in QuotasTable, because grab functions must not write packets.
     """
 
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:

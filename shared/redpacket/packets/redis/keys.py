@@ -25,6 +25,6 @@ def loading(packet_id: str, shard: int) -> str:
     return f"{claim_cache(packet_id)}:loading:{shard}"
 
 
-def looking(packet_id: str, shard: int) -> str:
+def looking(packet_id: str) -> str:
     """Return the key of the turn to read an emptied packet's claimers from the ledger."""
-    return f"{claim_cache(packet_id)}:looking:{shard}"
+    return f"{claim_cache(packet_id)}:looking"

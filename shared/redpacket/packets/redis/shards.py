@@ -213,8 +213,8 @@ class RedisShards(Cache):
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
         return bool(self.ask("SET", keys.loading(packet_id, shard), "", "NX", "PX", life_ms))
 
-    def begin_look(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.looking(packet_id, shard), "", "NX", "PX", life_ms))
+    def begin_look(self, packet_id: str, life_ms: int) -> bool:
+        return bool(self.ask("SET", keys.looking(packet_id), "", "NX", "PX", life_ms))
 
     def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
         self.ask("PEXPIRE", keys.loading(packet_id, shard), life_ms)

@@ -41,11 +41,6 @@ class CampaignQuota:
         campaign = self._campaign(rules)
         return self._quota(campaign) if campaign else None
 
-    def check(self, rules: Rules) -> None:
-        """Raise the result of `find_refusal`, if any."""
-        if refusal := self.find_refusal(rules):
-            raise refusal
-
     def find_refusal(self, rules: Rules) -> Rejected | None:
         """Return why the campaign gives this user nothing now, regardless of the user's count."""
         campaign = self._campaign(rules)

@@ -174,7 +174,9 @@ class ClaimAttempt(Generic[Admitted_co]):
                 return Claim(owned, is_new=False)
             if owned is None and outcome.is_gated:
                 # The claim was interrupted, or the cache entry is forged.
-                self.quota.check(self._rules_for_new_claim(outcome.terms))
+                rules = self._rules_for_new_claim(outcome.terms)
+                if refusal := self.quota.find_refusal(rules):
+                    raise refusal
         return self._record(self._named_share(outcome, outcome.share_no), outcome)
 
     def _record(self, share: Share, outcome: GrabOutcome) -> Claim | ShardToLoad:
@@ -223,14 +225,12 @@ class ClaimAttempt(Generic[Admitted_co]):
         return Claim(owned, is_new=False)
 
     def _refuse(self, outcome: GrabOutcome) -> Claim | ShardToLoad:
-        error = _REFUSALS[outcome.status]
+        error, turns = _REFUSALS[outcome.status], self.ports.turns
         if error is PacketEmptied:
             if not outcome.is_certain and is_sharded(self.packet_id):
                 return self._own_or_refuse(error())
             # After a failover, reload the owners once instead of looking up each user of the crowd.
-            if not outcome.is_certain and self.ports.turns.begin_look(
-                self.packet_id, 0, _LOOK_LIFE_MS
-            ):
+            if not outcome.is_certain and turns.begin_look(self.packet_id, _LOOK_LIFE_MS):
                 self.ports.costs.count(self.claimer.user_id)
                 return ShardToLoad(0, is_behind=True)
             self.ports.emptied.put(self.packet_id, outcome.terms)
@@ -272,7 +272,7 @@ class ClaimAttempt(Generic[Admitted_co]):
 
 def _find_rules(packet_id: str, ports: ClaimPorts) -> Rules:
     """Return the packet's rules. Raises PacketNotFound, also for a prize's packet."""
-    rules = ports.packets.find_rules(packet_id)
-    if rules is None or rules.prize_id:
+    packet = ports.packets.find_known(packet_id)
+    if packet is None or packet.rules.prize_id:
         raise PacketNotFound
-    return rules
+    return packet.rules

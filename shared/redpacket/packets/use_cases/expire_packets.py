@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import ClaimCache, PayoutQueue
-from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.close_packet import EndPorts
 from redpacket.packets.use_cases.refund_packet import (
+    CircuitBreaker,
     Closing,
     ClosingPorts,
     Progress,

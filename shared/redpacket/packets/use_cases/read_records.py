@@ -10,7 +10,7 @@ from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
-from redpacket.packets.ports import SentItem
+from redpacket.packets.ports import SentItem, Settled
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.user import User
 
@@ -149,7 +149,7 @@ def _read_large(
     pages: DynamoPages,
 ) -> Record:
     packet_id = packet.packet_id
-    settled = pages.find_settled(packet_id)
+    settled = _settled_of(packet, pages)
     shares, next_no = packets.list_some_shares(packet_id, after_no, limit)
     claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
@@ -160,13 +160,18 @@ def _read_large(
         status=status_of(packet),
         claims=claims,
         next_no=next_no,
-        # A retried update may count twice. Only the final sums are exact.
-        claimed_count=min(settled.count, packet.terms.count),
-        claimed_fen=min(settled.fen, packet.terms.total_fen),
+        claimed_count=settled.count,
+        claimed_fen=settled.fen,
         emptied_in_ms=None,
         luckiest=None,
         mine=mine,
     )
+
+
+def _settled_of(packet: Packet, pages: DynamoPages) -> Settled:
+    """Return the sums of an open packet's claims, capped: a retried update may count twice."""
+    settled = pages.find_settled(packet.packet_id)
+    return Settled(min(settled.count, packet.terms.count), min(settled.fen, packet.terms.total_fen))
 
 
 def _own_of(claims: Sequence[Share], viewer: User | None) -> Share | None:
@@ -276,9 +281,8 @@ def _sent_packet(
         count, fen = len(amounts), sum(amounts)
         has_all_claims = count == packet.terms.count
     else:
-        settled = pages.find_settled(packet.packet_id)
-        count = min(settled.count, packet.terms.count)
-        fen = min(settled.fen, packet.terms.total_fen)
+        settled = _settled_of(packet, pages)
+        count, fen = settled.count, settled.fen
     status = status_of(packet, has_all_claims=has_all_claims)
     return SentPacket(item, packet, status, count, None if packet.hides_amounts(status) else fen)
 

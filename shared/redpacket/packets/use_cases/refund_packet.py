@@ -16,10 +16,10 @@ from redpacket.ledger.model import Transfer, TransferKind, packet_account, refun
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.closing import RecoveryPoint, recovery_point
 from redpacket.packets.model.packet import Packet, PacketEnd, is_sharded, shard_count, share_numbers
+from redpacket.packets.ports import ClaimCache
 from redpacket.packets.split import share_amount_fen
-from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.close_packet import EndPorts, close_if_ended, end_shard
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.platform.runtime import EventLogger
 
 OPERATIONS_PER_TRANSACTION = 100
@@ -43,6 +43,33 @@ class Progress(Enum):
     DONE = auto()
     WAITS = auto()
     UNFINISHED = auto()
+
+
+class CircuitBreaker:
+    """Claim cache of one sweep: rejects all calls after a CacheAway; *turn* serializes calls."""
+
+    def __init__(self, claim_cache: ClaimCache, turn: Lock) -> None:
+        self._claim_cache = claim_cache
+        self._turn = turn
+        self._is_away = False
+
+    def close(self, packet_id: str) -> None:
+        """Close a packet. Raises Unavailable."""
+        self._try(lambda: self._claim_cache.close(packet_id))
+
+    def load(self, packet: Packet, shares: Sequence[Share], shard: int) -> None:
+        """Load a shard of a packet. Raises Unavailable."""
+        self._try(lambda: self._claim_cache.load(packet, shares, shard))
+
+    def _try(self, do: Callable[[], None]) -> None:
+        with self._turn:
+            if self._is_away:
+                raise CacheAway("an earlier cache call of this sweep failed")
+            try:
+                do()
+            except CacheAway:
+                self._is_away = True
+                raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

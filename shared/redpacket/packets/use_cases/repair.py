@@ -8,8 +8,8 @@ from threading import Lock
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.ports import Unreadable
-from redpacket.packets.use_cases.circuit_breaker import CircuitBreaker
 from redpacket.packets.use_cases.expire_packets import SweepPorts
+from redpacket.packets.use_cases.refund_packet import CircuitBreaker
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import InvariantViolated, Unavailable
 

@@ -98,7 +98,8 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     if order.own_picture_id:
         # Money moves last, so a failure here costs nothing.
         ports.pictures.keep(order.own_picture_id)
-    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, _action(packet))
+    action = funding_action(packet, ActionKind.PACKET_SENT) if order.campaign else None
+    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action)
     if packet_id != packet.packet_id:
         return _sent_before(packet_id, ports.packets)
     if packet.status is PacketStatus.UNPAID:
@@ -136,12 +137,6 @@ def funding_of(packet: Packet) -> Transfer:
         at_ms=packet.funded_at_ms or packet.created_at_ms,
         commitment=packet.terms.commitment,
     )
-
-
-def _action(packet: Packet) -> Action | None:
-    if packet.rules.campaign_id is None:
-        return None
-    return funding_action(packet, ActionKind.PACKET_SENT)
 
 
 def funding_action(packet: Packet, kind: ActionKind) -> Action:
