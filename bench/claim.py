@@ -30,7 +30,7 @@ from bench.rounds import (
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.redis.shards import STATE, RedisShards
-from redpacket.platform.redis.scripts import read_script
+from redpacket.platform.redis.connect import read_script
 from testing.platform.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000

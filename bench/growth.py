@@ -9,7 +9,7 @@ from functools import partial
 from statistics import median
 
 from bench.rounds import CALLS, ROUNDS, Call, Contender, loaded, script_call, server_costs_us
-from redpacket.platform.redis.scripts import read_script
+from redpacket.platform.redis.connect import read_script
 from testing.platform.servers import OperatorCache, some_servers
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bench.originals import originals
 from bench.rounds import Contender, loaded, of_new_users, script_call, send
-from redpacket.platform.redis.scripts import read_script
+from redpacket.platform.redis.connect import read_script
 from testing.platform.servers import some_servers
 
 CLAIMS = 100_000

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import typer
 
-from redpacket.platform.user_id import HOST_ID
+from redpacket.platform.user import HOST_ID
 from redpacket_cli.api import again
 from redpacket_cli.session import an_id, session_of
 from redpacket_cli.words import translate

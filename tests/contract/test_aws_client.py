@@ -26,7 +26,7 @@ from redpacket.platform.dynamodb.client import (
     values,
 )
 from redpacket.platform.errors import InvariantViolated, Unavailable
-from redpacket.platform.redis.secret import CacheSecret
+from redpacket.platform.redis.passwords import CacheSecret
 from testing.platform.aws_stub import AwsStub, Call, Drops, Hangs, Says, an_aws_stub
 from testing.platform.cloud import Cloud, a_cloud
 from testing.platform.fake_tables import TABLE_NAMES

@@ -17,7 +17,7 @@ from redpacket.lottery.model.odds import POINT_BITS, choose, draw_point
 from redpacket.lottery.redis import keys
 from redpacket.lottery.redis.draws import RedisDraws
 from redpacket.platform.errors import CacheAway, Unavailable
-from redpacket.platform.redis.scripts import read_script
+from redpacket.platform.redis.connect import read_script
 from testing.builders import a_campaign
 from testing.platform.servers import OperatorCache
 

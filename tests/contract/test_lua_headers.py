@@ -6,7 +6,7 @@ import pytest
 
 from redpacket.lottery.model.lottery import DrawStatus
 from redpacket.packets.model.claim import AdmitStatus, GrabStatus, QuotaStatus
-from redpacket.platform.redis.scripts import LUA_FOLDER, read_script
+from redpacket.platform.redis.connect import LUA_FOLDER, read_script
 
 SCRIPTS = sorted(path.stem for path in LUA_FOLDER.glob("*.lua"))
 

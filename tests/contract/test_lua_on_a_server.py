@@ -15,8 +15,7 @@ from redpacket.packets.redis import keys
 from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.split import Split
 from redpacket.platform.errors import CacheAway, Unavailable
-from redpacket.platform.redis.connect import connect
-from redpacket.platform.redis.scripts import read_script
+from redpacket.platform.redis.connect import connect, read_script
 from testing.builders import a_claim, a_packet, some_terms
 from testing.packets.held_numbers import held_numbers
 from testing.platform.servers import OperatorCache

@@ -17,7 +17,7 @@ from local.seed_keys import seed_keys_of
 from local.stack import REGION, Stack
 from redpacket.platform.aws.client import AwsClient
 from redpacket.platform.aws.signature import Keys
-from redpacket.platform.user_id import UserIds
+from redpacket.platform.user import UserIds
 from testing.platform.users import HttpUser as AnyUser
 from testing.reconciliation.checks import Told
 from testing.reconciliation.ledger_state import LedgerState, lasting, read_ledger_state

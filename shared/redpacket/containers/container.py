@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
     from redpacket.platform.dynamodb.client import Dynamo
     from redpacket.platform.runtime import Clock, EventLogger
     from redpacket.platform.settings import Settings
+
+Repository = TypeVar("Repository")
 
 
 @dataclass(eq=False)
@@ -31,3 +35,13 @@ class Container:
     @property
     def logger(self) -> EventLogger:
         return self.platform.logger
+
+
+def on_dynamo(made_of: Callable[[Dynamo], Repository]) -> cached_property[Repository]:
+    """Return the member of a container that is *made_of* DynamoDB's client alone."""
+
+    def make(container: Container) -> Repository:
+        return made_of(container.dynamo)
+
+    make.__annotations__["return"] = made_of
+    return cached_property(make)

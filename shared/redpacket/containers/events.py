@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
 
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.users import UsersContainer
 from redpacket.events.clients.sqs_deliveries import SqsDeliveries, SqsUnreadRecords
@@ -32,13 +32,8 @@ class EventsContainer(Container):
 
     read_change = staticmethod(change_of)
 
-    @cached_property
-    def webhook_repository(self) -> DynamoWebhooks:
-        return DynamoWebhooks(self.dynamo)
-
-    @cached_property
-    def waiting_list(self) -> DynamoWaitingList:
-        return DynamoWaitingList(self.dynamo)
+    webhook_repository = on_dynamo(DynamoWebhooks)
+    waiting_list = on_dynamo(DynamoWaitingList)
 
     @cached_property
     def delivery_queue(self) -> DeliveryQueue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.lottery.dynamodb.draws import DynamoDraws
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.redis.draws import RedisDraws
@@ -31,9 +31,7 @@ class LotteryContainer(Container):
     campaigns: CampaignsContainer
     packets: PacketsContainer
 
-    @cached_property
-    def draws(self) -> DynamoDraws:
-        return DynamoDraws(self.dynamo)
+    draws = on_dynamo(DynamoDraws)
 
     @cached_property
     def recorded_draws(self) -> DynamoDraws:
@@ -43,10 +41,8 @@ class LotteryContainer(Container):
     def prizes(self) -> DynamoPrizes:
         return DynamoPrizes(self.dynamo, self.platform.seeds)
 
-    @cached_property
-    def prize_rows(self) -> DynamoPrizes:
-        """Repository for the function that edits prizes, without the keys of seeds."""
-        return DynamoPrizes(self.dynamo)
+    prize_rows = on_dynamo(DynamoPrizes)
+    """Repository for the function that edits prizes, without the keys of seeds."""
 
     @cached_property
     def codes(self) -> DynamoCodes:

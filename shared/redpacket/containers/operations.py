@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.operations.dynamodb.switches import DynamoSwitches
 from redpacket.operations.model.limits import (
     DRAWS,
@@ -22,7 +22,7 @@ from redpacket.operations.use_cases.cached_switches import CachedSwitches
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from redpacket.operations.ports import Limits, SwitchCopy, SwitchStore
+    from redpacket.operations.ports import Limits, SwitchCopy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.operations.use_cases.limit_rate import UserLimit
 
@@ -35,9 +35,7 @@ class OperationsContainer(Container):
 
         return RedisLimits(self.platform.cache_client)
 
-    @cached_property
-    def switch_store(self) -> SwitchStore:
-        return DynamoSwitches(self.dynamo)
+    switch_store = on_dynamo(DynamoSwitches)
 
     @cached_property
     def switches(self) -> CachedSwitches:

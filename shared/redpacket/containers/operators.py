@@ -9,7 +9,7 @@ from redpacket.approvals.use_cases.apply_approval import apply_approval
 from redpacket.approvals.use_cases.decide_approval import DecidePorts
 from redpacket.approvals.use_cases.list_packets import ListPorts
 from redpacket.containers.campaigns import CampaignsContainer
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.editing import EditingContainer
 from redpacket.containers.operations import OperationsContainer
 from redpacket.containers.packets import PacketsContainer
@@ -34,26 +34,20 @@ class OperatorsContainer(Container):
     packets: PacketsContainer
     editing: EditingContainer
 
-    @cached_property
-    def actions(self) -> DynamoActions:
-        return DynamoActions(self.dynamo)
+    actions = on_dynamo(DynamoActions)
 
     @cached_property
     def switch_ports(self) -> SwitchPorts:
         return SwitchPorts(self.operations.switch_store, self.actions, self.clock, self.logger)
 
-    @cached_property
-    def verdicts(self) -> DynamoVerdicts:
-        return DynamoVerdicts(self.dynamo)
+    verdicts = on_dynamo(DynamoVerdicts)
 
     @cached_property
     def outcome_counts(self) -> CloudWatchOutcomes:
         namespace = self.settings.metrics_namespace
         return CloudWatchOutcomes(lambda: self.platform.aws("cloudwatch"), namespace, self.clock)
 
-    @cached_property
-    def deposits(self) -> DynamoDeposits:
-        return DynamoDeposits(self.dynamo)
+    deposits = on_dynamo(DynamoDeposits)
 
     @cached_property
     def deposit_ports(self) -> DepositPorts:
@@ -65,9 +59,7 @@ class OperatorsContainer(Container):
             clock=self.clock,
         )
 
-    @cached_property
-    def operator_lists(self) -> DynamoOperatorLists:
-        return DynamoOperatorLists(self.dynamo)
+    operator_lists = on_dynamo(DynamoOperatorLists)
 
     @cached_property
     def list_ports(self) -> ListPorts:
@@ -75,13 +67,8 @@ class OperatorsContainer(Container):
         packets, pages = self.packets.repository, self.packets.pages
         return ListPorts(campaigns, prizes.list_prizes, packets, self.operator_lists, pages)
 
-    @cached_property
-    def winners(self) -> DynamoWinners:
-        return DynamoWinners(self.dynamo)
-
-    @cached_property
-    def approvals(self) -> DynamoApprovals:
-        return DynamoApprovals(self.dynamo)
+    winners = on_dynamo(DynamoWinners)
+    approvals = on_dynamo(DynamoApprovals)
 
     @cached_property
     def decide_ports(self) -> DecidePorts:

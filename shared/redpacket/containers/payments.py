@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import time
 from functools import cached_property
 
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
 from redpacket.packets.api.packet_ids import new_payment_id
@@ -40,33 +40,17 @@ class PaymentsContainer(Container):
 
     read_notice = staticmethod(read_notice)
 
-    @cached_property
-    def payment_repository(self) -> DynamoPayments:
-        return DynamoPayments(self.dynamo)
-
-    @cached_property
-    def withdrawal_repository(self) -> DynamoWithdrawals:
-        return DynamoWithdrawals(self.dynamo)
-
-    @cached_property
-    def provider_pace(self) -> DynamoProviderPace:
-        return DynamoProviderPace(self.dynamo)
-
-    @cached_property
-    def bound_payees(self) -> DynamoPayees:
-        return DynamoPayees(self.dynamo)
+    payment_repository = on_dynamo(DynamoPayments)
+    withdrawal_repository = on_dynamo(DynamoWithdrawals)
+    provider_pace = on_dynamo(DynamoProviderPace)
+    bound_payees = on_dynamo(DynamoPayees)
 
     def payees_of(self, user: User) -> Payees:
         """Return the payout accounts of the request's user."""
         return TokenPayees(user, self.providers.host_accounts, self.bound_payees)
 
-    @cached_property
-    def consents(self) -> DynamoAuthorizations:
-        return DynamoAuthorizations(self.dynamo)
-
-    @cached_property
-    def payment_lists(self) -> DynamoPaymentLists:
-        return DynamoPaymentLists(self.dynamo)
+    consents = on_dynamo(DynamoAuthorizations)
+    payment_lists = on_dynamo(DynamoPaymentLists)
 
     @cached_property
     def payment_ports(self) -> dependencies.PaymentPorts:

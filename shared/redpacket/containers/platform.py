@@ -158,12 +158,12 @@ class Platform:
     def _cache_password(self) -> str | Callable[[], str]:
         credentials = self.settings.cache_credentials
         if credentials.startswith("arn:"):
-            from redpacket.platform.redis.secret import CacheSecret
+            from redpacket.platform.redis.passwords import CacheSecret
 
             return CacheSecret(lambda: self.aws("secretsmanager"), credentials)
         if not credentials:
             return ""
-        from redpacket.platform.redis.token import token_maker
+        from redpacket.platform.redis.passwords import token_maker
 
         user_id, region = self.settings.cache_iam_user(), self.settings.aws_region()
         return token_maker(credentials, user_id, region, self.aws_keys)

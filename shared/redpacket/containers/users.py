@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.containers.container import Container
+from redpacket.containers.container import Container, on_dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 
 if TYPE_CHECKING:
     from redpacket.events.ports import HostIds
-    from redpacket.users.ports import ProfileRepository
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
 class UsersContainer(Container):
-    @cached_property
-    def profiles(self) -> ProfileRepository:
-        return DynamoProfiles(self.dynamo)
+    profiles = on_dynamo(DynamoProfiles)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:

@@ -16,7 +16,7 @@ from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.http.bodies import parse
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.image_url import is_on_hosts
-from redpacket.platform.user_id import UserIds
+from redpacket.platform.user import UserIds
 
 BODY = {"kind": "lucky", "total_fen": 1000, "count": 10}
 

@@ -17,7 +17,7 @@ from redpacket.payments.token_issuer import (
     Rs256Tokens,
     issuer_files,
 )
-from redpacket.platform.user_id import HOST_ID
+from redpacket.platform.user import HOST_ID
 
 URL = "https://issuer.example/users"
 NOW_MS = 1_790_000_000_000

@@ -21,7 +21,7 @@ from redpacket.platform.aws.errors import AwsRefused, AwsSilent
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.redis.connect import connect
-from redpacket.platform.redis.secret import CacheSecret
+from redpacket.platform.redis.passwords import CacheSecret
 
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 

@@ -17,7 +17,7 @@ from redpacket.platform import snapstart
 from redpacket.platform.aws.container_keys import ContainerKeys
 from redpacket.platform.aws.errors import AwsSilent
 from redpacket.platform.aws.signature import Keys
-from redpacket.platform.redis.token import token_maker
+from redpacket.platform.redis.passwords import token_maker
 from redpacket.platform.settings import Settings
 
 NOW_S = 1_800_000_000

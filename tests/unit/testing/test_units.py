@@ -33,7 +33,7 @@ def test_a_row_costs_by_its_size_and_by_how_it_is_read(
     )
     for key in (small, large, none):
         dynamo.get("t", key)
-        dynamo.get_seen("t", key)
+        dynamo.get("t", key, is_strong=False)
 
     assert [read.units for read in meter.reads] == [1, 0.5, 3, 1.5, 1, 0.5]
     assert meter.strong_count == 3

@@ -13,7 +13,7 @@ from local.places import ROOT
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.http import request as edge_request
-from redpacket.platform.user_id import HOST_ID, UserIds, check_host_id
+from redpacket.platform.user import HOST_ID, UserIds, check_host_id
 
 OTHER_KEY = "the key of another deployment, as long"
 OTHER_USER_IDS = UserIds(OTHER_KEY)

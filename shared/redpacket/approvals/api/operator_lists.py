@@ -19,7 +19,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_records import status_of
-from redpacket.platform.http.page_sizes import LIMIT_DEFAULT, LIMIT_MAX
+from redpacket.platform.bounds import LIMIT_DEFAULT, LIMIT_MAX
 from redpacket.platform.http.parameters import (
     choice,
     cursor,
@@ -30,8 +30,7 @@ from redpacket.platform.http.parameters import (
     required,
 )
 from redpacket.platform.http.request import person_of
-from redpacket.platform.user import User
-from redpacket.platform.user_id import HOST_ID
+from redpacket.platform.user import HOST_ID, User
 
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists

@@ -8,9 +8,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from redpacket.fairness.model.log import CommitmentKind
+from redpacket.platform.bounds import LIMIT_MAX, LOG_SIZE_MAX
 from redpacket.platform.http.answer_fields import SOME_DIGEST, AtMs, Next
 from redpacket.platform.http.bodies import about
-from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 
 _DIGEST = "^[0-9a-f]{64}$"
 

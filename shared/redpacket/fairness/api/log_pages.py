@@ -15,10 +15,10 @@ from redpacket.fairness.use_cases.read_log import (
     read_head,
     read_tile,
 )
+from redpacket.platform.bounds import LIMIT_MAX, LOG_SIZE_MAX
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.entity_tags import tagged
-from redpacket.platform.http.page_sizes import LIMIT_MAX, LOG_SIZE_MAX
 from redpacket.platform.http.parameters import integer, required
 
 if TYPE_CHECKING:

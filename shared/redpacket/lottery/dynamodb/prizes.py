@@ -84,7 +84,7 @@ class DynamoPrizes:
 
     def find_page(self, campaign_id: str) -> tuple[CampaignSnapshot, PageNote] | None:
         """Return the snapshot with its note, eventually consistent."""
-        row = self._dynamo.get_seen(self._campaigns, campaign_keys.shown(campaign_id))
+        row = self._dynamo.get(self._campaigns, campaign_keys.shown(campaign_id), is_strong=False)
         return (snapshot_of(row), note_of(row)) if row else None
 
     def note_page(self, campaign_id: str, note: PageNote) -> None:

@@ -12,10 +12,9 @@ from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
-from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.bounds import CURSOR_MAX, FEN_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
-from redpacket.platform.http.page_sizes import CURSOR_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 
 AvatarUrl = Annotated[
     common.HttpsUrl | None,

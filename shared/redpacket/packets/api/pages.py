@@ -17,15 +17,15 @@ from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_proof import read_proof
 from redpacket.packets.use_cases.read_records import Record, list_received, list_sent, read_record
-from redpacket.platform.http.api import HttpAnswer
-from redpacket.platform.http.entity_tags import known_tags_of, tagged
-from redpacket.platform.http.page_sizes import (
+from redpacket.platform.bounds import (
     CURSOR_MAX,
     LIMIT_DEFAULT,
     LIMIT_MAX,
     PROOF_LIMIT_DEFAULT,
     PROOF_LIMIT_MAX,
 )
+from redpacket.platform.http.api import HttpAnswer
+from redpacket.platform.http.entity_tags import known_tags_of, tagged
 from redpacket.platform.http.parameters import cursor, integer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.user import User

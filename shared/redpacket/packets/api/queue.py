@@ -11,8 +11,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of, person_of
 from redpacket.platform.telemetry import logger, outcomes, write_line
-from redpacket.platform.user import User
-from redpacket.platform.user_id import HOST_ID
+from redpacket.platform.user import HOST_ID, User
 
 Record = dict[str, Any]
 

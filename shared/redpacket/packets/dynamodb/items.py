@@ -52,7 +52,7 @@ def packet_row(packet: Packet) -> dict[str, Value]:
     if packet.cover_url:
         row["cover_url"] = packet.cover_url
     if packet.rules.recipients:
-        # User ids contain no commas (platform/user_id.py).
+        # User ids contain no commas (platform/user.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
     if packet.rules.passphrase:
         row["passphrase"] = packet.rules.passphrase

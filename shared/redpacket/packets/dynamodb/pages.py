@@ -38,7 +38,8 @@ class DynamoPages:
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
         # An eventually consistent read may miss a new packet.
-        row = self._dynamo.get_seen(self._table, key) or self._dynamo.get(self._table, key)
+        row = self._dynamo.get(self._table, key, is_strong=False)
+        row = row or self._dynamo.get(self._table, key)
         return items.packet_of(row, self._seeds) if row else None
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
@@ -106,7 +107,7 @@ class DynamoPages:
         )
 
     def find_settled(self, packet_id: str) -> Settled:
-        row = self._dynamo.get_seen(self._table, keys.settled_sums(packet_id))
+        row = self._dynamo.get(self._table, keys.settled_sums(packet_id), is_strong=False)
         return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
 
     def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:

@@ -82,7 +82,7 @@ class DynamoShares:
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
         """Return the note of a user's share, eventually consistent."""
-        row = self._dynamo.get_seen(self._shares, keys.claimer(packet_id, user_id))
+        row = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id), is_strong=False)
         return items.claimer_of(row) if row else None
 
     def find_share_of(self, packet_id: str, user_id: str) -> Share | None:

@@ -10,7 +10,7 @@ from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.payments.ports import PAYMENTS_CURSOR, PENDING_CURSOR
 from redpacket.platform.http.parameters import choice, cursor, of_form, optional, path_id
 from redpacket.platform.http.request import person_of
-from redpacket.platform.user_id import HOST_ID
+from redpacket.platform.user import HOST_ID
 
 WITHDRAWAL_ID = re.compile(r"[0-9a-f]{30}")
 

@@ -219,16 +219,11 @@ class Dynamo:
             return False
         return True
 
-    def get(self, table: str, key: Row) -> dict[str, Value] | None:
-        """Read one row strongly consistently."""
+    def get(self, table: str, key: Row, *, is_strong: bool = True) -> dict[str, Value] | None:
+        """Read one row; eventually consistent reads cost half the price."""
+        client = self._open()
         with translated("the ledger"):
-            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)
-        return from_wire(answer["Item"]) if "Item" in answer else None
-
-    def get_seen(self, table: str, key: Row) -> dict[str, Value] | None:
-        """Read one row eventually consistently, for half the price."""
-        with translated("the ledger"):
-            answer = self._open().get_item(TableName=table, Key=to_wire(key), ConsistentRead=False)
+            answer = client.get_item(TableName=table, Key=to_wire(key), ConsistentRead=is_strong)
         return from_wire(answer["Item"]) if "Item" in answer else None
 
     def get_many(

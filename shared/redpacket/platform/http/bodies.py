@@ -1,7 +1,7 @@
 """Shared parts of request bodies: strict validation, and the hash of idempotent requests.
 
 Strict: a boolean, a float or a string is not an integer, and a field outside the contract is
-an error. Only handlers that read bodies import this; pydantic costs a cold start 77 ms (LOCAL.md).
+an error. Only handlers that read bodies import this; pydantic costs a cold start 77 ms.
 """
 
 from __future__ import annotations

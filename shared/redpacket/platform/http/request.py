@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.settings import settings
 from redpacket.platform.text import composed, is_reserved, is_visible
-from redpacket.platform.user import User
-from redpacket.platform.user_id import UserIds, check_host_id
+from redpacket.platform.user import User, UserIds, check_host_id
 
 Body = TypeVar("Body")
 
@@ -96,7 +95,7 @@ class HttpRequest:
 
 
 class RequestOf(HttpRequest, Generic[Body]):
-    """Request with the type of its body, from edge/schemas."""
+    """Request with the type of its body, from the context's schemas."""
 
     __slots__ = ()
 

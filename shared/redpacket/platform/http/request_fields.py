@@ -16,7 +16,7 @@ from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.image_url import COVER_URL, IMAGE_URL
 from redpacket.platform.text import audible, composed, is_visible
-from redpacket.platform.user_id import HOST_ID, check_host_id
+from redpacket.platform.user import HOST_ID, check_host_id
 
 NICKNAME_GRAPHEMES_MAX = 32
 ADDRESS_GRAPHEMES_MAX = 120

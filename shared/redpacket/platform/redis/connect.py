@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, NotRequired, TypedDict
 
 from redis.connection import Connection
@@ -21,11 +23,16 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
 from redpacket.platform.redis.client import Client, ConnectTo, ServerClient, Word
-from redpacket.platform.redis.scripts import read_script
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+
+LUA_FOLDER = Path(__file__).parents[2] / "lua"
+
+_INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
+_HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)
+_COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 _VERSION_MIN = 7
 """Major version of the first Redis that runs scripts that begin with `#!lua`."""
@@ -85,6 +92,14 @@ def _greet(connection: Connection, username: str, password: str | Callable[[], s
         raise InvariantViolated(
             f"the cache is version {version}; it must be Redis {_VERSION_MIN}.0, Valkey or newer"
         )
+
+
+def read_script(name: str) -> str:
+    """Return a script with includes spliced in and comments removed."""
+    source = (LUA_FOLDER / f"{name}.lua").read_text()
+    shebang, _, body = source.partition("\n")
+    body = _INCLUDE.sub(lambda match: (LUA_FOLDER / f"{match[1]}.lua").read_text(), body)
+    return f"{shebang}\n" + _COMMENT.sub("", _HEADER.sub("", body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
-"""Cache password from Secrets Manager."""
+"""Passwords of the cache: a secret of Secrets Manager, or a token of IAM."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from redis.exceptions import ConnectionError as NoConnection
 
-from redpacket.platform.aws.errors import translated
+from redpacket.platform.aws.errors import AwsSilent, translated
+from redpacket.platform.aws.signature import Keys
 from redpacket.platform.errors import Unavailable
 
 _ASKED_AGAIN_S = 5.0
@@ -48,3 +50,19 @@ class CacheSecret:
             self._client = self._client or self._connect()
             response = self._client.get_secret_value(SecretId=self._secret_arn)
         self._known = str(response["SecretString"])
+
+
+def token_maker(
+    resource: str, user_id: str, region: str, keys: Callable[[], Keys]
+) -> Callable[[], str]:
+    """Return a password provider, which signs a token for each connection."""
+    return partial(_token, resource, user_id, region, keys)
+
+
+def _token(resource: str, user_id: str, region: str, keys: Callable[[], Keys]) -> str:
+    from redpacket.platform.aws.cache_token import cache_token
+
+    try:
+        return cache_token(resource, user_id, region, keys())
+    except AwsSilent as error:
+        raise NoConnection("no credentials to sign in to the cache with") from error
