@@ -14,7 +14,7 @@ from redpacket.ledger.dynamodb import keys
 from redpacket.packets.model.packet import SHARDS_MAX, SMALL_MAX
 from redpacket.packets.use_cases.expire_packets import PACKETS_PER_SWEEP
 from redpacket.packets.use_cases.sweep import REPAIR_MS, RESERVE_MS
-from redpacket.platform.threads import THREADS
+from redpacket.platform.runtime import THREADS
 
 PAGE = ROOT / "docs" / "capacity.md"
 FIGURES = ROOT / "bench" / "figures.toml"

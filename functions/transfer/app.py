@@ -10,8 +10,8 @@ from redpacket.payments.use_cases.compare_statements import compare_statements
 from redpacket.payments.use_cases.dispatch import BATCH, dispatch_all
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.sweep_payments import sweep_payments
+from redpacket.platform.runtime import in_threads
 from redpacket.platform.telemetry import logger, outcomes, powertools_logger
-from redpacket.platform.threads import in_threads
 
 _RESERVE_MS = 8_000
 """Milliseconds left to finish one call and store its answer."""

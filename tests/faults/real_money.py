@@ -18,7 +18,7 @@ from redpacket.packets.redis.shards import RedisShards
 from redpacket.packets.use_cases.expire_packets import expire_packets
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.errors import Busy, Unavailable
-from redpacket.platform.threads import in_threads
+from redpacket.platform.runtime import in_threads
 from testing.builders import list_shares
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.platform.cloud import HOLD_MS, a_cloud

@@ -16,8 +16,7 @@ from redpacket.events.ports import DeliveryQueue, Sender
 from redpacket.events.use_cases.announce import AnnouncePorts
 from redpacket.events.use_cases.deliver import DeliveryPorts
 from redpacket.events.use_cases.edit_webhook import EditPorts
-from redpacket.platform.runtime import InParallel
-from redpacket.platform.threads import in_threads
+from redpacket.platform.runtime import InParallel, in_threads
 
 _CALL_MS_MAX = 5_000
 """Timeout of a receiver; a batch waits for the slowest one."""

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from redpacket.containers.container import Container
+from redpacket.platform.runtime import in_threads
 
 if TYPE_CHECKING:
     from redpacket.fairness.dynamodb.log import DynamoLog
@@ -35,8 +36,6 @@ class FairnessContainer(Container):
 
     @cached_property
     def log_in_parallel(self) -> InParallel:
-        from redpacket.platform.threads import in_threads
-
         return partial(in_threads, threads=LOG_THREADS)
 
     @cached_property

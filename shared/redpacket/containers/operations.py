@@ -18,6 +18,7 @@ from redpacket.operations.model.limits import (
     daily_send_limit,
 )
 from redpacket.operations.use_cases.cached_switches import CachedSwitches
+from redpacket.platform.runtime import in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +56,6 @@ class OperationsContainer(Container):
 
     def payouts_in_parallel(self, do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run as many at once as operators allow."""
-        from redpacket.platform.threads import in_threads
-
         threads = self.stored_switches.limit(LimitName.PAYOUTS_AT_ONCE)
         return in_threads(do, items, threads=threads)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.aws.errors import translated
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.runtime import SystemClock
+from redpacket.platform.runtime import SystemClock, in_threads
 from redpacket.platform.settings import Settings, settings
 from redpacket.platform.telemetry import logger
 from redpacket.platform.time_budget import time_budget
@@ -67,8 +67,6 @@ class Platform:
 
     @cached_property
     def in_parallel(self) -> InParallel:
-        from redpacket.platform.threads import in_threads
-
         return in_threads
 
     @cached_property

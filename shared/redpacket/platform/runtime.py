@@ -1,4 +1,4 @@
-"""Ports for time, logging and threads, and the system's clock."""
+"""Ports for time, logging and threads, with the system's clock and threads."""
 
 from __future__ import annotations
 
@@ -14,6 +14,22 @@ class InParallel(Protocol):
 
     def __call__(self, do: Callable[[Any], Any], items: Sequence[Any], /) -> list[Any]:
         """Return `do(item)` for every item."""
+
+
+THREADS = 10
+"""Maximum threads: botocore's default number of open connections."""
+
+
+def in_threads(
+    do: Callable[[Any], Any], items: Sequence[Any], *, threads: int = THREADS
+) -> list[Any]:
+    """Return `do(item)` for every item, in order; raise the first error after all have ended."""
+    if len(items) <= 1:
+        return [do(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        return list(pool.map(do, items))
 
 
 class Clock(Protocol):

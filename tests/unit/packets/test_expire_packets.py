@@ -19,7 +19,7 @@ from redpacket.packets.use_cases.refund_packet import (
 )
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.threads import in_threads
+from redpacket.platform.runtime import in_threads
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away, FakeClock, FakeShards
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order, one_by_one

@@ -14,7 +14,7 @@ from redpacket.packets.use_cases import settle_claims as settling
 from redpacket.packets.use_cases.settle_claims import ASKED_AGAIN_MS
 from redpacket.platform.dynamodb.client import ConflictPersists
 from redpacket.platform.errors import Unavailable
-from redpacket.platform.threads import in_threads
+from redpacket.platform.runtime import in_threads
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person
 

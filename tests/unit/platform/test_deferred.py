@@ -2,7 +2,7 @@
 
 import pytest
 
-from redpacket.platform.deferred import deferred
+from redpacket.containers.container import deferred
 
 
 def test_nothing_is_built_until_a_method_is_read() -> None:
