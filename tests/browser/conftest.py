@@ -22,7 +22,9 @@ from playwright.sync_api import (
 
 from local import places
 from local.client import NO_TLS
+from local.deploy import STACK_NAME
 from local.stack import Stack
+from redpacket.platform.telemetry import OUTCOME_COUNT
 
 SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -38,6 +40,9 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
 """Views with each pair of language, screen and colors: what is wrong in a pair shows in one."""
+
+OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
+"""Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
 
 # Cold functions on a machine that other suites keep busy may answer 503 several times first.
 PATIENCE_MS = 60_000
@@ -229,8 +234,17 @@ def operator(stack: Stack) -> Iterator[Operator]:
     made.close()
 
 
+@pytest.fixture(scope="session")
+def _outcomes(stack: Stack) -> None:
+    """Count outcomes before a console is opened: functions cache the counts for a minute."""
+    for outcome, count in OUTCOMES.items():
+        dimensions = [{"Name": "outcome", "Value": outcome}]
+        metric = {"MetricName": OUTCOME_COUNT, "Value": count, "Dimensions": dimensions}
+        stack.aws("cloudwatch").put_metric_data(Namespace=STACK_NAME, MetricData=[metric])
+
+
 @pytest.fixture
-def a_person(browser: Browser, stack: Stack) -> Iterator[MakePerson]:
+def a_person(browser: Browser, stack: Stack, _outcomes: None) -> Iterator[MakePerson]:
     """Make people with a phone each; none of their pages may throw."""
     made: list[BrowserUser] = []
 
