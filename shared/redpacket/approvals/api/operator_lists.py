@@ -133,10 +133,7 @@ def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:
         "subject": action.subject,
         "subject_name": summaries.subject_name(action.subject, users),
         "summary": summaries.action_summary(action, users),
-        "changes": [
-            {"field": change.field, "before": change.before, "after": change.after}
-            for change in action.changes
-        ],
+        "changes": summaries.change_views(action.changes),
     }
 
 

@@ -11,7 +11,7 @@ from redpacket.operations.model.operators import Action, ActionKind, Change
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
-    from redpacket.approvals.api.list_answers import OperatorName
+    from redpacket.approvals.api.list_answers import ActionChange, OperatorName
 
 UsersById: TypeAlias = Mapping[str, User]
 
@@ -65,6 +65,11 @@ def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
     """Return the ids of all people that the views of *actions* name."""
     subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
     return [*(action.operator_id for action in actions), *subjects]
+
+
+def change_views(changes: Sequence[Change]) -> list[ActionChange]:
+    """Return changed fields with their values before and after."""
+    return [{"field": each.field, "before": each.before, "after": each.after} for each in changes]
 
 
 def action_summary(action: Action, users: UsersById) -> str:

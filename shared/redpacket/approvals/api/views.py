@@ -56,10 +56,7 @@ def approval_view(approval: Approval, users: UsersById, now_ms: int) -> approval
         "summary": summaries.approval_summary(approval, users),
         "amount_fen": approval.amount_fen,
         "version": approval.version,
-        "changes": [
-            {"field": change.field, "before": change.before, "after": change.after}
-            for change in approval.changes
-        ],
+        "changes": summaries.change_views(approval.changes),
         "asked_at_ms": approval.asked_at_ms,
         "decided_by": approval.decided_by,
         "decided_at_ms": approval.decided_at_ms,

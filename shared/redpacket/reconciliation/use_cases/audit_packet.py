@@ -6,7 +6,7 @@ they can't write. Memory use is bounded for any packet size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from redpacket.ledger.model import Entry
@@ -51,16 +51,21 @@ def audit_packet(
 ) -> list[Difference]:
     """Return at most FOUND_MAX differences. Raises PacketNotFound."""
     now_ms = clock.now_ms()
+    return seen_twice(
+        lambda: islice(_differences(packet_id, packets, ledger, now_ms), FOUND_MAX),
+        clock,
+        _BETWEEN_LOOKS_MS,
+    )
 
-    def differences() -> list[Difference]:
-        violations = _differences(packet_id, packets, ledger, now_ms)
-        return list(islice(violations, FOUND_MAX))
 
-    # The reads are not one moment: a settlement in between looks like a difference.
-    first = differences()
-    if first:
-        clock.sleep_ms(_BETWEEN_LOOKS_MS)
-    return [difference for difference in differences() if difference in first] if first else []
+def seen_twice(
+    look: Callable[[], Iterable[Difference]], clock: Clock, pause_ms: int
+) -> list[Difference]:
+    """Return the differences of two looks; a write between the reads of one looks like one."""
+    if first := list(look()):
+        clock.sleep_ms(pause_ms)
+        return [difference for difference in look() if difference in first]
+    return []
 
 
 def _differences(

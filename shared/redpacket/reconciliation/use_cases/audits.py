@@ -18,7 +18,7 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
-from redpacket.reconciliation.use_cases.audit_packet import audit_packet
+from redpacket.reconciliation.use_cases.audit_packet import audit_packet, seen_twice
 
 ENDS_DIFFER = "end vs that of its campaign"
 """State after an interrupted edit, until it is repeated (docs/adr/0007)."""
@@ -93,14 +93,7 @@ class Audits:
 
     def campaign(self, campaign_id: str) -> list[Difference]:
         """Audit a campaign's prizes, twice if an edit may be moving them."""
-        first = list(self._unfunded(campaign_id))
-        if first:
-            self.clock.sleep_ms(_SETTLED_MS)
-        return (
-            [packet_id for packet_id in self._unfunded(campaign_id) if packet_id in first]
-            if first
-            else []
-        )
+        return seen_twice(lambda: self._unfunded(campaign_id), self.clock, _SETTLED_MS)
 
     def _unfunded(self, campaign_id: str) -> Iterator[Difference]:
         """Yield cash prizes with unfunded units, and their packets with another end."""

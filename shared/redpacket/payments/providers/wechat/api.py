@@ -95,13 +95,9 @@ def sign_page_url(request: HttpRequest) -> HttpAnswer[WeChatJsConfig]:
 
 def _consent_view(consent: Authorization | None) -> Consent:
     """Return a consent with WeChat's confirmation parameters; None is shown as CLOSED."""
-    if consent is None:
-        return {"status": AuthorizationStatus.CLOSED, "wechat": None}
-    if consent.status is not AuthorizationStatus.AWAITING_CONFIRMATION:
-        return {"status": consent.status, "wechat": None}
+    status = consent.status if consent else AuthorizationStatus.CLOSED
+    if consent is None or status is not AuthorizationStatus.AWAITING_CONFIRMATION:
+        return {"status": status, "wechat": None}
     provider = containers.providers.providers_in.get(ProviderName.WECHAT)
     merchant = provider.merchant if provider else NO_MERCHANT
-    return {
-        "status": consent.status,
-        "wechat": confirmation_view(merchant, consent.confirmation),
-    }
+    return {"status": status, "wechat": confirmation_view(merchant, consent.confirmation)}
