@@ -59,6 +59,12 @@ class Known:
         """The campaign gives."""
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
+    def window(self, packet: Packet) -> tuple[int, int]:
+        """Return when the packet is open, as long as its campaign's window stays as it is."""
+        if not self.campaign:
+            return packet.starts_at_ms, packet.expires_at_ms
+        return packet.rules.window_in(self.campaign["starts_at_ms"], self.campaign["ends_at_ms"])
+
 
 def read_facts(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> Known:
     """Read the ledger without any fault or delay."""
@@ -93,7 +99,8 @@ def is_wrong(
         case PacketEmptied():
             says_otherwise = False
         case PacketExpired():
-            is_early = after.at_ms < packet.expires_at_ms - slack_ms
+            ends_at_ms = min(before.window(packet)[1], after.window(packet)[1])
+            is_early = after.at_ms < ends_at_ms - slack_ms
             says_otherwise = is_early and after.status is PacketStatus.OPEN
         case QuotaExhausted():
             says_otherwise = before.may_take_more and after.may_take_more
@@ -103,7 +110,8 @@ def is_wrong(
             # An admitted user gets the same token again, however little time it has left.
             says_otherwise = after.at_ms < before.token_ends_at_ms - slack_ms
         case PacketNotStarted():
-            says_otherwise = before.at_ms > packet.starts_at_ms + slack_ms
+            starts_at_ms = max(before.window(packet)[0], after.window(packet)[0])
+            says_otherwise = before.at_ms > starts_at_ms + slack_ms
         case _:
             # The packet is there, and every request well-formed.
             says_otherwise = True
