@@ -261,15 +261,15 @@ def resolve_return(
         Literal["deposit", "outside"],
         typer.Option(help="The way by which the payer got the money back."),
     ],
-    reference: Annotated[
-        str, typer.Option(help="transfer_id of your deposit, or number of the bank transfer.")
-    ],
     reason: Annotated[str, typer.Option(help="For the audit log.")],
+    reference: Annotated[
+        str, typer.Option(help="Number of the bank transfer; a deposit needs none.")
+    ] = "",
 ) -> None:
     """Take a return off the list, once its money was deposited or paid outside."""
     session = session_of(context)
     body = {"payment_id": payment_id, "transaction_id": transaction_id}
-    body |= {"by": by, "reference": reference, "reason": reason}
+    body |= {"by": by, "reason": reason, **({"reference": reference} if reference else {})}
     session.screen.report(session.target.operator.post("/admin/payments/returns", body))
 
 

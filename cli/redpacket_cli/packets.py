@@ -69,12 +69,17 @@ def deposit(
             "--for-campaigns", help="The account then pays for campaigns alone; it must be new."
         ),
     ] = False,
+    case: Annotated[
+        str, typer.Option(help="Case that it settles; a case has one deposit, whoever makes it.")
+    ] = "",
 ) -> None:
     """Put money into a user's account."""
     session = session_of(context)
     body: dict[str, Any] = {"user": user, "amount_fen": amount_fen}
     if is_for_campaigns:
         body["is_for_campaigns"] = True
+    if case:
+        body["case"] = case
     session.screen.report(session.target.operator.post("/admin/deposits", body, key=new_key(key)))
 
 

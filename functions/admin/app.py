@@ -80,13 +80,18 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
             payee,
             body.amount_fen,
             idempotent,
+            case=body.case,
             is_for_campaigns=body.is_for_campaigns,
             ports=containers.operators.deposit_ports,
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
     pending = asked_deposit(
-        payee, body.amount_fen, idempotent, is_for_campaigns=body.is_for_campaigns
+        payee,
+        body.amount_fen,
+        idempotent,
+        is_for_campaigns=body.is_for_campaigns,
+        case=body.case,
     )
     return run_or_request_approval(request, done, pending, payee)
 

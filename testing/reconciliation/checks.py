@@ -99,6 +99,7 @@ CHECKS = {
     "check_open_counts": "I9",
     "check_unpaid_counts": "I9",
     "check_withdrawn": "I9",
+    "check_once": "I-once",
     "check_windows": "I-window",
     "check_moved_ends": "I-window",
 }
@@ -210,6 +211,16 @@ def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[D
     if held == deposited:
         return []
     return [Difference("I1", "all accounts", "wallets + packets vs deposits", deposited, held)]
+
+
+def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
+    """I-once: an account has one entry of a transfer."""
+    times = Counter((entry.account, entry.transfer_id) for entry in ledger_entries)
+    return [
+        Difference("I-once", f"{account} {transfer_id}", "entries", 1, count)
+        for (account, transfer_id), count in times.items()
+        if count > 1
+    ]
 
 
 def check_entries(

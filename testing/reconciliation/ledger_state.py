@@ -67,6 +67,7 @@ from testing.reconciliation.checks import (
     check_entries,
     check_known_packets,
     check_lottery,
+    check_once,
     check_open_counts,
     check_outside_postings,
     check_packet_exists,
@@ -131,6 +132,7 @@ class LedgerState:
         claims = [share for share in self.shares if share.status is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
         yield "check_entries", len(entries), check_entries(balances_fen, entries)
+        yield "check_once", len(entries), check_once(entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
         strays = check_packet_exists(self.shares, packet_ids)
         yield "check_packet_exists", len(self.shares), strays

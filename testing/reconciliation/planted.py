@@ -7,6 +7,7 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.model import DrawRules
 from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys as ledger_keys
+from redpacket.ledger.model import DEPOSITS
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.dynamodb import keys
@@ -158,6 +159,26 @@ def _draw(world: World) -> dict[str, str]:
 
 Plant: TypeAlias = Callable[[World], Any]
 
+
+def _post_again(world: World) -> None:
+    """Post a deposit a second time, a millisecond later, with its effect on both balances."""
+    rows = world.system.dynamo.tables["accounts"]
+    deposit_of_bob = world.first("accounts", "user:bob", "entry#")
+    transfer_id = rows["user:bob", deposit_of_bob["sk"]]["transfer_id"]["S"]
+    for account in ("user:bob", DEPOSITS):
+        (entry,) = [
+            row
+            for row in list(rows.values())
+            if row["pk"]["S"] == account and row.get("transfer_id") == {"S": transfer_id}
+        ]
+        at_ms = int(entry["at_ms"]["N"]) + 1
+        sk = f"entry#{at_ms:013d}#{transfer_id}"
+        rows[account, sk] = {**entry, "sk": {"S": sk}, "at_ms": {"N": str(at_ms)}}
+        world.add(
+            "accounts", ledger_keys.account(account), "balance_fen", int(entry["amount_fen"]["N"])
+        )
+
+
 PLANTED: dict[str, Plant] = {
     "check_conservation": lambda w: w.add("accounts", _balance("ann"), "balance_fen", 1),
     "check_entries": lambda w: w.add("accounts", _balance("bob"), "balance_fen", -1),
@@ -197,6 +218,7 @@ PLANTED: dict[str, Plant] = {
     "check_asked": lambda w: w.row(
         "payments", payment_keys.withdrawal(w.returned.withdrawal_id)
     ).update(returned_on={"S": ""}),
+    "check_once": _post_again,
     "check_bounds": lambda w: w.row("accounts", _balance("ann")).update(balance_fen={"N": "-1"}),
     "check_settled_in_time": _grab_only,
     "check_late_claims": _grab_only,

@@ -51,6 +51,7 @@ class DepositAsked:
     key_hash: str
     body_hash: str
     is_for_campaigns: bool = False
+    case: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from redpacket.platform.errors import Malformed, Rejected
+from redpacket.platform.errors import Malformed, RedPacketError, Rejected
+
+
+class AlreadyPosted(RedPacketError):
+    """This transfer was posted before, and the row of its request was lost."""
 
 
 class InsufficientFunds(Rejected):

@@ -155,8 +155,12 @@ def refund_id(packet_id: str, first_no: int) -> str:
     return f"refund:{packet_id}:{first_no}"
 
 
+CASES = "case"
+"""Requester of deposits that a case identifies, whoever makes them; no user id has this form."""
+
+
 def deposit_id(operator_id: str, key_hash: str) -> str:
-    """Return the id of an operator's deposit with an idempotency key."""
+    """Return the id of an operator's deposit with an idempotency key, or of a case's deposit."""
     named = f"{operator_id}\n{key_hash}".encode()
     return f"deposit:{hashlib.sha256(named).hexdigest()[:32]}"
 

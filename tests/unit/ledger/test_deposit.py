@@ -80,3 +80,15 @@ def test_an_account_of_campaigns_takes_more_of_both_kinds(system: InMemorySystem
     assert system.balance_fen("desk") == 300
     with pytest.raises(Forbidden):
         system.send_order(an_order("desk", total_fen=100, count=1))
+
+
+def test_a_deposit_whose_request_was_lost_is_posted_once(system: InMemorySystem) -> None:
+    request = Request("ann", "key", "body")
+    first, _ = system.process().deposit(a_person("bob"), 500, request)
+    system.dynamo.tables["accounts"].pop(("user#ann", "request#deposit#key"))
+    system.pass_time(60_000)
+
+    again, balance_fen = system.process().deposit(a_person("bob"), 500, request)
+
+    assert (again, balance_fen) == (first, 500)
+    assert system.differences() == []

@@ -10,7 +10,12 @@ from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import InvalidRequest, InvariantViolated, VersionConflict
+from redpacket.platform.errors import (
+    IdempotencyKeyReused,
+    InvalidRequest,
+    InvariantViolated,
+    VersionConflict,
+)
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
@@ -50,9 +55,9 @@ def _deposit(
     operator: str = "ann",
 ) -> str:
     """Deposit for *returned*, or for another reason."""
-    key = returned.transaction_id if returned else f"key-{next(_keys)}"
-    request = Request(operator, hash_of_key(key), str(fen))
-    return town.system.process().deposit(User(user), fen, request)[0]
+    request = Request(operator, hash_of_key(f"key-{next(_keys)}"), str(fen))
+    case = returned.transaction_id if returned else None
+    return town.system.process().deposit(User(user), fen, request, case=case)[0]
 
 
 def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
@@ -100,18 +105,28 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
 def test_a_deposit_must_name_the_return(town: PaymentSystem) -> None:
     """A deposit of the same amount for another reason pays nothing back."""
     returned, other = _listed(town), _listed(town)
-    for reference in (
-        _deposit(town),
-        _deposit(town, other),
-        _deposit(town, returned, operator="bob"),
-        f"payment:{returned.number}",
-        "deposit:unknown",
-    ):
-        with pytest.raises(InvalidRequest):
+    for reference in (_deposit(town), _deposit(town, other)):
+        with pytest.raises(InvalidRequest, match="whose case is the transaction_id"):
             _resolve(town, returned, reference)
 
     assert _now(town, returned).status is ReturnStatus.LISTED
     _resolve(town, returned, _deposit(town, returned))
+
+
+def test_two_operators_on_one_case_credit_its_user_once(town: PaymentSystem) -> None:
+    returned = _listed(town)
+    before_fen = town.balance_fen()
+
+    deposits = [_deposit(town, returned, operator=name) for name in ("ann", "bob", "ann")]
+    with pytest.raises(IdempotencyKeyReused):
+        _deposit(town, returned, fen=901, operator="cat")
+    # The resolution does not ask who made the deposit.
+    _resolve(town, returned, "")
+
+    assert len(set(deposits)) == 1
+    assert town.balance_fen() == before_fen + 900
+    town.system.pass_time(MOVING_MS + 1)
+    assert town.system.reconcile().differences == []
 
 
 @pytest.mark.parametrize(("user", "fen"), [("other", 900), ("user", 899), ("user", 901)])
@@ -130,8 +145,9 @@ def test_a_deposit_must_be_since_the_return_was_noted(town: PaymentSystem) -> No
     payment = town.pay_in("user", 900)
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
-    key_hash = hash_of_key(second.transaction_id)
-    early, _ = town.system.process().deposit(User("user"), 900, Request("ann", key_hash, "900"))
+    request = Request("ann", hash_of_key("key"), "900")
+    process = town.system.process()
+    early, _ = process.deposit(User("user"), 900, request, case=second.transaction_id)
     town.system.pass_time(1)
     town.confirm(payment, second.transaction_id)
     (returned,) = town.returns.list_returns(payment.number)

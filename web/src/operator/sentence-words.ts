@@ -89,6 +89,7 @@ export const FIELDS: Record<string, string> = {
   approval_id: "审批编号",
   user: "用户",
   is_for_campaigns: "仅用于活动",
+  case: "事由编号",
 };
 
 /** Values of these fields; English shows the API's own. */

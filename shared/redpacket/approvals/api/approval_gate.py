@@ -61,11 +61,11 @@ def run_or_request_approval(
 
 
 def asked_deposit(
-    payee: User, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool
+    payee: User, amount_fen: int, idempotent: Request, *, is_for_campaigns: bool, case: str | None
 ) -> AskedOf:
     """Return a deposit for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
-    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns)
+    return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns, case)
 
 
 def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:

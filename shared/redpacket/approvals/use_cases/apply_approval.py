@@ -24,6 +24,7 @@ def apply_approval(
             User(change.payee_id),
             change.amount_fen,
             request,
+            case=change.case,
             is_for_campaigns=change.is_for_campaigns,
             is_approved=True,
             ports=deposits,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import post
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.errors import AlreadyPosted
 from redpacket.ledger.model import Transfer
 from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
-from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused, put
 from redpacket.platform.errors import RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
@@ -54,7 +57,12 @@ class DynamoDeposits:
         rows += [Guarded(row, lambda _: AllowanceMoved()) for row in allowed]
         marked = transfer.credit if is_for_campaigns else None
         rows += post(self._accounts, [transfer], for_campaigns=marked)
-        transact_request(self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows)
+        once = put(self._accounts, dict(keys.posted(transfer.transfer_id)))
+        rows.append(Guarded(once, lambda _: AlreadyPosted()))
+        with suppress(AlreadyPosted):
+            transact_request(
+                self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows
+            )
 
 
 def _deposited_by(request: Request) -> dict[str, str]:

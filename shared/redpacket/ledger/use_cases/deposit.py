@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, deposit_id, user_account
+from redpacket.ledger.model import (
+    CASES,
+    DEPOSITS,
+    Transfer,
+    TransferKind,
+    deposit_id,
+    user_account,
+)
 from redpacket.ledger.ports import Balances
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import (
@@ -17,7 +24,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.platform.errors import Contended, Forbidden, InvalidRequest
-from redpacket.platform.idempotency import Request
+from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.runtime import Clock
 from redpacket.platform.user import User
 
@@ -43,12 +50,14 @@ def deposit(
     amount_fen: int,
     request: Request,
     *,
+    case: str | None = None,
     is_for_campaigns: bool = False,
     is_approved: bool = False,
     ports: DepositPorts,
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
 
+    A *case* has one deposit: its repeat by any operator returns the first one's id.
     After a deposit that *is_for_campaigns*, the account pays only for campaigns. Raises
     InvalidRequest if it was used otherwise.
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
@@ -60,6 +69,10 @@ def deposit(
         user_account(payee.user_id),
         Operator(User(request.user_id), is_approved=is_approved),
     )
+    operator_id = request.user_id
+    if case:
+        facts_of_case = f"{payee.user_id}\n{amount_fen}\n{is_for_campaigns}"
+        request = Request(CASES, hash_of_key(case), hash_of_key(facts_of_case))
     for _ in range(_TRIES):
         if transfer_id := ports.deposits.find_deposited(request):
             return transfer_id, ports.ledger.balance_fen(account)
@@ -71,9 +84,11 @@ def deposit(
         facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}
         if is_for_campaigns:
             facts["is_for_campaigns"] = True
+        if case:
+            facts["case"] = case
         changes = changes_between(None, facts)
         spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
-        action = Action(request.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        action = Action(operator_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         try:
             ports.deposits.deposit(
                 transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns

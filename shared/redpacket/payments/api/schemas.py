@@ -10,6 +10,7 @@ from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.packet_ids import PAYMENT_ID
 from redpacket.packets.api.send_schemas import PaymentMethod
 from redpacket.payments.model.payments import Resolution, ResolvedBy
+from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.http.request_fields import Fen, Note
 
@@ -64,8 +65,8 @@ class ResolutionBody(StrictBody):
         {
             "payment_id": "3fa85f6457174562b3fc2c963f66afa6",
             "transaction_id": "4200001234202611221234567890",
-            "by": "deposit",
-            "reference": "deposit:0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "by": "outside",
+            "reference": "bank-2026-01-31-77",
             "reason": "paid after the order was closed",
         }
     )
@@ -79,18 +80,18 @@ class ResolutionBody(StrictBody):
         about("`deposit`: the user was credited. `outside`: the payer was paid or needs nothing."),
     ]
     reference: Annotated[
-        str,
-        _Reference,
+        Annotated[str, _Reference] | None,
         about(
-            "The `transfer_id` of your deposit with the transaction ID as its Idempotency-Key, "
-            "or a reference to the outside transfer. Each can be used once."
+            "Reference to the outside transfer; each can be used once. A deposit needs none: its "
+            "`case` is the transaction ID."
         ),
-    ]
+    ] = None
     reason: Annotated[Note, about("Reason for the audit log.")]
 
     @property
     def parsed(self) -> Resolution:
-        """Return the resolution as a model value."""
-        return Resolution(
-            self.payment_id, self.transaction_id, ResolvedBy(self.by), self.reference, self.reason
-        )
+        """Return the resolution as a model value. Raises InvalidRequest."""
+        by, reference = ResolvedBy(self.by), self.reference or ""
+        if by is ResolvedBy.OUTSIDE and not reference:
+            raise InvalidRequest.of("reference", "is required for an outside transfer")
+        return Resolution(self.payment_id, self.transaction_id, by, reference, self.reason)

@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from redpacket.ledger.model import TransferKind, deposit_id, receivable_account, user_account
+from redpacket.ledger.model import (
+    CASES,
+    TransferKind,
+    deposit_id,
+    receivable_account,
+    user_account,
+)
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
 from redpacket.payments.errors import PaymentNotFound
@@ -60,32 +66,33 @@ def resolve_return(
 ) -> PaymentReturn:
     """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
-    The deposit's idempotency key is the return's transaction, and its operator is *operator_id*.
+    The deposit's case is the return's transaction, so that there is one, whoever makes it.
     Raises PaymentNotFound, VersionConflict, InvalidRequest.
     """
     payment = ports.repository.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
     if payment is None or returned is None:
         raise PaymentNotFound("This return does not exist.")
-    if returned.reference == resolution.reference:
+    is_deposit = resolution.by is ResolvedBy.DEPOSIT
+    reference = resolution.reference
+    if is_deposit:
+        reference = deposit_id(CASES, hash_of_key(returned.transaction_id))
+    if returned.reference == reference:
         return returned
     if returned.status is not ReturnStatus.LISTED:
         raise VersionConflict(f"This return is {returned.status}, not listed. Reload the list.")
-    is_deposit = resolution.by is ResolvedBy.DEPOSIT
-    if is_deposit and not _is_deposited(
-        payment, returned, resolution.reference, operator_id, ports
-    ):
+    if is_deposit and not _is_deposited(payment, returned, reference, ports):
         message = (
-            f"is not your deposit of {returned.left_fen} fen to this user, made after the return"
-            " was recorded and with its transaction_id as the Idempotency-Key"
+            f"needs a deposit of {returned.left_fen} fen to this user whose case is the"
+            " transaction_id. Make it first"
         )
-        raise InvalidRequest.of("reference", message)
+        raise InvalidRequest.of("by", message)
     facts = {
         "payment_id": returned.number,
         "transaction_id": returned.transaction_id,
         "amount_fen": returned.left_fen,
         "by": resolution.by,
-        "reference": resolution.reference,
+        "reference": reference,
         "reason": resolution.reason,
     }
     action = Action(
@@ -95,7 +102,7 @@ def resolve_return(
         ports.clock.now_ms(),
         changes_between(None, facts),
     )
-    resolved = replace(returned, reference=resolution.reference)
+    resolved = replace(returned, reference=reference)
     if not ports.returns.resolve(resolved, action):
         raise VersionConflict("The return has changed, or the reference was used. Reload.")
     return replace(resolved, status=ReturnStatus.RESOLVED)
@@ -105,12 +112,8 @@ def _is_deposited(
     payment: Payment,
     returned: PaymentReturn,
     transfer_id: str,
-    operator_id: str,
     ports: PaymentPorts,
 ) -> bool:
-    if transfer_id != deposit_id(operator_id, hash_of_key(returned.transaction_id)):
-        # Another deposit of the same amount may have another purpose.
-        return False
     cursor: str | None = None
     while True:
         entries, cursor = ports.ledger.list_entries(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import StringConstraints
+
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.http.request_fields import (
     NICKNAME_GRAPHEMES_MAX,
@@ -25,6 +27,13 @@ class DepositBody(StrictBody):
         bool,
         about("From now on, the account pays only for campaigns. It must be new or already so."),
     ] = False
+    case: Annotated[
+        Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=128)] | None,
+        about(
+            "The case that it settles, such as a provider's transaction. A case has one deposit, "
+            "whoever makes it: a repeat gets the first one's answer."
+        ),
+    ] = None
 
 
 class ProfileBody(StrictBody):

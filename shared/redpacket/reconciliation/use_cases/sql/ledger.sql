@@ -18,6 +18,11 @@ SELECT transfer_id, 'entries of a transfer', 0, SUM(amount_fen) FROM entry
 WHERE at_ms < :until_ms AND counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%'
 GROUP BY transfer_id
 
+-- check_once I-once
+SELECT account || ' ' || transfer_id AS subject, 'entries' AS what, 1 AS expected, COUNT(*) AS actual FROM entry
+WHERE counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%' -- others: check_postings, check_outside_postings
+GROUP BY account, transfer_id
+
 -- check_year_sums I1
 SELECT account AS subject, what || '_' || CAST(year AS varchar) || ' vs entries' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   SELECT account, 'sent_fen' AS what, year_of(position_ms) AS year, -amount_fen AS wanted, 0 AS found, at_ms FROM entry WHERE kind = 'send'
