@@ -581,11 +581,10 @@ def _tell_of_a_listed_return(handlers: Handlers) -> None:
     handlers.ask("POST /gateway/wechat/callback", body={"kind": "payment", "number": number})
     handlers.follow_notices()
     (listed,) = handlers.operate("GET /admin/payments/returns")["items"]
-    amount = {"user": "eve", "amount_fen": 999}
-    deposited = handlers.operate("POST /admin/deposits", amount, key=listed["transaction_id"])
+    amount = {"user": "eve", "amount_fen": 999, "case": listed["transaction_id"]}
+    handlers.operate("POST /admin/deposits", amount)
     named = {name: listed[name] for name in ("payment_id", "transaction_id")}
-    reference = {"by": "deposit", "reference": deposited["transfer_id"], "reason": "hers"}
-    handlers.operate("POST /admin/payments/returns", {**named, **reference})
+    handlers.operate("POST /admin/payments/returns", {**named, "by": "deposit", "reason": "hers"})
 
 
 def _tell_of_payments(handlers: Handlers) -> None:
@@ -656,6 +655,8 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     out = {"amount_fen": 100, "channel": "wechat"}
     held = handlers.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
     handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
+    # The provider is asked before the money returns.
+    handlers.transfer("sweep")
     handlers.operate("POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
     cover = handlers.ask("POST /me/pictures", "hal", {"picture": b64encode(jpeg()).decode()})[
         "cover_url"
