@@ -690,7 +690,11 @@ def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
     handlers.follow_notices()
     handlers.ask("POST /packets/{packet_id}/grab", "gil", packet_id=packet_id)
     handlers.settle()
-    handlers.follow_notices()
+    # The notice waits while withdrawals are off.
+    for is_on in (False, True):
+        turned = {"on": is_on, "reason": "a try"}
+        handlers.operate("PUT /admin/switches/{name}", turned, name="withdraw")
+        handlers.follow_notices()
     assert len(handlers.ask("GET /me/withdrawals", "gil")["items"]) == 3
 
 
