@@ -17,7 +17,7 @@ from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
-from redpacket.lottery.use_cases.apply_edit import apply_campaign
+from redpacket.lottery.use_cases.apply_edit import apply_campaign, count_closed
 from redpacket.lottery.use_cases.load_campaign import load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
@@ -32,7 +32,12 @@ from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 
 if TYPE_CHECKING:
     from redpacket.approvals.api.answers import AwaitingApproval
-    from redpacket.lottery.api.answers import Audience, Campaign, CampaignAdmin, Preheated
+    from redpacket.lottery.api.answers import (
+        Audience,
+        Campaign,
+        CampaignAdmin,
+        Preheated,
+    )
 
 _PREHEAT_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; the next call loads the rest."""
@@ -81,21 +86,21 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
     statuses=(200, 201, 202),
     refusals=(CampaignNotFound, VersionConflict),
 )
-def edit_campaign(request: RequestOf[CampaignBody]) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
+def edit_campaign(
+    request: RequestOf[CampaignBody],
+) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
     """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan = body.plan(campaign_id)
 
     def done() -> HttpAnswer[CampaignAdmin]:
+        ports = containers.editing.campaign_ports
         edited, is_new = apply_campaign(
-            plan,
-            body.budget_fen,
-            body.version,
-            operator_of(request),
-            ports=containers.editing.campaign_ports,
+            plan, body.budget_fen, body.version, operator_of(request), ports=ports
         )
-        shown = lottery_views.campaign_admin_view(edited)
+        closed_count = count_closed(campaign_id, ports=ports)
+        shown = lottery_views.campaign_admin_view(edited, closed_count)
         return HttpAnswer(shown, status=201 if is_new else 200)
 
     return run_or_request_approval(request, done, asked_campaign(plan, body.budget_fen))

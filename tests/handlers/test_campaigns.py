@@ -575,3 +575,46 @@ def test_a_campaign_draws_by_no_beacon(put: Put) -> None:
         }
     ]
     assert [put(draw_beacon=kind).status_code for kind in ("none", None)] == [201, 200]
+
+
+# ---------------------------------------------------------------- packets and edits of the window
+
+
+def test_the_answer_of_an_edit_counts_the_packets_that_stay_closed(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    created = put(budget_fen=3_000).json()
+    rain: dict[str, Any] = {"campaign_id": "gala", "total_fen": 1_000}
+    changes: list[dict[str, Any]] = [{"count": 1}, {"expires_in_s": 60}, {}]
+    emptied, ended, opened = (
+        sponsor.send(**{**rain, **change}).json()["packet_id"] for change in changes
+    )
+    assert a_user().grab(emptied).status_code == httpx.codes.OK
+    system.settle()
+    system.pass_time(61_000)
+    system.sweep()
+
+    edited = put(ends_at_ms=system.clock.now_ms() + 2 * HOUR_MS).json()
+
+    assert (created["closed_packets"], edited["closed_packets"]) == (None, 1)
+    system.sweep()
+    statuses = [sponsor.record(packet_id)["status"] for packet_id in (emptied, ended, opened)]
+    assert statuses == ["emptied", "closed", "open"]
+    assert sponsor.record(opened)["expires_at_ms"] == edited["ends_at_ms"]
+
+
+def test_a_campaign_that_starts_earlier_shows_its_packets_before_their_rows_follow(
+    system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    put(budget_fen=1_000, starts_at_ms=system.clock.now_ms() + HOUR_MS // 2)
+    packet_id = sponsor.send(campaign_id="gala").json()["packet_id"]
+    user = a_user()
+    early = user.grab(packet_id)
+
+    put(budget_fen=1_000, starts_at_ms=system.clock.now_ms())
+    system.pass_time(5_000)
+
+    assert (early.status_code, early.json()["code"]) == (409, "packet_not_started")
+    shown = user.http.get("/campaigns/gala").json()
+    assert [packet["packet_id"] for packet in shown["packets"]] == [packet_id]
+    assert user.grab(packet_id).status_code == httpx.codes.OK

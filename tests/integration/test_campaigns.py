@@ -208,3 +208,6 @@ def test_packets_follow_the_edited_window_of_their_campaign(
         new["extended"]["ends_at_ms"],
     )
     assert not newcomer.http.get(f"/campaigns/{campaigns['postponed']}").json()["packets"]
+    longer = _put(sponsor, campaigns["shortened"], **new["extended"]).json()
+    assert longer["closed_packets"] == 1
+    assert sponsor.record(ids["shortened"])["status"] == "closed"

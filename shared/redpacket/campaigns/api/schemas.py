@@ -89,8 +89,21 @@ class CampaignBody(StrictBody):
 
     title: Title
     description: Description = ""
-    starts_at_ms: Annotated[AtMs, about("Time before which grabs and draws are refused.")]
-    ends_at_ms: Annotated[AtMs, about("The end of the campaign and of its packets.")]
+    starts_at_ms: Annotated[
+        AtMs,
+        about(
+            "Time before which grabs and draws are refused. An edit holds for grabs within five "
+            "seconds."
+        ),
+    ]
+    ends_at_ms: Annotated[
+        AtMs,
+        about(
+            "The end of the campaign and of its open packets; one with `expires_in_s` may end "
+            "earlier. An edit holds for grabs within five seconds. A later end needs cash prizes "
+            "that are still open."
+        ),
+    ]
     timezone: Annotated[
         str,
         StringConstraints(max_length=64),

@@ -232,6 +232,14 @@ class CampaignAdmin(_Today):
         ),
     ]
     audience_mode: AudienceWord
+    closed_packets: Annotated[
+        int | None,
+        about(
+            "After an edit: the packets, of at most 10,000, that ended with unclaimed shares and "
+            "stay closed. Null if there are none, and in other answers.",
+            None,
+        ),
+    ]
 
 
 class Audience(TypedDict):

@@ -56,8 +56,8 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
     }
 
 
-def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
-    """Return a complete campaign for operators."""
+def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campaigns.CampaignAdmin:
+    """Return a complete campaign for operators; *closed_count* belongs to an edit."""
     campaign, lottery = watched.campaign, watched.lottery
     return {
         # From the same row as the version by which operators edit it.
@@ -76,6 +76,7 @@ def campaign_admin_view(watched: WatchedLottery) -> campaigns.CampaignAdmin:
         "table_version": lottery.snapshot.version,
         "required_claims": {name: list(values) for name, values in campaign.required_claims},
         "audience_mode": campaign.audience_mode,
+        "closed_packets": closed_count or None,
     }
 
 

@@ -12,7 +12,12 @@ from redpacket.lottery.use_cases.edit_prize import PrizePorts, add_codes, change
 from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.lottery.use_cases.read_draws import WatchedLottery, watch_lottery
 from redpacket.operations.model.operators import Operator
+from redpacket.packets.model.packet import PacketStatus
 from redpacket.platform.idempotency import Request
+
+_AT_ONCE = 100
+
+_READS_MAX = 100
 
 
 def apply_campaign(
@@ -29,6 +34,19 @@ def apply_campaign(
     if watched.lottery.snapshot.prizes:
         load_edited(plan.campaign_id, ports=ports.load)
     return replace(watched, campaign=campaign), is_new
+
+
+def count_closed(campaign_id: str, *, ports: CampaignPorts) -> int:
+    """Return how many packets, of at most 10,000, ended with unclaimed shares and stay closed."""
+    closed_count, after = 0, None
+    for _ in range(_READS_MAX):
+        packet_ids = ports.campaigns.list_packet_ids(campaign_id, after, _AT_ONCE)
+        if not packet_ids:
+            break
+        after = packet_ids[-1]
+        for packet in ports.packets.list_packets(packet_ids):
+            closed_count += packet.status is not PacketStatus.OPEN and not packet.is_emptied
+    return closed_count
 
 
 def apply_prize(

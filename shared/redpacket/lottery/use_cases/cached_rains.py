@@ -47,9 +47,7 @@ class CachedRains:
                 "campaign_not_read", error, campaign_id=campaign.campaign_id
             ),
         )
-        return [
-            packet for packet in packets if packet.starts_at_ms <= now_ms < packet.expires_at_ms
-        ]
+        return [packet for packet in packets if _is_open(packet, campaign, now_ms)]
 
     def _read(self, campaign_id: str) -> list[Packet]:
         ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)
@@ -60,3 +58,9 @@ class CachedRains:
             for packet in packets
             if packet.status is PacketStatus.OPEN and not packet.rules.recipients
         ]
+
+
+def _is_open(packet: Packet, campaign: CampaignPlan, now_ms: int) -> bool:
+    # The packet's row may not have followed an edit yet.
+    starts_at_ms, ends_at_ms = packet.rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
+    return starts_at_ms <= now_ms < ends_at_ms

@@ -44,7 +44,7 @@ PaymentMethod = Annotated[
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 RECIPIENTS_MAX = 100
 LIFE_S_MAX = 7 * 24 * 3600
-"""Maximum life in seconds: money is locked for at most one week."""
+"""Maximum life in seconds that a sender may choose; a campaign's packet may live until its end."""
 LIFE_S_DEFAULT = 24 * 3600
 
 
