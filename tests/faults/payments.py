@@ -4,15 +4,15 @@ People pay in and withdraw, for balances and for packets, through providers that
 paying, hide what they made, refuse, are told to refund by hand, and are paid late and twice. One of
 two providers hangs while the other one works; notices come early, twice, in any order, and days
 later. Functions die between any two calls, stall before the one that pays, and are replaced by some
-with other limits, without a provider, or of another merchant. Then the providers' own books and
-statements are compared with the ledger. The naive control calls, then marks, and takes a new number
-when it gets no answer.
+with other limits, without a provider, or of another merchant. Tables are restored, and providers
+forget (`disasters`). Then the providers' own books and statements are compared with the ledger. The
+naive control calls, then marks, and takes a new number when it gets no answer, or trusts its rows.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -34,6 +34,7 @@ from redpacket.payments.model.provider import (
     ProviderEvent,
     ProviderEventKind,
     Refusal,
+    StatementLine,
     Transaction,
     TransferOrder,
     TransferState,
@@ -53,6 +54,7 @@ from testing.payments.outside_checks import check_outside_in_time
 from testing.payments.payment_system import FEN_MAX, FEN_MIN, WECHAT, PaymentSystem
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.reconciliation.checks import OutsideFacts, check_outside
+from tests.faults.disasters import FORGOTTEN_AFTER_MS, Aftermath, Disaster
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
 
@@ -64,6 +66,8 @@ _STALLED = 0.15
 _WAITS_MS = (100, 1_000, 5_000, 30_000, 90_000)
 
 _DAY_MS = 24 * 3_600_000
+
+_NEVER_MS = 10**15
 
 HOST = ProviderName.HOST
 CHANNELS = (WECHAT, HOST)
@@ -151,6 +155,8 @@ class PaymentSchedule(Schedule):
         "check_open_counts, check_outside, check_outside_in_time, check_outside_postings, "
         "check_payments, check_postings, check_settled_in_time, check_unpaid_counts, "
         "check_withdrawn, check_year_sums, early refunds, logged lines, reconciled rows, "
+        "forgotten transfers, numbers that a restore lost, paid calls that a restore lost, "
+        "partial restores that were told, "
         "refused repeats, stalled calls, answers while a channel hangs, "
         "ends while a channel hangs, ends without a gateway, automatic payouts, "
         "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
@@ -187,6 +193,7 @@ class PaymentSchedule(Schedule):
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
+        self.aftermath = Aftermath(self)
         self.users = [f"user-{number}" for number in range(self.random.randint(3, 5))]
         for user_id in self.users:
             self.system.deposit(user_id, pick((1, 300, 1_000)))
@@ -206,6 +213,7 @@ class PaymentSchedule(Schedule):
         made.refusal = self._refuse
         made.refund_takes_ms = self._refund_takes_ms
         made.billed_on = self._billed_on
+        made.remembers_ms = FORGOTTEN_AFTER_MS
         return made
 
     def tasks(self) -> list[Callable[[], None]]:
@@ -215,7 +223,7 @@ class PaymentSchedule(Schedule):
         steps += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
         steps += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
         steps += [self._postman, self._postman, self._payee, self._weather, self._operator]
-        return [*steps, self._console, self.sweeper(0), self._auditor]
+        return [*steps, self._console, self.sweeper(0), self._auditor, self.aftermath.copy_rows]
 
     # Functions
 
@@ -257,6 +265,9 @@ class PaymentSchedule(Schedule):
             channel: faulty(gateway.FakePaymentsOut(fake_gateway, self.details, channel))
             for channel, fake_gateway in gateways.items()
         }
+        if self.aftermath.is_trusting:
+            for gate in town.gates_out.values():
+                gate.query_horizon_ms = _NEVER_MS
         town.ids, town.payees = self.ids, self.payees
         town.settings = setup.settings
         return town
@@ -339,9 +350,9 @@ class PaymentSchedule(Schedule):
         def ask(town: PaymentSystem) -> None:
             try:
                 withdrawal = town.withdraw(user_id, amount_fen, key, channel)
-                if self.random.random() < 0.5:
+                if self.random.random() < self.aftermath.early_cancels:
                     self.sleep_ms(self.random.choice(_WAITS_MS))
-                    town.cancel(withdrawal)
+                    self.aftermath.cancel(town, withdrawal)
                     self.story.append(f"{withdrawal.withdrawal_id} is to be cancelled")
             except Rejected as refusal:
                 self.story.append(f"{user_id} is told {refusal.code}")
@@ -351,8 +362,12 @@ class PaymentSchedule(Schedule):
     # Our side
 
     def _dispatcher(self) -> None:
-        call = _call_naively if self.is_naive else _dispatch
-        self._often(call, times=8)()
+        self._often(_call_naively if self.is_careless else _dispatch, times=8)()
+
+    @property
+    def is_careless(self) -> bool:
+        """Return whether this control calls, then marks."""
+        return self.is_naive and not self.aftermath.is_trusting
 
     def _sweeper(self) -> None:
         self._often(lambda town: _ignore(town.sweep(40_000)), times=8)()
@@ -389,6 +404,10 @@ class PaymentSchedule(Schedule):
         """The simulators of all providers and merchants."""
         return [*self.gateways[WECHAT], self.gateways[HOST][0]]
 
+    def all_lines(self) -> list[StatementLine]:
+        """Return the movements of all books."""
+        return self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
+
     def _weather(self) -> None:
         """Let one provider hang for a while; the other one may work."""
         for _ in range(self.random.randint(0, 4)):
@@ -401,9 +420,9 @@ class PaymentSchedule(Schedule):
         """Let transfers go on while nobody looks at them."""
         for _ in range(self.random.randint(4, 12)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
-            self._let_go_on(0.1)
+            self.let_go_on(0.1)
 
-    def _let_go_on(self, share: float) -> None:
+    def let_go_on(self, share: float) -> None:
         for its_gateway in self.all_gateways:
             for transfer in its_gateway.transfers.values():
                 if self.random.random() < share:
@@ -565,6 +584,7 @@ class PaymentSchedule(Schedule):
     def heal(self) -> None:
         """Let schedules run until all is given up; compare each day's bill, and both books."""
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
+        self.aftermath.strike(lambda: self._healing_town(self.setup))
         town = self._healing_town(self.setup)
         with self._silent(self.random.choice((None, None, *CHANNELS))):
             for _ in range(8):
@@ -589,15 +609,18 @@ class PaymentSchedule(Schedule):
         self.end_minute(town)
         self.reconcile(self.process())
         state = self.system.ledger_state()
-        facts, book = state.outside, self.gateway.bill_lines() + self.gateways[HOST][0].bill_lines()
+        facts = state.outside
+        book = self.aftermath.expected(self.all_lines(), facts)
+        held = self.aftermath.held(facts)
         self._check_settings(facts)
         self.seen["check_outside"] += min(len(book), len(facts.withdrawals), len(facts.payments))
-        self.differences += check_outside(facts, book)
+        ended = replace(facts, withdrawals=[row for row in facts.withdrawals if row not in held])
+        self.differences += check_outside(ended, book) + self.aftermath.untold(facts)
         self.seen["check_outside_in_time"] += len(facts.withdrawals)
-        self.differences += check_outside_in_time(facts.rows, self.system.clock.now_ms(), BOUND_MS)
+        self.differences += check_outside_in_time(ended.rows, self.system.clock.now_ms(), BOUND_MS)
         self.differences += [
             Difference("I8", withdrawal.withdrawal_id, "ended", "yes", withdrawal.status)
-            for withdrawal in facts.withdrawals
+            for withdrawal in ended.withdrawals
             if not withdrawal.is_final
         ]
         self.seen["early refunds"] += sum(
@@ -612,7 +635,9 @@ class PaymentSchedule(Schedule):
     def _alarms(self) -> list[Difference]:
         """Leave out what a refund by hand, or another merchant, rightly raises."""
         refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
-        by_hand = [refund for refund in refunds if refund.number.startswith("console")]
+        # After a restore our own refunds may be unknown too.
+        is_restored = self.aftermath.kind is Disaster.RESTORE
+        by_hand = [each for each in refunds if is_restored or each.number.startswith("console")]
         alarms = {
             f"payment {each.of_number} was refunded before it was credited" for each in by_hand
         }
@@ -621,6 +646,8 @@ class PaymentSchedule(Schedule):
         }
         errors = self.system.logger.errors
         alarms |= {str(error) for _, error in errors if isinstance(error, ProviderChanged)}
+        lost = self.aftermath.lost
+        alarms |= {f"refund {refund_no} belongs to no payment of ours" for refund_no in lost}
         return [difference for difference in super()._alarms() if difference.actual not in alarms]
 
     def _healing_town(self, setup: Setup) -> PaymentSystem:
@@ -642,7 +669,7 @@ class PaymentSchedule(Schedule):
     def _end_hours(self, town: PaymentSystem, *hours: int) -> None:
         for count in hours:
             self.system.pass_time(count * 3_600_000)
-            self._let_go_on(0.8)
+            self.let_go_on(0.8)
             self.end_minute(town)
 
     @contextmanager
@@ -656,7 +683,7 @@ class PaymentSchedule(Schedule):
         yield
         self.hangs_until_ms[channel] = 0
         (other,) = set(CHANNELS) - {channel}
-        if self.is_naive or other not in self.setup.channels:
+        if self.is_naive or other not in self.setup.channels or self.aftermath.kind:
             return
         facts, records = (
             self.system.ledger_state().outside,
@@ -722,7 +749,7 @@ class PaymentSchedule(Schedule):
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""
         for channel in town.gates_out:
-            _call_naively(town) if self.is_naive else town.dispatch(1_000, channel)
+            _call_naively(town) if self.is_careless else town.dispatch(1_000, channel)
         self._bring_notices(town)
         town.sweep(40_000)
         town.system.sweep(40_000)
@@ -750,11 +777,13 @@ class PaymentSchedule(Schedule):
                 self.seen["late bills"] += town.compare_statement(day, channel) is None
             if report := town.compare_statement(day, channel):
                 self.seen["bill lines"] += report.line_count
-                self.differences += report.differences
+                self.differences += self.aftermath.wrong(report.differences)
+        unexplained = self.aftermath.unexplained()
         lines = [
             (channel, day, line)
             for day, channel in self._statement_days()
             for line in self._lines_amid(channel, day)
+            if line.number not in unexplained
         ]
         if lines:
             self._compare_wrong_bills(town, *self.random.choice(lines))

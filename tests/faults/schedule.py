@@ -191,6 +191,11 @@ class Schedule:
         self._day_count += 1
         self.system.pass_time(duration_ms)
 
+    @property
+    def has_open_transactions(self) -> bool:
+        """Return whether a transaction holds items, of which some may be visible."""
+        return bool(self._committing)
+
     def _sleep_in_call(self, duration_ms: int) -> None:
         """Sleep within an invocation, which AWS kills before it is a day old."""
         day_count = self._day_count

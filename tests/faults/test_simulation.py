@@ -15,6 +15,7 @@ from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.payments.model.provider import TransferState
 from redpacket.reconciliation.checks import lottery, packets, postings
 from testing.payments import outside_checks
+from tests.faults.disasters import Disaster
 from tests.faults.draws import DrawSchedule
 from tests.faults.packets import PacketSchedule
 from tests.faults.payments import PaymentSchedule
@@ -114,6 +115,22 @@ def test_once_faults_stop_a_gateway_ends_what_is_under_way() -> None:
 @pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
 def test_the_usual_design_does_not_survive(of: str) -> None:
     assert run_schedules(20, seed=1, of=of, is_naive=True).violations > 10
+
+
+@pytest.mark.parametrize("disaster", Disaster)
+def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(disaster: Disaster) -> None:
+    struck, overpaid = 0, 0
+    for seed in range(1, 400):
+        schedule = PaymentSchedule(seed, is_naive=True)
+        schedule.prepare()
+        if schedule.aftermath.kind is not disaster:
+            continue
+        whats = {difference.what for difference in PaymentSchedule(seed, is_naive=True).run()}
+        struck, overpaid = struck + 1, overpaid + ("paid by the gateway" in whats)
+        if struck == 20:
+            break
+
+    assert (struck, overpaid > 3) == (20, True)
 
 
 @pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])

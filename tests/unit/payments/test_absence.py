@@ -4,8 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus
-from redpacket.payments.model.provider import Merchant, Refusal, StatementKind, TransferFound
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, PaymentStatus, ReturnStatus
+from redpacket.payments.model.provider import (
+    Merchant,
+    Refusal,
+    StatementKind,
+    TransferFound,
+    statement_day,
+)
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
     LEASE_MS,
@@ -160,6 +166,26 @@ def test_a_payment_that_a_restore_calls_never_ordered_is_asked_for(town: Payment
 
     assert town.paid(payment).status is PaymentStatus.PAID
     assert town.balance_fen() == 1100
+
+
+def test_a_refund_of_ours_that_a_restore_forgot_waits_for_nobody(town: PaymentSystem) -> None:
+    """A person would have deposited money that its payer had back."""
+    payment = town.pay_in("user", 100)
+
+    def pay_twice_and_return() -> None:
+        town.pay_again(payment)
+        town.sweep_after(HOUR_MS)
+
+    _restored_after(town, pay_twice_and_return)
+    day = statement_day(payment.created_at_ms)
+    reports = [town.compare_statement(day) for _ in range(2)]
+
+    (returned,) = town.returns.list_returns(payment.number)
+    assert returned.status is ReturnStatus.REFUNDED
+    assert town.lists.list_listed_returns(None, 10)[0] == []
+    assert [report.differences for report in reports if report] == [()] * 2
+    assert town.balance_fen() == 1100
+    assert town.differences() == []
 
 
 # Horizons

@@ -142,9 +142,11 @@ def note_refund(channel: ProviderName, refund_no: str, *, ports: PaymentPorts) -
     returns = {
         returned.refund_no: returned for returned in ports.returns.list_returns(payment.number)
     }
-    if refund_no in returns:
-        if returns[refund_no].status is ReturnStatus.DUE:
-            _end(returns[refund_no], refund, ports)
+    ours = returns.get(refund_no)
+    # A restore may have lost the order of our refund. Then it counts as one made outside.
+    if ours and ours.status is not ReturnStatus.LISTED:
+        if ours.status is ReturnStatus.DUE:
+            _end(ours, refund, ports)
         return
     if payment.transaction_id != refund.transaction_id:
         # If the transaction is unknown, this lists it instead of crediting it.

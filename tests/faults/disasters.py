@@ -1,0 +1,223 @@
+"""Disasters after which absence proves nothing: restores, and providers that forget.
+
+A restore of some or all tables rolls rows back while providers keep their books. A provider forgets
+transfers that are 30 days old, and would pay their numbers again. The naive control trusts the rows
+and each answer: a transfer without a recorded call, or that is not found, was never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from redpacket.payments.model.provider import (
+    StatementKind,
+    StatementLine,
+    TransferFound,
+    TransferState,
+)
+from redpacket.payments.model.withdrawals import Withdrawal
+from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.platform.difference import Difference
+from redpacket.platform.errors import RedPacketError
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
+from redpacket_cli.restore import asked_first
+from testing.payments.payment_system import PaymentSystem
+from testing.reconciliation.checks import OutsideFacts
+
+if TYPE_CHECKING:
+    from tests.faults.payments import PaymentSchedule
+
+_DAY_MS = 24 * 3_600_000
+FORGOTTEN_AFTER_MS = 30 * _DAY_MS
+
+RESTORED_AFTER_MS = 20 * 3_600_000
+"""Time from the last call to the restored tables."""
+
+_LOOKS = 100
+"""Moments at which a backup may be made."""
+
+_NO_CALL = {"N": "0"}
+
+_SOME = (("payments",), ("accounts",), (), (), ())
+"""Tables that are restored alone; all of them for none."""
+
+
+class Disaster(StrEnum):
+    """Kinds of disasters."""
+
+    RESTORE = "restore"
+    FORGET = "forget"
+
+
+class Aftermath:
+    """A disaster of a schedule, and what it may and may not change.
+
+    *lost* are numbers whose rows the restore lost: only statements can tell of them.
+    """
+
+    def __init__(self, schedule: PaymentSchedule) -> None:
+        self._of = schedule
+        self.kind = schedule.random.choice((*[None] * 5, *Disaster))
+        # After a restore users cancel what was paid.
+        self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
+        self.lost: set[str] = set()
+        self.told: set[str] = set()
+        self._backup = schedule.system.dynamo.rows()
+
+    @property
+    def is_trusting(self) -> bool:
+        """Return whether this is the control, which trusts the rows."""
+        return self._of.is_naive and self.kind is not None
+
+    def copy_rows(self) -> None:
+        """Make a backup, if possible while a withdrawal waits for its first call.
+
+        No transaction is half visible in it.
+        """
+        of = self._of
+        for number in range(_LOOKS if self.kind is Disaster.RESTORE else 0):
+            of.sleep_ms(of.random.randint(100, 1_000))
+            while of.has_open_transactions:
+                of.sleep_ms(of.random.randint(1, 20))
+            payments = of.system.dynamo.tables.get("payments", {})
+            is_waiting = any(row.get("call_count") == _NO_CALL for row in payments.values())
+            if is_waiting or not number:
+                self._backup = of.system.dynamo.rows()
+            if is_waiting and of.random.random() < 0.05:
+                break
+
+    def cancel(self, town: PaymentSystem, withdrawal: Withdrawal) -> None:
+        """Cancel as a user does; the control returns the money of what has no call."""
+        seen = town.find(withdrawal)
+        if self.is_trusting and not seen.call_count:
+            missing = TransferFound(TransferState.NOT_FOUND)
+            town.withdrawals.refund(seen, missing, is_cancelled=True, now_ms=town.clock.now_ms())
+        else:
+            town.cancel(withdrawal)
+
+    def strike(self, healing_town: Callable[[], PaymentSystem]) -> None:
+        """Let the disaster happen once everything else has stopped."""
+        if self.kind is Disaster.FORGET:
+            self._be_away(healing_town())
+        elif self.kind is Disaster.RESTORE:
+            self._restore(healing_town())
+            self._cancel_some(healing_town())
+
+    def _be_away(self, town: PaymentSystem) -> None:
+        """Let all providers carry on without an answer to us until they have forgotten."""
+        of, clock = self._of, self._of.system.clock
+        of.let_go_on(0.8)
+        of.hangs_until_ms = dict.fromkeys(of.hangs_until_ms, clock.now_ms() + 31 * _DAY_MS)
+        for days in (3, 28):
+            of.end_minute(town)
+            of.system.pass_time(days * _DAY_MS)
+
+    def _restore(self, town: PaymentSystem) -> None:
+        of, system = self._of, self._of.system
+        for _ in range(3):
+            of.end_minute(town)
+        of.let_go_on(0.8)
+        system.pass_time(RESTORED_AFTER_MS)
+        some = of.random.choice(_SOME)
+        self._put_back(some or tuple(system.dynamo.tables))
+        if some and not of.is_naive and self._is_told():
+            # As the runbook says: all tables to the same second.
+            of.seen["partial restores that were told"] += 1
+            self._put_back(tuple(system.dynamo.tables))
+        facts = system.ledger_state().outside
+        made = [(*each.orders, *each.refunds, *each.transfers) for each in of.all_gateways]
+        self.lost = set(chain(*made)) - _numbers(facts)
+        of.seen["numbers that a restore lost"] += len(self.lost)
+        paid = {line.number for line in of.all_lines()}
+        of.seen["paid calls that a restore lost"] += sum(
+            not row.call_count and row.transfer_no in paid for row in facts.withdrawals
+        )
+
+    def _put_back(self, names: tuple[str, ...]) -> None:
+        """Restore tables, with empty caches and queues, as in another Region."""
+        of, system = self._of, self._of.system
+        rows = system.dynamo.rows() | {name: self._backup.get(name, {}) for name in names}
+        if not self.is_trusting:
+            rows["payments"] = {key: asked_first(row) for key, row in rows["payments"].items()}
+        system.dynamo.hold(rows)
+        system.memory.fail_over({})
+        system.reserved.forget()
+        of.sqs.messages.clear()
+        # What users were told since then is lost with its rows.
+        system.told.clear()
+        of.causes.clear()
+        of.story.append(f"{', '.join(names)} are restored")
+
+    def _is_told(self) -> bool:
+        """Return whether reconciliation tells that the tables do not belong together."""
+        self._of.system.pass_time(MOVING_MS + 60_000)
+        return any(each.rule != "I8" for each in self._of.two_looks().differences)
+
+    def _cancel_some(self, town: PaymentSystem) -> None:
+        for withdrawal in town.system.ledger_state().outside.withdrawals:
+            if not withdrawal.is_final and self._of.random.random() < 0.8:
+                with suppress(RedPacketError):
+                    self.cancel(town, withdrawal)
+
+    # The end
+
+    def expected(self, lines: Iterable[StatementLine], facts: OutsideFacts) -> list[StatementLine]:
+        """Return the lines of all books that rows must explain.
+
+        One line may be left over for each withdrawal that is held: a person looks for it.
+        """
+        held = {each.transfer_no for each in self.held(facts)}
+        explained = []
+        for line in lines:
+            if line.kind is StatementKind.TRANSFER and line.number in held:
+                held.remove(line.number)
+                self._of.seen["forgotten transfers"] += 1
+            elif line.number not in self.lost - _numbers(facts):
+                explained.append(line)
+        return explained
+
+    def held(self, facts: OutsideFacts) -> list[Withdrawal]:
+        """Return the withdrawals that no answer can end any more; they stay listed."""
+        if self.kind is not Disaster.FORGET:
+            return []
+        since_ms = self._of.system.clock.now_ms() - QUERY_HORIZON_MS
+        return [
+            row
+            for row in facts.withdrawals
+            if not row.is_final and row.is_listed and row.created_at_ms < since_ms
+        ]
+
+    def unexplained(self) -> set[str]:
+        """Return the numbers whose movements no row explains."""
+        if self.kind is None:
+            return set()
+        facts = self._of.system.ledger_state().outside
+        return {each.transfer_no for each in self.held(facts)} | (self.lost - _numbers(facts))
+
+    def wrong(self, differences: Iterable[Difference]) -> list[Difference]:
+        """Return those differences of statements from our rows that no disaster explains."""
+        numbers = {each: each.subject.partition(" ")[0] for each in differences}
+        self.told |= set(numbers.values())
+        unexplained = self.unexplained() if numbers else set()
+        return [each for each, number in numbers.items() if number not in unexplained]
+
+    def untold(self, facts: OutsideFacts) -> list[Difference]:
+        """Return paid transfers that neither a row nor a statement tells of."""
+        paid = {line.number for line in self._of.all_lines() if line.kind is StatementKind.TRANSFER}
+        return [
+            Difference("I6", number, "told by a statement", "yes", "no")
+            for number in sorted((self.lost & paid) - _numbers(facts) - self.told)
+        ]
+
+
+def _numbers(facts: OutsideFacts) -> set[str]:
+    """Return all numbers that rows have at their providers."""
+    numbers = {each.number for each in facts.payments}
+    numbers |= {each.refund_no for each in (*facts.returns, *facts.refunds)}
+    for row in facts.withdrawals:
+        numbers |= {f"{row.withdrawal_id}{attempt:02d}" for attempt in range(1, row.attempt_no + 1)}
+    return numbers
