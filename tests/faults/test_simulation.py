@@ -43,12 +43,16 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         assert line in stories
 
 
-@pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
-def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str) -> None:
+# Few schedules of packets refuse an owner for a while; two after seed 1100 do.
+@pytest.mark.parametrize(("of", "seed"), [(PACKETS, 1100), (DRAWS, 1), (PAYMENTS, 1)])
+def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, seed: int) -> None:
     some: list[Any] = []
 
     result = run_schedules(
-        MANY, seed=1, of=of, look=lambda schedule: some.append(schedule) if len(some) < 40 else None
+        MANY,
+        seed=seed,
+        of=of,
+        look=lambda schedule: some.append(schedule) if len(some) < 40 else None,
     )
 
     assert result.first_differences == []
