@@ -160,7 +160,7 @@ check: side-by-side test ## exactly what CI runs
 ##@ Prove it
 .PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz cells-model
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
-	@PYTHONPATH=shared $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
+	@PYTHONPATH=shared:cli $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
 
 faults-payments: $(VENV)/app.ready ## 1,000 payments in and out through a gateway that fails: make faults-payments N=1000 SEED=7
