@@ -13,6 +13,8 @@ NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web -
 TESTS ?= tests web
 # These files need the machine for themselves, after all others.
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
+# Pinned requirements of the layers, which are deployed.
+LAYERS := requirements passphrase payments
 # Each process of the tests has a stack of its own.
 PROCESSES ?= 2
 
@@ -158,7 +160,7 @@ check: side-by-side test ## exactly what CI runs
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz cells-model
+.PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
 	@PYTHONPATH=shared:cli $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
@@ -181,9 +183,6 @@ mutants: $(VENV)/app.ready ## change the code that decides about money; a test m
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.platform.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
-cells-model: $(VENV)/app.ready ## check every interleaving of money across cells, which docs/cells.md designs
-	@PYTHONPATH=shared $(APP)/python -m bench.cells_model
-
 ##@ Measure it
 .PHONY: bench cost
 asked = $(if $(ONLY),$(filter $(1),$(ONLY)),$(1))
@@ -194,17 +193,23 @@ cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
-.PHONY: openapi docs lock audit clients clean help
+.PHONY: openapi docs lock audit clients bills clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
-	@for name in requirements passphrase payments; do \
+	@for name in $(LAYERS); do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
 
-clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bill of materials, into .local/release/
+clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bills of materials, into .local/release/
 	@mkdir -p $(LOCAL)/release
 	@tar -czf $(LOCAL)/release/redpacket-client-python.tar.gz -C $(LOCAL)/client .
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
-	@PYTHONPATH=shared $(APP)/python -m local.sbom $(LOCAL)/release/redpacket.cdx.json
+	@$(MAKE) --no-print-directory bills
+
+bills: $(UV) $(VENV)/node/bin/npm ## write the bills of materials (CycloneDX) of the layers and the page into .local/release/
+	@mkdir -p $(LOCAL)/release
+	@for name in $(LAYERS); do $(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements --output-reproducible \
+		--output-file $(LOCAL)/release/$$name.cdx.json shared/$$name.txt || exit 1; done
+	@$(NPM) sbom --omit=dev --sbom-format=cyclonedx > $(LOCAL)/release/page.cdx.json
 
 openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from the code, and what the page and the mini-program derive from it
 	@PYTHONPATH=shared $(APP)/python -m local.openapi

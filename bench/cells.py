@@ -30,7 +30,7 @@ ENVIRONMENTS_PER_S = 100
 """Environments that Lambda starts a second for one function: 1,000 in ten seconds."""
 LEDGER = ledger()
 UNITS_PER_FOREIGN = 3.0
-"""Write units of the outbox that docs/cells.md designs."""
+"""Write units of the outbox of a design that is not built."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
 """Concurrent payouts at first, and how many more SQS starts a second."""

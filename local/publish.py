@@ -2,6 +2,9 @@
 
 With `--staging` it goes beside the page that people see; the header `x-page-stage: staging`
 shows it. Without it the assets of the page before stay, so that an open page still finds its own.
+
+`aws s3 sync` can't replace it: it orders no uploads, so a document could name an asset that is not
+there yet, and it needs one call for each kind of `Cache-Control`, whose rule `local/page.py` has.
 """
 
 import argparse

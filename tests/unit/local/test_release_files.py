@@ -2,12 +2,12 @@
 
 import json
 import re
+import subprocess
 from typing import Any
 
 import pytest
 import yaml
 
-from local import sbom
 from local.places import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -87,14 +87,21 @@ def test_dependabot_looks_where_pins_are() -> None:
         assert list((ROOT / folder).glob(pattern)), folder
 
 
-def test_the_bill_of_materials_has_every_pin_of_the_layers() -> None:
-    statement = sbom.document()
-    components = {component["purl"]: component for component in statement["components"]}
+def test_the_bills_of_materials_have_every_pin_of_the_layers_and_the_page() -> None:
+    subprocess.run(["make", "bills"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
+    layers = sorted((ROOT / "shared").glob("*.in"))
 
-    for layer in sbom.LAYERS:
-        pins = (ROOT / "shared" / f"{layer}.txt").read_text(encoding="utf-8")
-        names = re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", pins, re.MULTILINE)
-        assert names
-        for name, version in names:
-            assert components[f"pkg:pypi/{name.lower()}@{version}"]["hashes"]
-    assert any(purl.startswith("pkg:npm/lit@") for purl in components)
+    assert layers
+    for layer in layers:
+        pins = layer.with_suffix(".txt").read_text(encoding="utf-8")
+        bill = _components(layer.stem)
+        for name, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", pins, re.MULTILINE):
+            (link,) = bill[f"pkg:pypi/{name.lower()}@{version}"]["externalReferences"]
+            assert link["hashes"]
+    assert any(purl.startswith("pkg:npm/lit@") for purl in _components("page"))
+
+
+def _components(bill: str) -> dict[str, Any]:
+    """Return the components of a bill of materials by their package URL."""
+    text = (ROOT / ".local" / "release" / f"{bill}.cdx.json").read_text(encoding="utf-8")
+    return {component["purl"]: component for component in json.loads(text)["components"]}
