@@ -15,7 +15,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
-from redpacket.campaigns.model import Campaign, CampaignPlan
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.lottery.dynamodb.draws import DynamoDraws
@@ -147,6 +147,7 @@ class InMemorySystem:
         self.draw_cache: DrawCache = self.lots
         self.profiles: ProfileRepository = stored.profiles
         self.moving_ms = MOVING_MS
+        self.window_slack_ms = WINDOW_AGE_MAX_MS
         self.last_run: dict[str, Any] = {}
         self.duck: Duck | None = None
         self._exports: dict[str, dict[str, Rows]] = {}
@@ -563,9 +564,10 @@ class InMemorySystem:
         self.dynamo.tables[table][key["pk"], key["sk"]] = {**self.row(table, key), **changes}
 
     def ledger_state(self) -> LedgerState:
-        return read_ledger_state(
+        state = read_ledger_state(
             self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"
         )
+        return replace(state, window_slack_ms=self.window_slack_ms)
 
     def differences(
         self, bound_ms: int | None = None, seen: Counter[str] | None = None

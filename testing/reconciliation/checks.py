@@ -467,12 +467,14 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
     ]
 
 
-def check_windows(facts: PacketFacts, windows: Iterable[Window]) -> list[Difference]:
+def check_windows(
+    facts: PacketFacts, windows: Iterable[Window], slack_ms: int = WINDOW_AGE_MAX_MS
+) -> list[Difference]:
     """I-window: a claim was recorded in a window that its campaign had then, or 10 s around it."""
     ordered = sorted(windows, key=lambda window: window.version)
     if not ordered:
         return []
-    known_from_ms = min(window.set_at_ms for window in ordered) + WINDOW_AGE_MAX_MS
+    known_from_ms = min(window.set_at_ms for window in ordered) + slack_ms
     return [
         Difference(
             "I-window",
@@ -485,14 +487,14 @@ def check_windows(facts: PacketFacts, windows: Iterable[Window]) -> list[Differe
         if share.claimer
         and share.decided_at_ms > known_from_ms
         and not any(
-            _has_window(share.decided_at_ms, window, following)
+            _has_window(share.decided_at_ms, window, following, slack_ms)
             for window, following in zip_longest(ordered, ordered[1:])
         )
     ]
 
 
-def _has_window(at_ms: int, window: Window, following: Window | None) -> bool:
-    first_ms, last_ms = at_ms - WINDOW_AGE_MAX_MS, at_ms + WINDOW_AGE_MAX_MS
+def _has_window(at_ms: int, window: Window, following: Window | None, slack_ms: int) -> bool:
+    first_ms, last_ms = at_ms - slack_ms, at_ms + slack_ms
     was_set = window.set_at_ms <= last_ms and (not following or following.set_at_ms >= first_ms)
     return was_set and window.starts_at_ms <= last_ms and window.ends_at_ms > first_ms
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.dynamodb.books import entry_of, receipt_of, sums_of
 from redpacket.ledger.model import (
@@ -102,6 +103,7 @@ class LedgerState:
     lotteries: list[LotteryFacts]
     windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
+    window_slack_ms: int = WINDOW_AGE_MAX_MS
 
     def differences(
         self,
@@ -193,7 +195,8 @@ class LedgerState:
             yield "check_postings", len(book), check_postings(facts, book)
             yield "check_receipts", len(left), check_receipts(facts, left)
             windows = self.windows_of(facts.packet)
-            yield "check_windows", claim_count if windows else 0, check_windows(facts, windows)
+            outside = check_windows(facts, windows, self.window_slack_ms)
+            yield "check_windows", claim_count if windows else 0, outside
 
     def windows_of(self, packet: Packet) -> list[Window]:
         """Return the windows of the campaign that a packet follows; prizes follow none."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redpacket.campaigns.model import CampaignStatus
+from redpacket.campaigns.dynamodb.keys import WINDOW_PREFIX
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign, CampaignStatus
+from redpacket.campaigns.ports import CampaignRepository
+from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.errors import PacketEmptied
@@ -27,7 +31,9 @@ from redpacket.platform import errors
 from redpacket.platform.difference import Difference
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_campaign, list_shares
+from testing.fakes import FakeClock, Item
 from testing.in_memory_system import LIFE_MS, an_order
+from testing.platform.fake_tables import FakeStream, Key
 from testing.reconciliation.checks import Told
 from tests.faults.process import SKEW_MAX_MS, Process
 from tests.faults.refusals import BOUND_MS, PASSES, Known, is_wrong, read_facts
@@ -48,9 +54,9 @@ class PacketSchedule(Schedule):
     """One run of packets from one seed."""
 
     MUST_SEE = Schedule.MUST_SEE | names(
-        "check_claim_counts, check_told, claims by a passphrase, claims of the invited, "
-        "claims under a quota, forged messages, numbers of emptied packets, "
-        "pages of wrongly refused owners, wrong packet_emptied"
+        "check_claim_counts, check_told, check_windows, claims by a passphrase, "
+        "claims of the invited, claims under a quota, edited windows, forged messages, "
+        "numbers of emptied packets, pages of wrongly refused owners, wrong packet_emptied"
     )
 
     orders: list[SendOrder] = field(default_factory=list)
@@ -59,6 +65,9 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets are there from the start, some are sent under fire."""
         pick = self.random.choice
+        # The rows have the moment of an edit's transaction: windows are judged to the skew.
+        self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
+        self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
         self._snapshots = [self.system.memory.snapshot()]
         self._knew_phrase: set[Asker] = set()
         self._quota_max = 0
@@ -142,6 +151,9 @@ class PacketSchedule(Schedule):
         """Send with the same key; a refusal must be one that the ledger bears out."""
         process.switches.require_on(Switch.SEND)
         was_sent = self._is_sent(order)
+        if order.campaign:
+            # Each request reads the campaign, whose window may have been edited.
+            order = replace(order, campaign=process.campaigns.find_campaign(CAMPAIGN_ID))
         try:
             packet = process.send_order(order)
         except errors.Rejected as refusal:
@@ -275,9 +287,11 @@ class PacketSchedule(Schedule):
             return
         pick, now_ms = self.random.choice, self.system.clock.now_ms()
         budget_fen = None
-        match pick(("end", "status", "quota", "budget")):
-            case "end":
-                changes: dict[str, Any] = {"ends_at_ms": now_ms + pick((5_000, LIFE_MS))}
+        match pick(("window", "window", "window", "status", "quota", "budget")):
+            case "window":
+                starts_at_ms = now_ms + pick((-LIFE_MS, -LIFE_MS, 0, 2_000, LIFE_MS))
+                ends_at_ms = max(now_ms, starts_at_ms) + pick((1, 5_000, LIFE_MS))
+                changes: dict[str, Any] = {"starts_at_ms": starts_at_ms, "ends_at_ms": ends_at_ms}
             case "status":
                 changes = {"status": pick(list(CampaignStatus))}
             case "quota":
@@ -439,3 +453,52 @@ class _Wrong(errors.Rejected):
         super().__init__(str(refusal))
         self.refusal = refusal
         self.is_owner = is_owner
+
+
+class _EditTimes(FakeStream):
+    """Stream that sets the time of each window's row to that of its transaction.
+
+    A Lambda may freeze for longer than the tolerance of the check between its clock and that.
+    """
+
+    def __init__(self, clock: FakeClock, seen: Counter[str]) -> None:
+        super().__init__()
+        self._clock, self._seen = clock, seen
+
+    def note(self, table: str, key: Key, row: Item | None) -> None:
+        if row and key[1].startswith(WINDOW_PREFIX):
+            self._seen["edited windows"] += int(key[1].removeprefix(WINDOW_PREFIX)) > 1
+            row["set_at_ms"] = {"N": str(self._clock.now_ms())}
+
+
+class CopiedWindows(PacketSchedule):
+    """Control: a packet trusts its copy of the window that the campaign had at the send."""
+
+    def _rules(self) -> dict[str, Any]:
+        while "campaign" not in (rules := super()._rules()):
+            pass
+        return rules
+
+    def process(self, *arguments: Any, **named: Any) -> Process:
+        process = super().process(*arguments, **named)
+        process.recall_campaigns = lambda: CachedCampaigns(
+            _FirstWindows(process.campaigns), clock=process.clock, logger=process.logger
+        )
+        return process
+
+
+class _FirstWindows:
+    """Campaigns with their first window."""
+
+    def __init__(self, campaigns: CampaignRepository) -> None:
+        self._campaigns = campaigns
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._campaigns, name)
+
+    def find_campaign(self, campaign_id: str) -> Campaign | None:
+        campaign = self._campaigns.find_campaign(campaign_id)
+        first = a_campaign(ends_at_ms=NOW_MS + 2 * LIFE_MS)
+        if campaign is None:
+            return None
+        return replace(campaign, starts_at_ms=first.starts_at_ms, ends_at_ms=first.ends_at_ms)

@@ -17,7 +17,7 @@ from redpacket.reconciliation.checks import lottery, packets, postings
 from testing.payments import outside_checks
 from tests.faults.disasters import Disaster
 from tests.faults.draws import DrawSchedule
-from tests.faults.packets import PacketSchedule
+from tests.faults.packets import CopiedWindows, PacketSchedule
 from tests.faults.payments import PaymentSchedule
 from tests.faults.schedule import Schedule
 from tests.faults.simulation import DRAWS, MANY, PACKETS, PAYMENTS, blind_checks, run_schedules
@@ -135,6 +135,12 @@ def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(disaster: Disa
             break
 
     assert (struck, overpaid > 3) == (20, True)
+
+
+def test_a_packet_that_trusts_its_copy_of_the_window_does_not_survive() -> None:
+    differences = [found for seed in range(1, 41) for found in CopiedWindows(seed).run()]
+
+    assert {found.rule for found in differences} == {"I-window"}
 
 
 @pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])

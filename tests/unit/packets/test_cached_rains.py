@@ -34,7 +34,8 @@ def rains(system: InMemorySystem) -> CachedRains:
 def send(system: InMemorySystem, *recipients: str) -> Packet:
     system.pass_time(1)
     rules = Rules(campaign_id="rain", recipients=frozenset(recipients))
-    return system.send(rules=rules, count=1, total_fen=10)
+    campaign = system.campaigns.find_campaign("rain")
+    return system.send(rules=rules, campaign=campaign, count=1, total_fen=10)
 
 
 def listed(rains: CachedRains, campaign: Campaign) -> list[str]:

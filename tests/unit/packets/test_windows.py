@@ -337,3 +337,28 @@ def test_a_packet_that_was_sent_under_an_edited_window_is_refused(system: InMemo
         system.send_of(campaign, life_ms=None)
 
     assert system.send_of(campaign, life_ms=60_000).expires_at_ms < campaign.ends_at_ms
+
+
+@pytest.mark.parametrize("is_owner", [False, True])
+def test_a_claim_is_not_recorded_if_the_campaign_ends_while_the_cache_answers(
+    system: InMemorySystem, *, is_owner: bool
+) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    owned = system.grab(packet, "ann").share if is_owner else None
+    # The cache has lost the owner.
+    system.memory.fail_over({})
+    take = system.claim_cache.take
+
+    def slow(*arguments: Any) -> Any:
+        system.pass_time(HOUR_MS)
+        return take(*arguments)
+
+    system.claim_cache.take = slow  # type: ignore[assignment, method-assign]
+
+    if owned:
+        assert system.grab(packet, "ann").share == owned
+    else:
+        with pytest.raises(PacketExpired):
+            system.grab(packet, "ann")
+        assert system.memory.holders(packet.packet_id) == {}

@@ -41,6 +41,17 @@ class CampaignQuota:
         campaign = self._campaign(rules)
         return self._quota(campaign) if campaign else None
 
+    def find_closed(self, rules: Rules) -> Rejected | None:
+        """Return the refusal of a packet that is not open in its campaign's window, if any."""
+        if campaign := self._campaign(rules):
+            now_ms = self._ports.clock.now_ms()
+            starts_at_ms, ends_at_ms = rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
+            if now_ms >= ends_at_ms:
+                return PacketExpired()
+            if now_ms < starts_at_ms:
+                return PacketNotStarted()
+        return None
+
     def find_refusal(self, rules: Rules) -> Rejected | None:
         """Return why the campaign gives this user nothing now, regardless of the user's count."""
         campaign = self._campaign(rules)
@@ -82,12 +93,8 @@ class CampaignQuota:
         return None
 
     def _find_known_refusal(self, campaign: Campaign, rules: Rules) -> Rejected | None:
-        now_ms = self._ports.clock.now_ms()
-        starts_at_ms, ends_at_ms = rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
-        if now_ms >= ends_at_ms:
-            return PacketExpired()
-        if now_ms < starts_at_ms:
-            return PacketNotStarted()
+        if refusal := self.find_closed(rules):
+            return refusal
         if campaign.status is CampaignStatus.OFF:
             return CampaignPaused()
         if not meets(campaign.required_claims, self._claimer.claims):

@@ -186,6 +186,11 @@ class ClaimAttempt(Generic[Admitted_co]):
             raise NotInAudience
         # The cache does not store which quota an interrupted claim counts against.
         rules = _find_rules(self.packet_id, self.ports) if outcome.is_gated else None
+        is_new = outcome.status is GrabStatus.CLAIMED
+        if rules and is_new and (closed := self.quota.find_closed(rules)):
+            # The campaign ended while the cache answered.
+            self.ports.claim_cache.release(self.packet_id, self.claimer.user_id, share.share_no)
+            return self._own_or_refuse(closed)
         counted = self.quota.find(rules) if rules else None
         recorded = self.ports.recorder.record_claim(share, counted)
         if recorded is not RecordStatus.RECORDED:
