@@ -15,6 +15,7 @@ TESTS ?= tests web
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Pinned requirements of the layers, which are deployed.
 LAYERS := requirements passphrase payments
+MUTANTS := $(LOCAL)/mutants
 # Each process of the tests has a stack of its own.
 PROCESSES ?= 2
 
@@ -177,8 +178,14 @@ sql-faults: $(VENV)/app.ready ## prove that reconciliation's SQL finds each plan
 sql-parity: $(VENV)/app.ready
 	@PYTHONPATH=shared $(APP)/python -m testing.reconciliation.sql parity
 
-mutants: $(VENV)/app.ready ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
-	@PYTHONPATH=shared $(APP)/python -m tests.mutants --count $(or $(N),300) --seed $(or $(SEED),1) --processes $(PROCESSES) $(if $(ONLY),--only $(ONLY))
+# A copy of the tree with the lines that each test runs. It has caches of its own, which go into further copies.
+$(MUTANTS)/.testmondata: $(VENV)/app.ready template.yaml tests/mutants.txt $(shell find shared testing local tests lua -name "*.py" -o -name "*.lua")
+	@rm -rf $(@D) && mkdir -p $(@D) && ln -s $(CURDIR)/$(LOCAL) $(@D)/$(LOCAL)
+	@git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C $(@D)
+	@cd $(@D) && env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(CURDIR)/$(APP)/python -m pytest --testmon --numprocesses $(PROCESSES) @tests/mutants.txt
+
+mutants: $(MUTANTS)/.testmondata ## change the code that decides about money; a test must fail each time: make mutants N=300 SEED=1; the last line is JSON
+	@env -u PYTHONPYCACHEPREFIX PYTHONPATH=shared $(APP)/python -m tests.mutants $(MUTANTS) $(or $(N),300) $(or $(SEED),1) $(PROCESSES) $(ONLY)
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.platform.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)

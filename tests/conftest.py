@@ -1,9 +1,11 @@
 """The real things that several suites share, each started once and only when a test asks."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,8 +13,12 @@ from hypothesis import settings
 from local import places
 from local.access import Access
 from local.ports import HOST, Ports, is_open
-from local.stack import Stack
 from testing.platform.servers import OperatorCache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from local.stack import Stack
 
 EMBEDS = "http://localhost:5173"
 """The origin whose pages may embed packets of the tests' stack; no server is there."""
@@ -40,6 +46,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     Each process of a parallel run has one of its own: most of these tests wait.
     """
+    from local.stack import Stack  # most runs need none of its clients and servers
+
     access = Access(embed=EMBEDS)
     with Stack(tmp_path_factory.mktemp("stack"), hosts_page=True, access=access) as running:
         yield running

@@ -83,8 +83,8 @@ class Aftermath:
             of.sleep_ms(of.random.randint(100, 1_000))
             while of.has_open_transactions:
                 of.sleep_ms(of.random.randint(1, 20))
-            payments = of.system.dynamo.tables.get("payments", {})
-            is_waiting = any(row.get("call_count") == _NO_CALL for row in payments.values())
+            rows = [dict(row) for row in of.system.dynamo.tables["payments"].values()]
+            is_waiting = any(row.get("call_count") == _NO_CALL for row in rows)
             if is_waiting or not number:
                 self._backup = of.system.dynamo.rows()
             if is_waiting and of.random.random() < 0.05:
@@ -217,7 +217,8 @@ class Aftermath:
 def _numbers(facts: OutsideFacts) -> set[str]:
     """Return all numbers that rows have at their providers."""
     numbers = {each.number for each in facts.payments}
-    numbers |= {each.refund_no for each in (*facts.returns, *facts.refunds)}
+    numbers |= {each.refund_no for each in facts.returns}
+    numbers |= {each.refund_no for each in facts.refunds}
     for row in facts.withdrawals:
         numbers |= {f"{row.withdrawal_id}{attempt:02d}" for attempt in range(1, row.attempt_no + 1)}
     return numbers

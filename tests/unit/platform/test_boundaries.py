@@ -1,4 +1,4 @@
-"""Boundaries of rules about money that mutants crossed unnoticed (tests/mutants/)."""
+"""Boundaries of rules about money that mutants crossed unnoticed (tests/mutants.py)."""
 
 import itertools
 from contextlib import nullcontext
