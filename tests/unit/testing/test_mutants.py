@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parso import load_grammar
+from parso.grammar import load_grammar
 
 from local.places import ROOT
 from tests.mutants import _OURS, SETTINGS
