@@ -11,7 +11,7 @@ NODE_BIN := $(CURDIR)/$(VENV)/node/bin
 # npm uses the certificates of this machine, as uv does.
 NPM := PATH="$(NODE_BIN):$$PATH" NODE_OPTIONS=--use-system-ca npm --prefix web --loglevel=error
 TESTS ?= tests web
-# These files need the machine for themselves, after all others.
+# These files run after all others, two processes at once: beside a stack their crowds of threads would starve.
 ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Pinned requirements of the layers, which are deployed.
 LAYERS := requirements passphrase payments
@@ -151,7 +151,8 @@ test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## a
 	@$(if $(filter web,$(TESTS)),$(NPM) test)
 	@$(if $(filter-out web,$(TESTS)),$(APP)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal \
 		$(addprefix --ignore=,$(ALONE)) $(filter-out web,$(TESTS)) || test $$? -eq 5) # 5: there are none
-	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest $(filter $(addsuffix %,$(TESTS)),$(ALONE)))
+	@$(if $(filter $(addsuffix %,$(TESTS)),$(ALONE)),$(APP)/python -m pytest --numprocesses 2 --dist worksteal \
+		$(filter $(addsuffix %,$(TESTS)),$(ALONE)))
 
 # Each of them keeps one processor busy, and writes where no other one reads.
 side-by-side: setup page

@@ -1,6 +1,6 @@
 """Counted ledger calls of a crowd: threads, the real flows and a real cache.
 
-The Makefile runs it alone: a busy machine would keep the one that loads waiting.
+The Makefile runs it after the stacks: they would keep the thread that loads waiting.
 """
 
 import time
