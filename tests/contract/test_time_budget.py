@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import asdict
+from functools import partial
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,19 +54,19 @@ def hole() -> Iterator[str]:
         yield f"{HOST}:{server.getsockname()[1]}"
 
 
-@pytest.mark.parametrize(
-    ("function", "route", "body"),
-    [
-        ("profile", "GET /me", None),
-        ("records", "GET /packets/{packet_id}", None),
-        ("grab", "POST /packets/{packet_id}/grab", None),
-        ("send", "POST /packets", {"kind": "lucky", "total_fen": 100, "count": 1}),
-        ("payment", "GET /me/withdrawals", None),
-    ],
-)
-def test_a_request_ends_in_time_if_cache_and_ledger_hang(
-    hole: str, function: str, route: str, body: dict[str, Any] | None
-) -> None:
+REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
+    "profile": ("GET /me", None),
+    "records": ("GET /packets/{packet_id}", None),
+    "grab": ("POST /packets/{packet_id}/grab", None),
+    "send": ("POST /packets", {"kind": "lucky", "total_fen": 100, "count": 1}),
+    "payment": ("GET /me/withdrawals", None),
+}
+"""A request for each of these functions: its route and its body."""
+
+
+def _ask(hole: str, function: str) -> tuple[int, float]:
+    """Return the status that a new process of a function answers, and the seconds it took."""
+    route, body = REQUESTS[function]
     event = {
         "routeKey": route,
         "pathParameters": {"packet_id": PUBLISHED_IDS.sign("A" * 22)},
@@ -88,7 +90,16 @@ def test_a_request_ends_in_time_if_cache_and_ledger_hang(
         env=env,
     )
     status, took_s = json.loads(done.stdout.splitlines()[-1])
-    assert (status, took_s < ANSWER_S_MAX) == (503, True), f"{took_s:.1f} s\n{done.stdout}"
+    return status, took_s
+
+
+def test_a_request_ends_in_time_if_cache_and_ledger_hang(hole: str) -> None:
+    # All they do is wait, so they wait at the same time.
+    with ThreadPoolExecutor(len(REQUESTS)) as pool:
+        answers = dict(zip(REQUESTS, pool.map(partial(_ask, hole), REQUESTS), strict=True))
+
+    assert {status for status, _ in answers.values()} == {503}
+    assert max(took_s for _, took_s in answers.values()) < ANSWER_S_MAX, answers
 
 
 def _call_light(hole: str) -> None:
