@@ -150,6 +150,8 @@ class Aftermath:
         # What users were told since then is lost with its rows.
         system.told.clear()
         of.causes.clear()
+        # Indexes are up to date before users come back.
+        system.pass_time(60_000)
         of.story.append(f"{', '.join(names)} are restored")
 
     def _is_told(self) -> bool:
