@@ -7,7 +7,7 @@ from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.use_cases.send_packet import order_payment
 from redpacket.payments.dynamodb.payments import DynamoPayments
-from redpacket.payments.errors import PayeeNotBound, PaymentNotFound
+from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus
 from redpacket.payments.model.provider import (
     PaymentOrder,
@@ -100,6 +100,20 @@ def test_a_payment_that_was_never_ordered_ends_without_its_gateway(
 
     assert town.paid(payment).status is PaymentStatus.CLOSED
     assert town.repository.list_waiting(ProviderName.WECHAT, town.clock.now_ms() + DAY_MS, 10) == []
+
+
+@pytest.mark.parametrize(("age_ms", "hint"), [(PAYMENT_LIFE_MS - 1, ""), (PAYMENT_LIFE_MS, "tx")])
+def test_a_payment_without_its_gateway_stays_while_it_lives_or_a_callback_names_its_money(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch, age_ms: int, hint: str
+) -> None:
+    payment = _start_and_die(town, monkeypatch)
+    town.gates_in = {}
+    town.clock.at_ms = payment.created_at_ms + age_ms
+
+    with pytest.raises(ProviderChanged):
+        town.confirm(payment, hint)
+
+    assert town.paid(payment).status is PaymentStatus.PENDING
 
 
 def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway(

@@ -217,6 +217,7 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert early.status is WithdrawalStatus.CANCELLING
+    assert early.next_at_ms == called_at_ms + SAFE_MS
     assert town.find(withdrawal).status is WithdrawalStatus.CANCELLED
     assert town.balance_fen() == 1000
     assert town.differences(bound_ms=0) == []
