@@ -4,7 +4,6 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,7 +17,7 @@ from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import Failure, no_target
 from redpacket_cli.lists import Rows, some
-from redpacket_cli.session import an_id, new_key, read_document, read_text, session_of
+from redpacket_cli.session import an_id, milliseconds, new_key, read_document, read_text, session_of
 from redpacket_cli.words import translate
 
 campaign = typer.Typer(help="Campaigns: list, edit, show, preheat.", no_args_is_help=True)
@@ -237,16 +236,7 @@ def _in_milliseconds(plan: dict[str, Any]) -> dict[str, Any]:
     for name, wanted in _TIMES.items():
         if name not in plan:
             continue
-        given = plan.pop(name)
-        try:
-            at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
-        except ValueError:
-            raise no_target(
-                f"{name} is not a time: {given}. Write 2027-01-29T20:00:00+08:00"
-            ) from None
-        if at.tzinfo is None:
-            raise no_target(f"{name} needs a zone, like 2027-01-29T20:00:00+08:00")
-        plan[wanted] = int(at.timestamp() * 1000)
+        plan[wanted] = milliseconds(name, plan.pop(name))
     return plan
 
 

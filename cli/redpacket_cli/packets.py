@@ -21,7 +21,7 @@ from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
-from redpacket_cli.session import an_id, new_key, session_of
+from redpacket_cli.session import an_id, milliseconds, new_key, session_of
 from redpacket_cli.target import Target
 from redpacket_cli.words import translate
 
@@ -93,6 +93,9 @@ def send(
     passphrase: Annotated[str, typer.Option(help="Text that claimers must enter.")] = "",
     opening: Annotated[str, typer.Option(help="one_step or two_step.")] = "",
     expires_in_s: Annotated[int, typer.Option(help="0: the deployment's own.", min=0)] = 0,
+    starts_at: Annotated[
+        str, typer.Option(help="Time with a zone before which nobody can grab.")
+    ] = "",
     user: As = "",
     user_token: UserToken = "",
     key: Key = "",
@@ -105,6 +108,7 @@ def send(
         "passphrase": passphrase,
         "opening": opening,
         "expires_in_s": expires_in_s,
+        "starts_at_ms": milliseconds("--starts-at", starts_at) if starts_at else 0,
     }
     body = {"kind": kind, "total_fen": total_fen, "count": count}
     body |= {name: value for name, value in optional.items() if value}

@@ -3,6 +3,7 @@
 import re
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,14 @@ def read_text(path: Path) -> str:
         raise no_target(
             f"{path} can't be read: {error}. Name a UTF-8 file, or - for standard input"
         ) from None
+
+
+def milliseconds(name: str, given: object) -> int:
+    """Return a time with a zone in milliseconds; *name* is its field in an error."""
+    try:
+        at = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    except ValueError:
+        raise no_target(f"{name} is not a time: {given}. Write 2027-01-29T20:00:00+08:00") from None
+    if at.tzinfo is None:
+        raise no_target(f"{name} needs a zone, like 2027-01-29T20:00:00+08:00")
+    return int(at.timestamp() * 1000)

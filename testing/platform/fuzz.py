@@ -99,6 +99,7 @@ BEYOND_SCHEMA = (
         re.compile("is not base64|is not a JPEG, PNG.*|is damaged or animated.*"),
     ),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
+    (re.compile("starts_at_ms"), re.compile("is more than 30 days ahead|is not before the end .*")),
     (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),

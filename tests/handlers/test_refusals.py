@@ -58,6 +58,7 @@ ORDERS: list[Changes] = [
     ("share_fen_max", [0, FEN_MAX + 1, 20_001]),
     ("unit_fen", [0, 10_001]),
     ("expires_in_s", [0, -1, 7 * 24 * 3600 + 1, 10**30]),
+    ("starts_at_ms", ["now", 1.5, -1, 4_102_444_800_000, 10**30]),
     ("kind", ["unlucky", "LUCKY", None, 1]),
     ("split", ["fair"]),
     ("opening", ["three_step"]),

@@ -381,6 +381,31 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
+@pytest.mark.parametrize("ahead_ms", [60_000, 24 * 3_600_000])
+def test_a_packet_starts_at_the_later_of_its_asked_start_and_its_payment(
+    town: PaymentSystem, ahead_ms: int
+) -> None:
+    asked_ms = town.clock.now_ms() + ahead_ms
+    packet = town.send_unpaid(total_fen=1000, count=4, starts_at_ms=asked_ms)
+    payment = town.start_packet(packet)
+    town.system.pass_time(5 * 60_000)
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+
+    paid = town.system.stored(packet)
+
+    assert paid.paid_at_ms == town.clock.now_ms()
+    assert paid.starts_at_ms == max(asked_ms, paid.paid_at_ms)
+    assert paid.expires_at_ms - paid.starts_at_ms == packet.expires_at_ms - packet.starts_at_ms
+    if asked_ms > paid.paid_at_ms:
+        with pytest.raises(PacketNotStarted):
+            town.system.grab(paid, "user-1")
+        town.system.pass_time(asked_ms - paid.paid_at_ms)
+    town.system.grab(paid, "user-1")
+    town.system.settle()
+    assert town.differences() == []
+
+
 def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_the_balance(
     town: PaymentSystem,
 ) -> None:

@@ -13,6 +13,8 @@ export interface Draft {
   count: string;
   greeting: string;
   life: string;
+  /** Local date and time before which nobody can grab; empty for now. */
+  starts?: string;
   /** Anyone with the link, the first who opens it, or the chosen people. */
   audience: "all" | "one" | "some";
   /** Tokens of the people who were chosen from a list. */
@@ -107,6 +109,7 @@ export function bodyOf(
     greeting: draft.greeting.trim() || defaultGreeting,
     opening: draft.two_step ? "two_step" : "one_step",
     expires_in_s: Number(draft.life) * 3600,
+    ...(draft.starts ? { starts_at_ms: new Date(draft.starts).getTime() } : {}),
     ...(draft.kind === "lucky" ? { split: draft.split as NonNullable<Schemas["SendBody"]["split"]> } : {}),
     ...(passphrase ? { passphrase } : {}),
     ...(recipients.length ? { recipients } : {}),

@@ -204,6 +204,10 @@ export class Send extends View {
           : nothing}
         ${session.config?.cover_hosts?.length ? this.#coverLink(isBusy, isWrong) : nothing}
         <label class="field">
+          <span>${t("opens_at")}<small>${t("opens_at_hint")}</small></span>
+          <input type="datetime-local" name="starts" .value=${kept.starts ?? ""} ?disabled=${isBusy} />
+        </label>
+        <label class="field">
           <span>${t("life")}</span>
           <select name="life" ?disabled=${isBusy}>
             ${(["1", "24", "168"] as const).map(

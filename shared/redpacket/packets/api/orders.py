@@ -52,6 +52,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         campaign=get_campaign(body.campaign_id, campaigns=containers.campaigns.repository)
         if body.campaign_id
         else None,
+        starts_at_ms=body.starts_at_ms or 0,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
         payment_id=new_payment_id() if is_paid_for else None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from redpacket.campaigns.api.schemas import AmountsWord
+from redpacket.campaigns.api.schemas import AmountsWord, AtMs
 from redpacket.campaigns.model import CAMPAIGN_ID
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
@@ -104,6 +104,13 @@ class SendBody(StrictBody):
             le=LIFE_S_MAX,
         ),
     ] = LIFE_S_DEFAULT
+    starts_at_ms: Annotated[
+        AtMs | None,
+        about(
+            "Time before which grabs are refused, at most 30 days ahead; `expires_in_s` counts "
+            "from it. A time in the past, or none, is the time of the send or of its payment."
+        ),
+    ] = None
     recipients: Annotated[
         Annotated[list[UserToken], Field(min_length=1, max_length=RECIPIENTS_MAX)] | None,
         about("User tokens of the users who may claim a share (专属红包)."),

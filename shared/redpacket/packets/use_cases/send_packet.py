@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class SendOrder:
     """A sender's request.
 
-    *life_ms* is None only with a *campaign*, whose end then applies. With a *payment_id* the packet
+    *life_ms* is None only with a *campaign*, whose end then applies; it counts from *starts_at_ms*,
+    where a time in the past is now. With a *payment_id* the packet
     is unpaid until that payment. *own_picture_id* is the sender's picture in *cover_url*.
     *refused_fields* reject a new request but not a repeated one.
     """
@@ -49,6 +50,7 @@ class SendOrder:
     unit_fen: int
     greeting: str
     life_ms: int | None
+    starts_at_ms: int = 0
     amounts_shown: AmountsShown | None = None
     cover_url: str | None = None
     own_picture_id: str | None = None
@@ -57,6 +59,10 @@ class SendOrder:
     pay_channel: str = ""
     pay_method: str = ""
     refused_fields: tuple[tuple[str, str], ...] = ()
+
+
+START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
+"""Milliseconds from a send to the latest start that a sender may choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     terms = ports.seeds.seal_terms(packet_id, _terms_of(order, ports.new_seed(SEED_BYTES)))
     packet = _packet_of(order, ports.clock.now_ms(), packet_id, terms)
     try:
-        _check(order, packet.terms)
+        _check(order, packet)
     except Rejected:
         # I10: a request accepted the first time keeps its answer after limits change.
         if first_id := ports.funding.find_sent(order.request):
@@ -152,12 +158,15 @@ def funding_action(packet: Packet, kind: ActionKind) -> Action:
     )
 
 
-def _check(order: SendOrder, terms: Terms) -> None:
-    if order.refused_fields:
-        raise InvalidRequest(
-            [{"field": field, "message": message} for field, message in order.refused_fields]
-        )
-    check_possible(terms)
+def _check(order: SendOrder, packet: Packet) -> None:
+    refused = list(order.refused_fields)
+    if order.starts_at_ms > packet.created_at_ms + START_AHEAD_MS_MAX:
+        refused.append(("starts_at_ms", "is more than 30 days ahead"))
+    if order.campaign and order.starts_at_ms >= order.campaign.ends_at_ms:
+        refused.append(("starts_at_ms", "is not before the end of the campaign"))
+    if refused:
+        raise InvalidRequest([{"field": field, "message": message} for field, message in refused])
+    check_possible(packet.terms)
 
 
 def _terms_of(order: SendOrder, seed: bytes) -> Terms:
@@ -198,13 +207,14 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
 def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
     """Return the rules with the sender's own window, and the start and end that hold now."""
     campaign, life_ms = order.campaign, order.life_ms
+    starts_at_ms = max(now_ms, order.starts_at_ms)
     if campaign is None:
         assert life_ms is not None
-        return order.rules, now_ms, now_ms + life_ms
-    rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=now_ms)
+        return order.rules, starts_at_ms, starts_at_ms + life_ms
+    rules = replace(order.rules, campaign_id=campaign.campaign_id, starts_at_ms=starts_at_ms)
     if life_ms is not None:
         # The life counts from the start that the campaign has now. Later edits do not move it.
-        rules = replace(rules, ends_at_ms=max(now_ms, campaign.starts_at_ms) + life_ms)
+        rules = replace(rules, ends_at_ms=max(starts_at_ms, campaign.starts_at_ms) + life_ms)
     return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 
 

@@ -231,23 +231,24 @@ class DynamoPayments:
         ]
 
     def _open(self, packet: Packet, number: str) -> Operation:
-        paid_at_ms = packet.starts_at_ms
+        assert packet.paid_at_ms is not None
         return update(
             self._packets,
             packet_keys.packet(packet.packet_id),
-            "SET #status = :open, paid_at_ms = :paid_at_ms, starts_at_ms = :paid_at_ms,"
+            "SET #status = :open, paid_at_ms = :paid_at_ms, starts_at_ms = :starts_at_ms,"
             " expires_at_ms = :expires_at_ms, is_loaded = :no, work_pk = :load,"
             " work_at_ms = :paid_at_ms, list_pk = :list_pk, list_sk = :list_sk",
             condition=WAITS_FOR_THIS_PAYMENT,
             open=PacketStatus.OPEN,
             unpaid=PacketStatus.UNPAID,
             number=number,
-            paid_at_ms=paid_at_ms,
+            paid_at_ms=packet.paid_at_ms,
+            starts_at_ms=packet.starts_at_ms,
             expires_at_ms=packet.expires_at_ms,
             no=False,
             load=keys.work("load", keys.work_shard(packet.packet_id)),
             list_pk=packet_keys.sent_list(packet.sender.user_id),
-            list_sk=keys.list_position(paid_at_ms, packet.packet_id),
+            list_sk=keys.list_position(packet.paid_at_ms, packet.packet_id),
         )
 
 

@@ -132,12 +132,14 @@ def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet
         raise InvariantViolated(
             f"payment {payment.number} does not match what packet {packet.packet_id} costs"
         )
+    # A start that the sender asked for stays; the life counts from the later of both.
+    starts_at_ms = max(packet.starts_at_ms, now_ms)
     paid = replace(
         packet,
         status=PacketStatus.OPEN,
         paid_at_ms=now_ms,
-        starts_at_ms=now_ms,
-        expires_at_ms=now_ms + packet.expires_at_ms - packet.starts_at_ms,
+        starts_at_ms=starts_at_ms,
+        expires_at_ms=starts_at_ms + packet.expires_at_ms - packet.starts_at_ms,
     )
     return paid, funding_of(paid)
 
