@@ -6,6 +6,7 @@ from unittest.mock import patch
 import pytest
 
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.ledger.use_cases.deposit import deposit
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
@@ -25,6 +26,7 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
+from testing.in_memory_system import a_person, an_order
 from testing.payments.fake_gateway import FakeNoticeQueue
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import TABLE_NAMES
@@ -358,6 +360,20 @@ def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSyst
     assert packet.status is PacketStatus.UNPAID
     assert town.system.ledger_state().open_counts == {"user:sender": 1}
     assert town.differences() == []
+
+
+def test_campaign_money_funds_no_private_packet_after_an_unpaid_one(town: PaymentSystem) -> None:
+    ports = town.system.process().deposit_ports
+    request = Request("treasurer", "key", "body")
+    deposit(a_person("chest"), 6_000, request, is_for_campaigns=True, ports=ports)
+    town.send_unpaid("chest")
+    order = an_order("chest", key="private", total_fen=1_000, count=1)
+
+    with pytest.raises(errors.Forbidden):
+        town.system.send_order(order)
+
+    assert town.system.ledger_state().open_counts["user:chest"] == 1
+    assert town.balance_fen("chest") == 6_000
 
 
 def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
