@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 from local.client import NO_TLS
 from local.gateways.wechat.simulator import openid_of
 from local.stack import Stack
+from redpacket.payments.dynamodb import keys
+from redpacket.payments.model.withdrawals import LEASE_MS
+from redpacket.platform.dynamodb.client import to_wire, values
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 # They sweep by themselves: without a callback nothing else looks.
@@ -71,6 +75,19 @@ def _start(user: HttpUser, amount_fen: int, channel: str = "wechat", **more: Any
 def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
     body: dict[str, Any] = user.http.get(f"/me/payments/{payment_id}").json()
     return body
+
+
+def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
+    """Pretend that a withdrawal has waited for its next look for longer, unless it has ended."""
+    dynamodb: Any = stack.aws("dynamodb")
+    with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
+        dynamodb.update_item(
+            TableName=stack.outputs["PaymentsTable"],
+            Key=to_wire(keys.withdrawal(withdrawal_id)),
+            UpdateExpression="ADD work_at_ms :change, lease_until_ms :change",
+            ConditionExpression="attribute_exists(work_pk)",
+            ExpressionAttributeValues=values(change=-by_ms),
+        )
 
 
 def _withdraw(user: HttpUser, amount_fen: int, channel: str = "wechat") -> dict[str, Any]:
@@ -181,7 +198,11 @@ def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
 
 
 def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
-    a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
+    stack: Stack,
+    a_user: MakeUser,
+    gateway: Counterparty,
+    invoke: Invoke,
+    eventually: Eventually,
 ) -> None:
     user = a_user(funds_fen=1000)
     other = a_user()
@@ -210,6 +231,7 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     assert response.json()["status"] == "cancelling"
 
     def is_back() -> bool:
+        _age(stack, regretted["withdrawal_id"], LEASE_MS)
         _transfers(invoke, "sweep")
         ends = {
             _withdrawal(user, each["withdrawal_id"])["status"] for each in (regretted, uncalled)
