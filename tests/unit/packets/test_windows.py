@@ -192,7 +192,10 @@ class _Away:
 # Rows
 
 
-def test_the_sweep_moves_the_packets_of_an_edited_campaign(system: InMemorySystem) -> None:
+def test_the_sweep_moves_the_packets_of_an_edited_campaign(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(move_packets, "PACKETS_AT_ONCE", 2)
     campaign = system.rain()
     packets = [system.send_of(campaign, life_ms=None) for _ in range(3)]
     now_ms = system.clock.now_ms()

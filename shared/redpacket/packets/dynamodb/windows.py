@@ -40,10 +40,10 @@ class DynamoWindows:
         """Set a packet's start and end; return False if it has ended or a newer edit did."""
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
         packet = items.packet_of(row) if row else None
-        # An unloaded packet stays in the list of packets to load. Its load may end meanwhile.
+        # An unloaded packet stays in the list of packets to load, unless its load has just ended.
         return packet is not None and any(
             self._dynamo.write(self._moved(packet, window, is_loaded=is_loaded))
-            for is_loaded in (True, False, True)
+            for is_loaded in (False, True)
         )
 
     def checkpoint(self, window: EditedWindow, moved_id: str) -> None:
