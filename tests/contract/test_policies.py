@@ -801,7 +801,8 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     large = APPROVED_FEN
     path = {"campaign_id": "newyear"}
     prize = {"title": "More", "kind": "packet", "weight": 1, "total": 20_000, "amount_fen": 20_000}
-    budget = {**plan, "budget_fen": large}
+    # A later end reads the packets of cash prizes.
+    budget = {**plan, "budget_fen": large, "ends_at_ms": plan["ends_at_ms"] + 60_000}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
     handlers.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
     approvals = [
