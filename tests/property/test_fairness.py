@@ -1,4 +1,4 @@
-"""SPEC §2's figures, over half as many packets as docs/reference/splits.md measures."""
+"""Figures of docs/reference/splits.md, over half as many packets as that page measures."""
 
 import math
 import random

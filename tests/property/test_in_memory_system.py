@@ -133,7 +133,7 @@ class Story(RuleBasedStateMachine):
 
 
 TestTown = Story.TestCase
-# RELIABILITY §5 asks for 2,000 stories of 100 steps on demand: HYPOTHESIS_STORIES=2000.
+# For a longer run, set HYPOTHESIS_STORIES=2000.
 TestTown.settings = settings(
     max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
     stateful_step_count=50,

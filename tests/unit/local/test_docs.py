@@ -52,6 +52,8 @@ _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_CODE = {".py", ".lua", ".ts"}
+_CITED = re.compile(r"\bdocs/[\w/-]*\w|\b[A-Z]{3,}(?=\.md\b)|\b[A-Z]{3,}(?= §)")
 _PATH = re.compile(r"[\w.*-]+(/[\w.*-]+)*(/|\.(py|lua|md|yaml|toml|json|svg|in|txt))")
 
 
@@ -453,6 +455,17 @@ def test_every_path_exists() -> None:
         return [path for path in named if not path.startswith(".") and not _found(path)]
 
     assert _wrong(wrong) == []
+
+
+def test_every_document_that_code_cites_exists() -> None:
+    folders = ("bench", "cli", "functions", "local", "lua", "shared", "testing", "tests", "web/src")
+    files = [file for name in folders for file in (ROOT / name).rglob("*.*")]
+    code = [ROOT / "template.yaml", *(file for file in files if file.suffix in _CODE)]
+
+    cited = [(_name(file), name) for file in code for name in _CITED.findall(_text(file))]
+
+    assert len(cited) > 100
+    assert [each for each in cited if not list(ROOT.glob(f"{each[1]}*"))] == []
 
 
 def test_every_test_that_proves_something_exists() -> None:
