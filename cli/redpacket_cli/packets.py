@@ -70,7 +70,7 @@ def deposit(
         ),
     ] = False,
     case: Annotated[
-        str, typer.Option(help="Case that it settles; a case has one deposit, whoever makes it.")
+        str, typer.Option(help="Case that it settles; operators can make only one for a case.")
     ] = "",
 ) -> None:
     """Put money into a user's account."""

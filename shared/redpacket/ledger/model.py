@@ -156,7 +156,7 @@ def refund_id(packet_id: str, first_no: int) -> str:
 
 
 CASES = "case"
-"""Requester of deposits that a case identifies, whoever makes them; no user id has this form."""
+"""Requester of deposits that a case identifies instead of an operator; never a user id."""
 
 
 def deposit_id(operator_id: str, key_hash: str) -> str:

@@ -92,3 +92,13 @@ def test_a_deposit_whose_request_was_lost_is_posted_once(system: InMemorySystem)
 
     assert (again, balance_fen) == (first, 500)
     assert system.differences() == []
+
+
+def test_a_key_whose_request_was_lost_still_refuses_another_body(system: InMemorySystem) -> None:
+    system.process().deposit(a_person("bob"), 500, Request("ann", "key", "body"))
+    system.dynamo.tables["accounts"].pop(("user#ann", "request#deposit#key"))
+
+    with pytest.raises(IdempotencyKeyReused):
+        system.process().deposit(a_person("bob"), 600, Request("ann", "key", "another"))
+
+    assert system.balance_fen("bob") == 500

@@ -14,8 +14,8 @@ from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
-from redpacket.platform.dynamodb.client import Dynamo, Guarded, never_refused, put
-from redpacket.platform.errors import RedPacketError
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Row, never_refused, put
+from redpacket.platform.errors import IdempotencyKeyReused, RedPacketError
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import note_user
@@ -52,17 +52,25 @@ class DynamoDeposits:
         marker = _deposited_by(request)
         profile_rows = note_user(self._profiles, payee) if payee else []
         beside = profile_rows + note_action(self._audit_table, action)
-        rows: list[Guarded[RedPacketError]] = [Guarded(row, never_refused) for row in beside]
+        posted = {**keys.posted(transfer.transfer_id), "body_hash": request.body_hash}
+        rows: list[Guarded[RedPacketError]] = [
+            # First, so that it names the refusal of a repeat.
+            Guarded(put(self._accounts, posted), lambda row: _posted_before(row, request))
+        ]
+        rows += [Guarded(row, never_refused) for row in beside]
         allowed = spend_allowance(self._approvals, spent)
         rows += [Guarded(row, lambda _: AllowanceMoved()) for row in allowed]
         marked = transfer.credit if is_for_campaigns else None
         rows += post(self._accounts, [transfer], for_campaigns=marked)
-        once = put(self._accounts, dict(keys.posted(transfer.transfer_id)))
-        rows.append(Guarded(once, lambda _: AlreadyPosted()))
         with suppress(AlreadyPosted):
             transact_request(
                 self._dynamo, self._accounts, marker, request, transfer.transfer_id, rows
             )
+
+
+def _posted_before(row: Row, request: Request) -> RedPacketError:
+    is_same = row["body_hash"] == request.body_hash
+    return AlreadyPosted() if is_same else IdempotencyKeyReused()
 
 
 def _deposited_by(request: Request) -> dict[str, str]:

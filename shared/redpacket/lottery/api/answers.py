@@ -236,7 +236,7 @@ class CampaignAdmin(_Today):
         int | None,
         about(
             "After an edit: the packets, of at most 10,000, that ended with unclaimed shares and "
-            "stay closed. Null if there are none, and in other answers.",
+            "stay closed. Null if no packet does, and in other answers.",
             None,
         ),
     ]

@@ -123,8 +123,8 @@ class ShardedClaims:
                 if home != of_share:
                     notes[home][share.claimer.user_id] = -share.share_no
         for number in range(shard_count(packet_id)) if shard is None else (shard,):
-            # One shard's shares lack its users who own a share of another shard. No start proves
-            # that there are none, because edits move it.
+            # One shard's shares lack its users who own a share of another shard. The start does
+            # not exclude such users, because edits move it.
             is_whole = shard is None
             self._shards.load(packet, own[number], number, is_new=is_new, is_whole=is_whole)
             self._emptied.forget(shard_id(packet_id, number))

@@ -66,7 +66,7 @@ def resolve_return(
 ) -> PaymentReturn:
     """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
-    The deposit's case is the return's transaction, so that there is one, whoever makes it.
+    The case of the deposit is the return's transaction, so operators can make only one.
     Raises PaymentNotFound, VersionConflict, InvalidRequest.
     """
     payment = ports.repository.find(resolution.number)

@@ -30,8 +30,8 @@ class DepositBody(StrictBody):
     case: Annotated[
         Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=128)] | None,
         about(
-            "The case that it settles, such as a provider's transaction. A case has one deposit, "
-            "whoever makes it: a repeat gets the first one's answer."
+            "The case that it settles, such as a provider's transaction. Operators can make only "
+            "one deposit for a case: a repeat returns the first result."
         ),
     ] = None
 
