@@ -19,7 +19,13 @@ GRACE_S = 5.0
 def main(command: list[str]) -> int:
     """Run *command* to its end and return its exit code."""
     # A session of its own: Ctrl-C reaches only the asker, which stops everything in order.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    listener = os.environ.get("LISTEN_FD")
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=[int(listener)] if listener else [],
+    )
     signal.signal(signal.SIGTERM, lambda *_: _signal_group(child.pid, signal.SIGTERM))
     threading.Thread(target=_end_with_asker, args=[child], daemon=True).start()
     try:

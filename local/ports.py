@@ -4,6 +4,7 @@ import socket
 from dataclasses import dataclass
 from typing import Self
 
+from local.errors import StackError
 from local.gateways.setups import setups
 
 HOST = "127.0.0.1"
@@ -43,6 +44,19 @@ def _free_port(wanted: int = 0) -> int:
             return _free_port()
         port: int = probe.getsockname()[1]
         return port
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take *port* for a program that starts later. Raises StackError if another one has it."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise StackError(f"another program took port {port} just now: start again") from error
+    return listener
 
 
 def is_open(port: int) -> bool:

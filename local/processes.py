@@ -1,5 +1,6 @@
 """Starts the programs of a stack so that they can never outlive it."""
 
+import socket
 import subprocess
 import sys
 import time
@@ -21,8 +22,16 @@ class Process:
     """One program, its log file, and the keeper that ends it with us."""
 
     def __init__(
-        self, name: str, command: list[str], *, log: Path, env: Mapping[str, str], cwd: Path
+        self,
+        name: str,
+        command: list[str],
+        *,
+        log: Path,
+        env: Mapping[str, str],
+        cwd: Path,
+        listener: socket.socket | None = None,
     ) -> None:
+        """Start *command*, which serves *listener* (`local/serving.py`) if there is one."""
         self.name = name
         self.log = log
         with log.open("ab") as output:
@@ -33,9 +42,12 @@ class Process:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                env=dict(env),
+                env=dict(env) | ({"LISTEN_FD": str(listener.fileno())} if listener else {}),
                 cwd=cwd,
+                pass_fds=[listener.fileno()] if listener else [],
             )
+        if listener:
+            listener.close()  # the program's copy is the only one: nobody answers once it ended
 
     @property
     def pid(self) -> int:

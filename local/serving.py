@@ -1,5 +1,7 @@
 """Serves one program of the local stack, until it is told to stop."""
 
+import os
+import socket
 from typing import Any
 
 import uvicorn
@@ -14,8 +16,11 @@ def serve(
     host: str = HOST,
     is_proxy: bool = False,
 ) -> None:
-    """Serve to this machine alone by default. A proxy keeps the headers that it passes on."""
-    uvicorn.run(
+    """Serve to this machine alone by default. A proxy keeps the headers that it passes on.
+
+    If the stack has already taken the port (`LISTEN_FD`), serve that socket.
+    """
+    config = uvicorn.Config(
         application,
         host=host,
         port=port,
@@ -26,3 +31,5 @@ def serve(
         date_header=not is_proxy,
         timeout_graceful_shutdown=1,
     )
+    listener = os.environ.get("LISTEN_FD")
+    uvicorn.Server(config).run([socket.socket(fileno=int(listener))] if listener else None)

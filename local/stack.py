@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -31,7 +32,7 @@ from local.gateways.setups import page_parts, setups
 from local.issuer import AUDIENCE, Issuer
 from local.packet_ids import PUBLISHED_KEYS
 from local.page import AVATAR_HOSTS, COVER_HOSTS
-from local.ports import HOST, Ports, is_open
+from local.ports import HOST, Ports, is_open, listen
 from local.processes import Process, stop_all
 
 # A cold start on a busy machine; usually well under a second each.
@@ -79,6 +80,7 @@ class Stack:
         self.outputs: dict[str, str] = {}
         self._say = say
         self._processes: list[Process] = []
+        self._listeners: dict[int, socket.socket] = {}
         self._lock: IO[str] | None = None
         self._making = threading.Lock()
         self._clients: dict[str, Any] = {}
@@ -176,6 +178,12 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when the API answers."""
         self._take_state_dir()
+        # The build takes minutes: another stack must not take these ports meanwhile, and answer.
+        for host, port in (
+            (self._access.bind, self.ports.front),
+            (HOST, self.ports.orchestration),
+        ):
+            self._listeners[port] = listen(host, port)
         url = issuer_url(self.ports.front)
         self._issuer = Issuer(self.state_dir / "issuer.pem", url)
         # The keys of the product's own tokens, which the front publishes beside the one above.
@@ -216,6 +224,9 @@ class Stack:
 
     def stop(self) -> None:
         """Stop everything that was started; harmless when nothing was."""
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners.clear()
         stop_all(self._processes)
         self._processes.clear()
         if self._lock:
@@ -268,8 +279,11 @@ class Stack:
     def _log(self, name: str) -> Path:
         return self.state_dir / "logs" / f"{name}.log"
 
-    def _run(self, name: str, command: list[str], env: dict[str, str], cwd: Path) -> Process:
-        process = Process(name, command, log=self._log(name), env=env, cwd=cwd)
+    def _run(
+        self, name: str, command: list[str], env: dict[str, str], cwd: Path, port: int | None = None
+    ) -> Process:
+        listener = self._listeners.pop(port) if port else None
+        process = Process(name, command, log=self._log(name), env=env, cwd=cwd, listener=listener)
         self._processes.append(process)
         return process
 
@@ -372,8 +386,7 @@ class Stack:
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = str(places.ROOT / "shared")
-        started = self._run("orchestration", command, env, places.ROOT)
-        started.wait_until(lambda: is_open(self.ports.orchestration), timeout_s=START_TIMEOUT_S)
+        self._run("orchestration", command, env, places.ROOT, self.ports.orchestration)
 
     def _start_front(self, parts: dict[str, dict[str, str]]) -> Process:
         command = [
@@ -387,7 +400,7 @@ class Stack:
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = str(places.ROOT / "shared")
-        return self._run("front", command, env, places.ROOT)
+        return self._run("front", command, env, places.ROOT, self.ports.front)
 
     def _parameters(self) -> dict[str, str]:
         return {

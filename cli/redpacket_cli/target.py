@@ -53,7 +53,8 @@ class Target:
                 described: dict[str, Any] = json.loads((folder / "stack.json").read_text("utf-8"))
             except (OSError, ValueError):
                 continue
-            return described
+            if _is_running(folder / "lock"):
+                return described
         raise no_target(
             f"no local stack runs in {self.state_dir or Path.cwd()}: `make up` starts one, and "
             "--stack names one on AWS"
@@ -193,6 +194,19 @@ class Target:
             if "nextToken" not in page:
                 return lines
             query["nextToken"] = page["nextToken"]
+
+
+def _is_running(lock: Path) -> bool:
+    """Return whether a stack holds its lock; a stack that was killed left only its description."""
+    # Windows has no such module, and no local stack.
+    import fcntl
+
+    try:
+        with lock.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def _line_of(message: str) -> dict[str, Any]:

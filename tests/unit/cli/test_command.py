@@ -277,6 +277,16 @@ def test_the_local_stack_is_that_of_make_up_or_of_make_run(
     assert addresses == ["run", "up"]
 
 
+def test_a_stack_that_was_killed_is_not_spoken_to(stack: Stack) -> None:
+    (stack.folder / "lock").touch()  # nobody holds it
+
+    result = stack.run("audit", PACKET)
+
+    assert result.exit_code == 5
+    assert "no local stack runs" in result.stderr
+    assert not stack.requests
+
+
 def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
     class Formation:
         def describe_stacks(self, **_: Any) -> Any:
