@@ -18,7 +18,7 @@ module.exports = {
   not_invited: {"text":"这是专属红包，不是给你的哦","state":"refused"},
   offline: {"text":"网络断开了，恢复后会继续"},
   packet_emptied: {"text":"手慢了，红包派完了","state":"gone"},
-  packet_expired: {"text":"红包已过期","state":"expired"},
+  packet_expired: {"text":"红包已结束","state":"expired"},
   packet_not_found: {"text":"这个红包不存在，或不是发给你的","state":"missing"},
   packet_not_started: {"text":"红包还没开始","state":"waiting"},
   passphrase_mismatch: {"text":"口令不对，再试试"},

@@ -303,6 +303,51 @@ test("without a token, an exclusive packet can't be told from none", async () =>
   assert.deepEqual([flow.state, flow.problem], ["signed_out", undefined]);
 });
 
+test("a sender who ends their packet reads where the rest is, until it is back", async () => {
+  const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null };
+  const closing = { ...own, status: "closing" };
+  const { flow } = viewer({ "GET ": [own, own, closing, closing, { ...own, status: "closed", refunded_fen: 600 }] });
+  await flow.load();
+  await turns();
+  assert.doesNotMatch(textOf(insideView(flow, undefined)), new RegExp(p("expired")));
+
+  await flow.load();
+  await turns();
+  assert.match(textOf(insideView(flow, undefined)), new RegExp(p("closing_hint")));
+
+  await flow.load();
+  flow.end();
+  assert.match(textOf(insideView(flow, undefined)), new RegExp(p("closed_hint", { amount: "6.00" })));
+});
+
+test("a sender who has a share reads where the rest is", async () => {
+  const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null, mine: CLAIM };
+  const { flow } = viewer({ "GET ": [own, { ...own, status: "closed", refunded_fen: 600 }] });
+  await flow.load();
+  assert.doesNotMatch(textOf(insideView(flow, undefined)), new RegExp(p("closing_hint")));
+
+  await turns();
+  flow.end();
+
+  assert.match(textOf(insideView(flow, undefined)), new RegExp(p("closed_hint", { amount: "6.00" })));
+});
+
+test("an unpaid packet has not ended, and a cancelled one returned no money", async () => {
+  const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null };
+  const unpaid = viewer({ "GET ": [{ ...own, status: "unpaid" }] });
+  await unpaid.flow.load();
+  await turns();
+  unpaid.flow.end();
+  assert.equal(unpaid.flow.shownState, "watching");
+
+  const cancelled = viewer({ "GET ": [{ ...own, status: "cancelled" }] });
+  await cancelled.flow.load();
+  cancelled.flow.end();
+  const text = textOf(insideView(cancelled.flow, undefined));
+  assert.match(text, new RegExp(p("cancelled")));
+  assert.doesNotMatch(text, new RegExp(`${p("expired_hint")}|${p("closing_hint")}`));
+});
+
 test("a share that is paid a moment later is shown as settled", async () => {
   const queued = { ...CLAIM, payout: "queued" };
   const answers = { "GET ": [RECORD, { ...RECORD, mine: queued }, { ...RECORD, mine: CLAIM }], "POST /grab": [queued] };

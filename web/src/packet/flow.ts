@@ -6,6 +6,7 @@ import { Live } from "./live.ts";
 import {
   coverOf,
   isOpen,
+  isOver,
   coverOfFeed,
   stateAfter,
   stateOf,
@@ -154,7 +155,7 @@ export class PacketFlow {
   /** State for the texts: a packet may end while its list is shown. */
   get shownState(): State {
     const { feed } = this.live;
-    return this.state === "watching" && feed && feed.status !== "open" ? stateOfFeed(feed) : this.state;
+    return this.state === "watching" && feed && isOver(feed) ? stateOfFeed(feed) : this.state;
   }
 
   /** Thanks the sender; after a refusal the API's record is shown. */
@@ -169,6 +170,12 @@ export class PacketFlow {
       this.thanks = packet?.mine?.thanks;
       changed();
     }
+  }
+
+  /** The newest record that was read: senders follow it instead of the feed. */
+  get record(): Packet | undefined {
+    const { feed } = this.live;
+    return feed && "is_sender" in feed ? (feed as Packet) : this.packet;
   }
 
   get nickname(): string {

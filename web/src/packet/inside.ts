@@ -7,7 +7,7 @@ import { duration, p } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
 import { sealView } from "./cover.ts";
 import type { PacketFlow } from "./flow.ts";
-import type { Emoji, Feed } from "./states.ts";
+import { isOver, type Emoji, type Feed } from "./states.ts";
 
 const EMOJI = "🙏 ❤️ 🎉 👍 👏 🌹 🧧 😄 😍 🥳 🔥 💰".split(" ") as Emoji[];
 
@@ -48,7 +48,7 @@ function resultView(flow: PacketFlow) {
         ${flow.isRepeat ? html`${p("again")}<br />` : nothing}
         ${isQueued ? p("depositing") : p("deposited")}
       </p>
-      ${packet?.is_sender ? nothing : thanksView(flow)}
+      ${packet?.is_sender ? endView(flow) : thanksView(flow)}
     `;
   }
   if (state === "watching") {
@@ -63,15 +63,23 @@ function resultView(flow: PacketFlow) {
         : nothing}
     `;
   }
-  const refunded = packet?.refunded_fen ?? 0;
+  const isCancelled = flow.record?.status === "cancelled";
   return html`
-    <p class="sorry" tabindex="-1">${p(state === "gone" ? "gone" : "expired")}</p>
-    ${state === "expired"
-      ? html`<p class="after">
-          ${refunded ? p("closed_hint", { amount: yuan(refunded) }) : p("expired_hint")}
-        </p>`
-      : nothing}
+    <p class="sorry" tabindex="-1">${p(state === "gone" ? "gone" : isCancelled ? "cancelled" : "expired")}</p>
+    ${state === "expired" ? endView(flow) : nothing}
   `;
+}
+
+/** Tells where the money goes that nobody took. */
+function endView(flow: PacketFlow) {
+  const { record } = flow;
+  const { status, remaining_count: left } = flow.live.feed ?? record ?? {};
+  const refunded = record?.refunded_fen ?? 0;
+  if (!left || !status || status === "cancelled" || (flow.state === "opened" && !isOver({ status }))) return nothing;
+  const isClosed = status === "closed";
+  return html`<p class="after">
+    ${refunded ? p("closed_hint", { amount: yuan(refunded) }) : p(isClosed ? "expired_hint" : "closing_hint")}
+  </p>`;
 }
 
 function thanksView(flow: PacketFlow) {

@@ -72,11 +72,16 @@ export function coverOfFeed(feed: Feed): Cover {
   };
 }
 
+/** Whether no share can be taken any more; an unpaid packet may still open. */
+export function isOver({ status }: Pick<Feed, "status">): boolean {
+  return status !== "open" && status !== "unpaid";
+}
+
 /** State for a viewer who opens the page at *nowMs*. */
 export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.mine) return "opened";
   if (packet.status === "emptied") return "gone";
-  if (packet.status !== "open") return packet.remaining_count > 0 ? "expired" : "gone";
+  if (isOver(packet)) return packet.remaining_count > 0 ? "expired" : "gone";
   if (packet.expires_at_ms <= nowMs) return "expired";
   if (packet.is_sender) return "watching";
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
@@ -84,7 +89,7 @@ export function stateOf(packet: Packet, nowMs: number): State {
 
 /** State for a viewer without a token. */
 export function stateOfFeed(feed: Feed): State {
-  if (feed.status === "open") return "signed_out";
+  if (!isOver(feed)) return "signed_out";
   return feed.remaining_count > 0 ? "expired" : "gone";
 }
 

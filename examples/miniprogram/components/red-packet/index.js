@@ -129,7 +129,7 @@ function stateOf(packet) {
 function noteOf(state, packet) {
   if (state === "opened") return packet.mine.payout === "settled" ? "已存入零钱" : "正在存入零钱…";
   if (state === "sent") return `还剩 ${packet.remaining_count} 个`;
-  if (state === "over") return packet.remaining_count ? "红包已过期" : "手慢了，红包派完了";
+  if (state === "over") return packet.remaining_count ? "红包已结束" : "手慢了，红包派完了";
   return state === "waiting" ? `${new Date(packet.starts_at_ms).toLocaleString()} 开抢` : "";
 }
 
