@@ -12,7 +12,7 @@ import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./pl
 import "./promote.ts";
 import "./refusals.ts";
 import { deedsOf, doDeed, sendRain } from "./running.ts";
-import { awaitingView, awaits, type Awaiting, duties, inZone, money, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, duties, inZone, money, takeOver, write } from "./view.ts";
 import { CampaignView } from "./watch.ts";
 import { o, wordOf } from "./words.ts";
 
@@ -22,6 +22,7 @@ const CODES_PER_CALL = 500;
 export class OperatorCampaign extends CampaignView {
   override connectedCallback(): void {
     super.connectedCallback();
+    this.message = takeOver();
     // Curves are the only view that needs the library, and no figure waits for it.
     void import("./charts.ts");
   }

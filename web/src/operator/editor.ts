@@ -24,9 +24,10 @@ import {
   type PrizeForm,
   type Step,
 } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, ConsoleView, duties, inZone, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, write } from "./view.ts";
 import { o, type OpWord } from "./words.ts";
 
+type Written = Pick<Campaign, "version"> & Partial<Campaign>;
 const KINDS = ["goods", "packet", "code"] as const;
 const ZONES = ["Asia/Shanghai", "Asia/Hong_Kong", "Asia/Singapore", "Asia/Tokyo", "Europe/London", "America/New_York"];
 const slot = (id: string) => `redpacket.plan.${id || "new"}`;
@@ -343,22 +344,25 @@ export class OperatorEditor extends ConsoleView {
   /** Writes the steps in order, up to one that needs an approval; returns whether more follow it. */
   async #run(steps: readonly Step[]): Promise<"rest" | "last" | undefined> {
     let version = this.#before?.version;
+    let closed = "";
     const versions = new Map(this.#before?.prizes.map((prize) => [prize.prize_id, prize.version]));
     for (const [at, { method, path, body, prize }] of steps.entries()) {
       const seen = prize === undefined ? version : versions.get(prize);
       const sent = { ...body, ...(seen !== undefined && { version: seen }) };
       let answer;
       try {
-        answer = await write<{ version: number } | Awaiting>(method, path, sent);
+        answer = await write<Written | Awaiting>(method, path, sent);
       } catch (error) {
         const name = prize && this.form!.prizes.find((candidate) => candidate.id === prize)?.title;
         if (error instanceof Problem && name) this.message = o("prize_failed", { name, why: problemText(error.code) });
         throw error;
       }
       if (awaits(answer)) return at + 1 < steps.length ? "rest" : "last";
+      closed = closedText(answer) || closed;
       if (prize === undefined) version = answer.version;
       else versions.set(prize, answer.version);
     }
+    handOver(closed);
     return undefined;
   }
 }

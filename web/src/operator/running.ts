@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { parseYuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 import { bodyOf, stateOf, type Campaign } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, confirm, facts, inZone, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export type Deed = "publish" | "pause" | "resume" | "end";
@@ -38,7 +38,7 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
       : { status: deed === "pause" ? "off" : "on" }),
   };
   const answer = await write<Campaign | Awaiting>("PUT", `/admin/campaigns/${campaign.campaign_id}`, sent);
-  return awaits(answer) ? awaitingView() : o(`${deed}_done`);
+  return awaits(answer) ? awaitingView() : `${o(`${deed}_done`)} ${closedText(answer)}`;
 }
 
 /** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */

@@ -1,12 +1,13 @@
 /** Base of the console's views: the operator, and the API's last answer. */
 
-import { html, nothing, render, type TemplateResult } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 
 import { newKey } from "../api/keys.ts";
 import type { Method, Schemas } from "../api/client.ts";
 import { formatTime } from "../i18n/language.ts";
 import { yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
+import { ask } from "../views/ask.ts";
 import { problemView, View } from "../views/view.ts";
 import { Duties, type Duty } from "./roles.ts";
 import { o } from "./words.ts";
@@ -87,35 +88,28 @@ export function awaitingView(): TemplateResult {
   return html`${o("awaits")} <a href="/operator/approvals?status=awaiting">${o("approvals")}</a>`;
 }
 
-/** Shows *body* and asks; returns the form after consent, otherwise undefined. */
+/** Says how many packets an edit of their campaign leaves closed; nothing without one. */
+export function closedText(edited: Partial<Pick<Schemas["CampaignAdmin"], "closed_packets">>): string {
+  return edited.closed_packets ? o("closed_packets", { n: edited.closed_packets }) : "";
+}
+
+let handedOver = "";
+
+/** Keeps *message* for the view that opens next. */
+export function handOver(message: string): void {
+  handedOver = message;
+}
+
+/** Returns what the view before has kept for this one, once. */
+export function takeOver(): string {
+  const message = handedOver;
+  handedOver = "";
+  return message;
+}
+
+/** Asks with the console's words; returns the form after consent, otherwise undefined. */
 export function confirm(title: string, body: TemplateResult, yes: string): Promise<FormData | undefined> {
-  const dialog = document.createElement("dialog");
-  return new Promise((done) => {
-    let agreed: FormData | undefined;
-    const agree = (event: SubmitEvent) => {
-      event.preventDefault();
-      agreed = new FormData(event.target as HTMLFormElement);
-      dialog.close();
-    };
-    render(
-      html`<form @submit=${agree}>
-        <h2 id="asked">${title}</h2>
-        ${body}
-        <p class="answers">
-          <button type="button" class="secondary" @click=${() => dialog.close()}>${o("cancel")}</button>
-          <button class="primary">${yes}</button>
-        </p>
-      </form>`,
-      dialog,
-    );
-    dialog.setAttribute("aria-labelledby", "asked");
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      done(agreed);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+  return ask(title, body, { yes, no: o("cancel") });
 }
 
 /** Lines of a question: its subject and its text. */
