@@ -19,6 +19,7 @@ from rich.text import Text
 from redpacket.packets.model.packet import partition_count
 from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
+from redpacket_cli.amounts import parse_amount
 from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import an_id, milliseconds, new_key, session_of
@@ -34,7 +35,9 @@ UserToken = Annotated[
 
 Amount = Annotated[
     int,
-    typer.Argument(help="In fen (8888), or in yuan (88.88).", parser=shown.fen, metavar="AMOUNT"),
+    typer.Argument(
+        help="In fen (8888), or in yuan (88.88).", parser=parse_amount, metavar="AMOUNT"
+    ),
 ]
 
 _OVER = {"emptied", "closing", "closed"}

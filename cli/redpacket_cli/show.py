@@ -2,13 +2,11 @@
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -23,8 +21,6 @@ _FEN_PER_YUAN = 100
 
 _OURS = {"", "check", "detail", "is", "kind", "payout", "status"}
 """Columns whose cells are words of ours, and no text of users."""
-
-_YUAN = re.compile(r"(\d{1,12})\.(\d\d)", re.ASCII)
 
 
 @dataclass
@@ -70,15 +66,6 @@ def moment(at_ms: int | None) -> str:
     if at_ms is None:
         return "-"
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}"
-
-
-def fen(text: str) -> int:
-    """Parse an amount: 88.88 is yuan, 8888 is fen. Raises typer's error for anything else."""
-    if matched := _YUAN.fullmatch(text):
-        return int(matched[1]) * _FEN_PER_YUAN + int(matched[2])
-    if text.isascii() and text.isdecimal() and int(text):
-        return int(text)
-    raise typer.BadParameter(f"{text} is no amount: write fen (8888) or yuan (88.88)")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Table:

@@ -93,10 +93,24 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 /** Fen as yuan: money is never a float. */
 const yuan = (fen) => `${Math.floor(fen / 100)}.${String(fen % 100).padStart(2, "0")}`;
 
-/** Returns the fen of what somebody typed, or 0. */
+const FEN_MAX = 1e12;
+const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
+/** Groups of three by one separator. A single group after a point may also be a fraction. */
+const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
+
+/** Returns the fen of what somebody typed, by the page's grammar of amounts; 0 for anything else. */
 function fenOf(text) {
-  const found = /^(\d{1,7})(?:\.(\d{1,2}))?$/.exec(text.trim());
-  return found ? Number(found[1]) * 100 + Number((found[2] ?? "").padEnd(2, "0")) : 0;
+  const number = text
+    .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
+    .replace(/，/g, ",")
+    .replace(/[．。｡٫]/g, ".")
+    .replace(/[’٬]/g, "'")
+    .replace(/[\u00a0\u202f]/g, " ")
+    .trim()
+    .replace(/^[¥￥] ?| ?元$/g, "");
+  const [, whole, , cents = ""] = PLAIN.exec(number) ?? GROUPED.exec(number) ?? [];
+  const fen = whole ? Number(whole.replace(/\D/g, "") + cents.padEnd(2, "0")) : 0;
+  return fen <= FEN_MAX ? fen : 0;
 }
 
 module.exports = { ask, fenOf, newKey, pause, yuan };

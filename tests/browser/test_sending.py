@@ -84,6 +84,14 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     _choose(una, "拼手气红包")
     expect(told).to_have_text("每人至少 0.01 元")
 
+    una.page.locator("[name=amount]").fill("1.005")
+    una.page.get_by_role("button", name="塞钱进红包").click()
+    expect(told).to_have_text("读不出“1.005”，请写成 88.88 这样")
+    una.shoot("send-unread-amount")
+    una.page.locator("[name=amount]").fill("1,50")
+    expect(told).to_have_text("单个红包 0.01 到 200 元")
+    expect(una.page.locator(".sum")).to_have_text("¥1.50")
+
     # The missing amount is paid in on the way, and typed fields are kept.
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")

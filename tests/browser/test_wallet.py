@@ -27,8 +27,9 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu = a_person("Wu", "/")
     wu.page.get_by_role("link", name="钱包").click()
     expect(wu.page.locator(".balance")).to_have_text("¥0.00")
-    wu.page.get_by_label("充值: 金额").fill("8.88")
-    wu.page.get_by_role("button", name="充值").click()
+    wu.page.get_by_label("充值: 金额").fill("8,88")
+    wu.shoot("wallet-amount")
+    wu.page.get_by_role("button", name="充值 ¥8.88").click()
     wu.page.wait_for_url(PAID_AT)
     wu.page.reload()  # the payment is where it was
     expect(wu.page.locator(".qr img")).to_be_visible()
@@ -45,17 +46,17 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     limits = "每次 0.30 到 1999.99 元，每天最多 10000.00 元"
     expect(form.locator(".limit")).to_have_text(limits)
     for typed, told in (
-        ("abc", "请输入金额，例如 88.88"),
+        ("abc", "读不出“abc”，请写成 88.88 这样"),
         ("99999", "零钱余额 8.88 元"),
         ("0.01", limits),
     ):
         amount.fill(typed)
-        form.get_by_role("button", name="提现", exact=True).click()
+        form.get_by_role("button", name=re.compile("^提现")).click()
         assert amount.evaluate("field => field.validationMessage") == told
     form.get_by_role("button", name="全部提现").click()
     expect(amount).to_have_value("8.88")
     amount.fill("2")
-    form.get_by_role("button", name="提现", exact=True).click()
+    form.get_by_role("button", name=re.compile("^提现")).click()
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定收款账户")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
@@ -63,13 +64,13 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.shoot("wallet-bound")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("wechat")
-    form.get_by_role("button", name="提现", exact=True).click()
+    form.get_by_role("button", name=re.compile("^提现")).click()
     expect(wu.page.locator(".items li")).to_have_count(1)
     expect(wu.page.locator(".items li")).to_contain_text(re.compile("预计 .* 前到账"))
     expect(wu.page.locator(".balance")).to_have_text("¥6.88")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("host")
-    form.get_by_role("button", name="提现", exact=True).click()
+    form.get_by_role("button", name=re.compile("^提现")).click()
     expect(wu.page.locator(".items li")).to_have_count(2)
     expect(wu.page.locator(".balance")).to_have_text("¥4.88")
     wu.audit_views("wallet")

@@ -225,10 +225,23 @@ test("a rain grabs each packet that is hit once, and adds up what was won", asyn
   });
 });
 
-test("money that is typed has no floats", () => {
+test("an amount is read by the page's grammar", () => {
   const { fenOf, yuan } = require(join(ROOT, "api.js")) as Record<string, (given: never) => unknown>;
+  const cases = JSON.parse(readFileSync("../tests/vectors/amounts.json", "utf8")) as { text: string; fen: number | null }[];
 
-  const typed = ["88.88", "0.1", " 7 ", "1.005", "-1", "", "1e3"].map((text) => fenOf!(text as never));
+  for (const { text, fen } of cases) assert.equal(fenOf!(text as never), fen ?? 0, JSON.stringify(text));
+  assert.equal(yuan!(8880 as never), "88.80");
+});
 
-  assert.deepEqual([...typed, yuan!(8880 as never)], [8888, 10, 700, 0, 0, 0, 0, "88.80"]);
+test("the sender reads the amount as it will be sent, or why it can't be read", async () => {
+  const page = render("pages/send/index");
+  const type = (value: string) => page.instance.type!({ currentTarget: { dataset: { name: "total" } }, detail: { value } });
+
+  type("1,50");
+  await until(() => page.dom.textContent.includes("微信支付 ¥1.50"), "the amount");
+  type("1.005");
+  await page.instance.send!();
+
+  assert.match(page.dom.textContent, /用微信支付，塞钱.*读不出“1.005”/);
+  assert.equal(sentTo("POST /packets").length, 0);
 });

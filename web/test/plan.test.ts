@@ -113,6 +113,7 @@ test("mistakes are told at their fields", () => {
     ...["prizes.1.total", "quota", "title"],
   ]);
   assert.equal(missPercent(bad.prizes), -2.5);
+  assert.equal(mistakes(form({ budget: "1.005" }), true).budget, "unread_amount");
 });
 
 test("a state is what users see", () => {

@@ -830,7 +830,9 @@ def test_each_command_says_what_it_does() -> None:
     assert "Alias of `list`." in CliRunner().invoke(app, ["switch", "--help"]).output
 
 
-@pytest.mark.parametrize(("words", "amount_fen"), [("8888", 8888), ("88.88", 8888), ("0.01", 1)])
+@pytest.mark.parametrize(
+    ("words", "amount_fen"), [("8888", 8888), ("88.88", 8888), ("88,8", 8880), ("0.01", 1)]
+)
 def test_amounts_are_fen_or_yuan(stack: Stack, words: str, amount_fen: int) -> None:
     stack.answers["POST /admin/deposits"] = _ok(transfer_id="t", balance_fen=1)
 
@@ -839,7 +841,7 @@ def test_amounts_are_fen_or_yuan(stack: Stack, words: str, amount_fen: int) -> N
     assert _body(stack.sent("POST /admin/deposits")[0])["amount_fen"] == amount_fen
 
 
-@pytest.mark.parametrize("words", ["0", "8.8", "8.888", "-1", "1e3", "８８", "ten"])
+@pytest.mark.parametrize("words", ["0", "1,500", "8.888", "-1", "1e3", "ten"])
 def test_what_is_no_amount_is_a_wrong_command_line(stack: Stack, words: str) -> None:
     assert stack.run("deposit", "--", "ann", words).exit_code == 2
 

@@ -6,12 +6,13 @@ import type { Schemas } from "../api/client.ts";
 import { parseYuan } from "../money.ts";
 import { session } from "../session.ts";
 import { typed } from "../views/view.ts";
-import { awaitingView, awaits, type Awaiting, confirm, ConsoleView, duties, facts, money, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, confirm, ConsoleView, duties, facts, money, reading, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export class OperatorDeposits extends ConsoleView {
   static override properties = { ...ConsoleView.properties, isWrong: { state: true } };
   declare isWrong: boolean;
+  amount = "";
 
   override render() {
     return html`
@@ -36,7 +37,7 @@ export class OperatorDeposits extends ConsoleView {
             aria-describedby="amount-wrong"
           />
         </label>
-        <p class="wrong" id="amount-wrong" role="alert">${this.isWrong ? o("bad_amount") : ""}</p>
+        <p class="wrong" id="amount-wrong" role="alert">${this.isWrong ? reading(this.amount) || o("bad_amount") : ""}</p>
         <label class="field switch">
           <span>${o("for_campaigns")}</span><input type="checkbox" name="campaigns" />
         </label>
@@ -49,7 +50,8 @@ export class OperatorDeposits extends ConsoleView {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
     const user = typed(form, "user");
-    const amountFen = parseYuan(typed(form, "amount"));
+    this.amount = typed(form, "amount");
+    const amountFen = parseYuan(this.amount);
     this.isWrong = !amountFen;
     if (!user || !amountFen || this.isBusy) return;
     const isForCampaigns = new FormData(form).has("campaigns");

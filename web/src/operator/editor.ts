@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { Problem } from "../api/problems.ts";
 import { problemText } from "../i18n/packet.ts";
-import { parseYuan, yuanGrouped } from "../money.ts";
+import { parseYuan, plainAmount, yuanGrouped } from "../money.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { loadingView } from "../views/view.ts";
@@ -24,7 +24,7 @@ import {
   type PrizeForm,
   type Step,
 } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, reading, write } from "./view.ts";
 import { o, type OpWord } from "./words.ts";
 
 type Written = Pick<Campaign, "version"> & Partial<Campaign>;
@@ -107,7 +107,8 @@ export class OperatorEditor extends ConsoleView {
   #field(name: string, label: OpWord, value: string, more: { type?: string; hint?: OpWord; list?: string; fixed?: boolean } = {}) {
     const wrong = this.wrong[name];
     const hintId = `wrong-${name}`;
-    const isNumber = more.type === "number";
+    const isMoney = more.type === "money";
+    const isNumber = isMoney || more.type === "number";
     return html`<label class="field tall ${wrong ? "is-wrong" : ""}">
       <span>${o(label)}</span>
       <input
@@ -122,7 +123,8 @@ export class OperatorEditor extends ConsoleView {
         aria-describedby=${wrong ? hintId : nothing}
       />
       ${more.hint ? html`<small>${o(more.hint)}</small>` : nothing}
-      ${wrong ? html`<small class="bad" id=${hintId}>${o(wrong)}</small>` : nothing}
+      ${isMoney && !wrong ? html`<small class="reading" aria-live="polite">${reading(value)}</small>` : nothing}
+      ${wrong ? html`<small class="bad" id=${hintId}>${o(wrong, { text: plainAmount(value) })}</small>` : nothing}
     </label>`;
   }
 
@@ -145,7 +147,7 @@ export class OperatorEditor extends ConsoleView {
     return html`<section class="card">
       <h2>${o("money_and_rules")}</h2>
       ${duties().may("set_budget")
-        ? this.#field("budget", "budget", form.budget, { ...number, hint: "budget_hint" })
+        ? this.#field("budget", "budget", form.budget, { type: "money", hint: "budget_hint" })
         : html`<p class="hint">${o("budget_by_treasury")}</p>`}
       <div class="pair">
         ${this.#field("quota", "quota", form.quota, number)} ${this.#field("attempts", "attempts", form.attempts, number)}
@@ -193,7 +195,7 @@ export class OperatorEditor extends ConsoleView {
           </select>
         </label>
         ${prize.kind === "packet"
-          ? this.#field(name("amount"), "unit_amount", prize.amount, { ...number, fixed: !!isSaved })
+          ? this.#field(name("amount"), "unit_amount", prize.amount, { type: "money", fixed: !!isSaved })
           : nothing}
         ${this.#field(name("percent"), "chance", prize.percent, number)}
         ${prize.kind === "code" ? nothing : this.#field(name("total"), "stock", prize.total, number)}

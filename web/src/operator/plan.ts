@@ -1,7 +1,7 @@
 /** A campaign as its form holds it, and the writes that bring the API's campaign into line. */
 
 import type { Schemas } from "../api/client.ts";
-import { parseYuan, yuan } from "../money.ts";
+import { amountProblem, parseYuan, yuan } from "../money.ts";
 import type { OpWord } from "./words.ts";
 
 export type Campaign = Schemas["CampaignAdmin"];
@@ -141,7 +141,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     check("starts", starts !== undefined, "needed");
     check("ends", ends !== undefined && ends > (starts ?? 0), "bad_end");
   }
-  check("budget", !form.budget.trim() || parseYuan(form.budget) !== undefined, "bad_amount");
+  check("budget", !form.budget.trim() || parseYuan(form.budget) !== undefined, "unread_amount");
   for (const name of ["quota", "attempts", "wins"] as const) check(name, COUNT.test(form[name]), "bad_count");
   form.prizes.forEach((prize, at) => {
     check(`prizes.${at}.title`, prize.title.trim() !== "", "needed");
@@ -149,7 +149,8 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     check(`prizes.${at}.percent`, prize.percent.trim() !== "" && percent >= 0 && percent <= 100, "bad_percent");
     check(`prizes.${at}.total`, prize.kind === "code" || COUNT.test(prize.total), "bad_count");
     check(`prizes.${at}.per_day`, COUNT.test(prize.per_day), "bad_count");
-    if (prize.kind === "packet") check(`prizes.${at}.amount`, !!parseYuan(prize.amount), "bad_amount");
+    const problem = prize.kind === "packet" && amountProblem(prize.amount);
+    if (problem) errors[`prizes.${at}.amount`] = problem;
     const isLink = !prize.image_url.trim() || PICTURE.test(prize.image_url.trim());
     check(`prizes.${at}.image_url`, isLink, "bad_link");
   });

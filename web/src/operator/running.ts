@@ -3,10 +3,10 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { parseYuan, yuanGrouped } from "../money.ts";
+import { amountProblem, parseYuan, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 import { bodyOf, stateOf, type Campaign } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export type Deed = "publish" | "pause" | "resume" | "end";
@@ -45,9 +45,16 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
 export async function sendRain(campaign: Campaign) {
   const field = (label: string, more: ReturnType<typeof html>) =>
     html`<label class="field tall"><span>${label}</span>${more}</label>`;
+  const type = ({ target }: InputEvent) => {
+    const input = target as HTMLInputElement;
+    const read = reading(input.value);
+    const isWrong = amountProblem(input.value) !== undefined;
+    input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
+    input.nextElementSibling!.textContent = read;
+  };
   const body = html`
     <p class="hint">${o("rain_hint", { left: yuanGrouped(campaign.budget_left_fen) })}</p>
-    ${field(o("total"), html`<input name="total" inputmode="decimal" required pattern="\\s*[0-9][0-9,]*([.][0-9]{1,2})?\\s*" autocomplete="off" />`)}
+    ${field(o("total"), html`<input name="total" inputmode="decimal" required autocomplete="off" @input=${type} /><small aria-live="polite"></small>`)}
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" maxlength="50" autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
@@ -57,7 +64,7 @@ export async function sendRain(campaign: Campaign) {
     return typeof value === "string" ? value.trim() : "";
   };
   const totalFen = parseYuan(text("total"));
-  if (!form || !totalFen) return form && o("bad_amount");
+  if (!form || !totalFen) return undefined;
   const sent = {
     ...{ kind: "lucky", total_fen: totalFen, count: Number(text("count")), campaign_id: campaign.campaign_id },
     ...(text("greeting") && { greeting: text("greeting") }),

@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { newKey } from "../api/keys.ts";
 import type { Method, Schemas } from "../api/client.ts";
 import { formatTime } from "../i18n/language.ts";
-import { yuanGrouped } from "../money.ts";
+import { amountProblem, parseYuan, plainAmount, yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
 import { ask } from "../views/ask.ts";
 import { problemView, View } from "../views/view.ts";
@@ -128,6 +128,13 @@ export function when(atMs: number | null | undefined): string {
 /** A time in the campaign's time zone. */
 export function inZone(atMs: number, timeZone: string): string {
   return formatTime(atMs, { timeZone, dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
+}
+
+/** A typed amount as it will be sent, or the word for why it can't be read; empty for an empty text. */
+export function reading(text: string): string {
+  if (!text.trim()) return "";
+  const problem = amountProblem(text);
+  return problem ? o(problem, { text: plainAmount(text) }) : o("yuan", { n: yuanGrouped(parseYuan(text)!) });
 }
 
 export function money(fen: number | null | undefined): string {

@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
-import { parseYuan } from "../money.ts";
+import { amountProblem, parseYuan } from "../money.ts";
 
 export interface Draft {
   kind: "lucky" | "equal";
@@ -71,7 +71,7 @@ export function recipientsOf(draft: Draft): string[] {
   return [...new Set([...draft.people, ...(draft.recipients ?? "").split(/\s+/).filter(Boolean)])];
 }
 
-export type Wrong = "bad_amount" | "bad_count" | "bad_cover" | "no_people" | "too_small" | "too_large";
+export type Wrong = "bad_amount" | "unread_amount" | "bad_count" | "bad_cover" | "no_people" | "too_small" | "too_large";
 
 /** The first error of each field; limits are checked while the user types. */
 export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[]) {
@@ -79,7 +79,8 @@ export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly strin
   const count = countOf(draft);
   const fen = parseYuan(draft.amount);
   if (!count) wrong.count = "bad_count";
-  if (!fen || (count && !totalFenOf(draft))) wrong.amount = "bad_amount";
+  if (!fen) wrong.amount = amountProblem(draft.amount)!;
+  else if (count && !totalFenOf(draft)) wrong.amount = "bad_amount";
   else if (fen > shareFenMax * (draft.kind === "lucky" ? (count ?? 1) : 1)) wrong.amount = "too_large";
   else if (draft.kind === "lucky" && count && fen < count) wrong.amount = "too_small";
   if (draft.audience === "some" && recipientsOf(draft).length === 0) wrong.people = "no_people";

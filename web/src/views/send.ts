@@ -7,7 +7,7 @@ import { COUNT_MAX, PICTURES } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
-import { yuan } from "../money.ts";
+import { plainAmount, yuan } from "../money.ts";
 import { channelsOf, methodOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
@@ -146,7 +146,6 @@ export class Send extends View {
           value=${this.#kept[name]}
           placeholder=${example}
           autocomplete="off"
-          maxlength="16"
           ?disabled=${this.state !== "idle"}
           aria-invalid=${isTold ? "true" : "false"}
           aria-describedby="${name}-wrong"
@@ -162,7 +161,7 @@ export class Send extends View {
   #hint(word: Wrong | "limits"): string {
     const maxFen = this.#shareFenMax;
     const n = this.draft.kind === "lucky" ? (countOf(this.draft) ?? 1) : 1;
-    const params = { max: yuanShort(maxFen), total: yuanShort(maxFen * n), n, count: COUNT_MAX };
+    const params = { max: yuanShort(maxFen), total: yuanShort(maxFen * n), n, count: COUNT_MAX, text: plainAmount(this.draft.amount) };
     return t(word === "too_large" && n > 1 ? "too_large_total" : word, params);
   }
 

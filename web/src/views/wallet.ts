@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
-import { parseYuan, yuan } from "../money.ts";
+import { amountProblem, parseYuan, plainAmount, yuan } from "../money.ts";
 import { Poll } from "../poll.ts";
 import type { Account } from "../providers/provider.ts";
 import { channelsOf, PROVIDERS } from "../providers/registry.ts";
@@ -39,12 +39,15 @@ export class Wallet extends View {
     isBusy: { state: true },
     waitUntilMs: { state: true },
     links: { state: true },
+    amounts: { state: true },
   };
   balanceFen: number | undefined;
   declare page: Schemas["Withdrawals"] | undefined;
   declare isBusy: boolean;
   declare waitUntilMs: number;
   declare links: Partial<Record<Channel, Schemas["Binding"]>>;
+  /** Typed amounts, which the buttons show as they will be sent. */
+  declare amounts: Partial<Record<Deed, string>>;
   readonly #poll = new Poll({
     ask: async () => {
       await this.#look();
@@ -58,6 +61,7 @@ export class Wallet extends View {
     this.isBusy = false;
     this.waitUntilMs = 0;
     this.links = {};
+    this.amounts = {};
   }
 
   override connectedCallback(): void {
@@ -139,16 +143,21 @@ export class Wallet extends View {
       event.preventDefault();
       // An error of the last amount says nothing about this one.
       this.problem = undefined;
-      const amountFen = parseYuan(typed(event.target, "amount"));
-      if (isOff || !checked(event.target, "amount", this.#wrong(deed, amountFen))) return;
+      const amount = typed(event.target, "amount");
+      const amountFen = parseYuan(amount);
+      if (isOff || !checked(event.target, "amount", this.#wrong(deed, amount))) return;
       const channel = typed(event.target, "channel") as Channel;
       void this.attempt(async () => {
         await this.#start(deed, { amount_fen: amountFen!, channel });
         (event.target as HTMLFormElement).reset();
+        this.amounts = {};
       });
     };
+    const type = (event: InputEvent) =>
+      (this.amounts = { ...this.amounts, [deed]: typed(event.currentTarget, "amount") });
+    const fen = parseYuan(this.amounts[deed] ?? "");
     return html`
-      <form class="card" @submit=${submit}>
+      <form class="card" @submit=${submit} @input=${type}>
         <h2>${t(`wallet_${deed}`)}</h2>
         <div class="row link">
           <input
@@ -169,7 +178,7 @@ export class Wallet extends View {
         <p class="limit" id="${deed}-limits">${deed === "withdrawal" ? this.#limits() : nothing}</p>
         <div class="row">
           <button class="secondary" aria-disabled=${isOff ? "true" : "false"}>
-            ${t(`wallet_${deed}`)}
+            ${t(`wallet_${deed}`)} ${fen ? `¥${yuan(fen)}` : nothing}
           </button>
           ${deed === "withdrawal" && this.balanceFen
             ? html`<button type="button" class="quiet" @click=${this.#takeAll}>${t("withdraw_all")}</button>`
@@ -190,8 +199,10 @@ export class Wallet extends View {
   }
 
   /** Error of an amount, before it is sent. */
-  #wrong(deed: Deed, amountFen: number | undefined): string {
-    if (!amountFen) return t("amount_invalid");
+  #wrong(deed: Deed, amount: string): string {
+    const problem = amountProblem(amount);
+    if (problem) return t(problem, { text: plainAmount(amount) });
+    const amountFen = parseYuan(amount)!;
     const limits = session.config?.limits;
     if (deed === "payment" || !limits) return "";
     const { withdrawal_fen_min: minFen, withdrawal_fen_max: maxFen } = limits;
@@ -205,7 +216,7 @@ export class Wallet extends View {
     const field = (event.target as HTMLElement).closest("form")!.elements.namedItem("amount") as HTMLInputElement;
     const fen = Math.min(this.balanceFen!, session.config?.limits?.withdrawal_fen_max ?? Infinity);
     field.value = yuan(fen);
-    field.setCustomValidity("");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
     this.problem = undefined;
   };
 

@@ -1,15 +1,17 @@
 /** Sends a packet that its sender pays for with WeChat Pay. */
 
-const { ask, fenOf, newKey, pause } = require("../../api");
+const { ask, fenOf, newKey, pause, yuan } = require("../../api");
 
 const DRAFT = "redpacket.draft";
 const PAID_LOOKS = 30;
 
 Component({
-  data: { isLucky: true, isSending: false, note: "未领取的钱，24 小时后退回" },
+  data: { isLucky: true, sum: "", isSending: false, note: "未领取的钱，24 小时后退回" },
   methods: {
     type(event) {
       this.form = { ...this.form, [event.currentTarget.dataset.name]: event.detail.value };
+      const fen = fenOf(this.form.total ?? "");
+      this.setData({ sum: fen ? ` ¥${yuan(fen)}` : "" });
     },
 
     turn(event) {
@@ -26,6 +28,7 @@ Component({
         pay_method: "jsapi",
         ...(greeting ? { greeting } : {}),
       };
+      if (total.trim() && !body.total_fen) return this.setData({ note: `读不出“${total}”，请写成 88.88 这样` });
       if (!body.total_fen || !body.count) return this.setData({ note: "请填写金额和个数" });
       this.setData({ isSending: true, note: "" });
       try {
