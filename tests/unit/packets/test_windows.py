@@ -8,12 +8,15 @@ import pytest
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
 from redpacket.packets.dynamodb.windows import DynamoWindows
+from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.claim import Admission
 from redpacket.packets.model.packet import Opening, Packet, PacketStatus, is_sharded
 from redpacket.packets.use_cases import move_packets
+from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Contended, Unavailable
 from testing.in_memory_system import DAY_MS, InMemorySystem
+from testing.platform.fake_tables import TABLE_NAMES
 
 HOUR_MS = 3_600_000
 
@@ -210,6 +213,17 @@ def test_the_sweep_moves_the_packets_of_an_edited_campaign(
     assert set(system.work.list_due(edited.ends_at_ms, 100)) == {
         packet.packet_id for packet in packets
     }
+
+
+def test_one_sweep_of_more_partitions_than_campaigns_finds_an_edit(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
+    work = DynamoWorkLists(dynamo, range(128))
+
+    assert work.list_edited(move_packets.CAMPAIGNS_PER_SWEEP) == [campaign.campaign_id]
 
 
 def test_an_edit_of_anything_else_leaves_the_packets_alone(system: InMemorySystem) -> None:

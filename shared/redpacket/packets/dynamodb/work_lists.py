@@ -92,7 +92,7 @@ class DynamoWorkLists:
                 ),
             )
 
-        fair = limit // len(self._shards)
+        fair = max(1, limit // len(self._shards))
         by_shard = {shard: query(shard, fair) for shard in self._shards}
         full = [shard for shard, rows in by_shard.items() if len(rows) == fair]
         spare = limit - sum(len(rows) for rows in by_shard.values())
