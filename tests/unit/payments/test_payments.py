@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
+from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.ledger.use_cases.deposit import deposit
 from redpacket.packets.dynamodb.funding import DynamoFunding
@@ -362,18 +363,76 @@ def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSyst
     assert town.differences() == []
 
 
-def test_campaign_money_funds_no_private_packet_after_an_unpaid_one(town: PaymentSystem) -> None:
+def _mark(town: PaymentSystem, user: str, key: str = "key") -> None:
     ports = town.system.process().deposit_ports
-    request = Request("treasurer", "key", "body")
-    deposit(a_person("chest"), 6_000, request, is_for_campaigns=True, ports=ports)
-    town.send_unpaid("chest")
+    request = Request("treasurer", key, "body")
+    deposit(a_person(user), 6_000, request, is_for_campaigns=True, ports=ports)
+
+
+def test_campaign_money_funds_no_private_packet_with_another_open(town: PaymentSystem) -> None:
+    _mark(town, "chest")
+    # Deployments before 1.0 let such an account send unpaid packets.
+    town.system.row("accounts", keys.account("user:chest"))["open_count"] = {"N": "1"}
     order = an_order("chest", key="private", total_fen=1_000, count=1)
 
     with pytest.raises(errors.Forbidden):
         town.system.send_order(order)
 
-    assert town.system.ledger_state().open_counts["user:chest"] == 1
     assert town.balance_fen("chest") == 6_000
+
+
+def test_an_account_of_campaign_money_accepts_no_payment(town: PaymentSystem) -> None:
+    _mark(town, "chest")
+
+    with pytest.raises(errors.Forbidden, match="campaign money"):
+        town.pay_in("chest", 300)
+    with pytest.raises(errors.Forbidden, match="campaign money"):
+        town.send_unpaid("chest")
+
+    assert town.gateway.orders == {}
+    assert town.balance_fen("chest") == 6_000
+    assert town.differences() == []
+
+
+def test_a_pending_payment_keeps_an_account_from_campaign_money(town: PaymentSystem) -> None:
+    payment = town.start("ann", 300)
+
+    with pytest.raises(errors.InvalidRequest) as refused:
+        _mark(town, "ann")
+    town.gateway.pay(payment.number)
+    town.confirm(payment)
+
+    assert [error["field"] for error in refused.value.errors] == ["is_for_campaigns"]
+    assert town.balance_fen("ann") == 300
+    assert town.differences() == []
+
+
+def test_an_unpaid_packet_keeps_an_account_from_campaign_money(town: PaymentSystem) -> None:
+    packet = town.send_unpaid("ann", count=1, total_fen=300)
+
+    with pytest.raises(errors.InvalidRequest):
+        _mark(town, "ann")
+    town.pay_packet(packet)
+
+    assert town.system.stored(packet).status is PacketStatus.OPEN
+    assert town.differences() == []
+
+
+def test_a_share_that_an_account_of_campaign_money_claims_is_campaign_money(
+    town: PaymentSystem,
+) -> None:
+    _mark(town, "chest")
+    packet = town.system.send("sue", count=1, total_fen=500)
+
+    town.system.grab(packet, "chest")
+    town.system.settle()
+
+    assert town.balance_fen("chest") == 6_500
+    with pytest.raises(errors.Forbidden):
+        town.withdraw("chest", 100)
+    with pytest.raises(errors.Forbidden):
+        town.system.send_order(an_order("chest", key="own", total_fen=500, count=1))
+    assert town.differences() == []
 
 
 def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:

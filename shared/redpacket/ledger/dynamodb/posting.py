@@ -124,6 +124,17 @@ def _is_used(_row: Row) -> RedPacketError:
 
 def is_not_covered(row: Row) -> RedPacketError:
     """Return the error for an uncovered debit, or for a debit of campaign money."""
-    if row.get("is_for_campaigns"):
-        return Forbidden("This account holds campaign money. It can only pay for campaigns.")
-    return InsufficientFunds()
+    return is_only_for_campaigns(row) if row.get("is_for_campaigns") else InsufficientFunds()
+
+
+def is_only_for_campaigns(_row: Row) -> RedPacketError:
+    """Return the error for other money in an account of campaign money, or for its other uses."""
+    return Forbidden("This account holds campaign money. It accepts and pays nothing else.")
+
+
+def use_account(accounts_table: str, account: str) -> Guarded[RedPacketError]:
+    """Return the write that refuses an account of campaign money, and later its mark."""
+    operation = update(
+        accounts_table, keys.account(account), "ADD balance_fen :none", condition=IS_FREE, none=0
+    )
+    return Guarded(operation, is_only_for_campaigns)

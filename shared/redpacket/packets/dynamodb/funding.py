@@ -53,7 +53,9 @@ CAN_SPEND = (
     # A packet outside of a window that was edited since would not follow that edit.
     " AND starts_at_ms <= :starts_ms AND ends_at_ms >= :ends_ms"
 )
-HAS_ROOM_UNPAID = "attribute_not_exists(open_count) OR open_count < :open_max"
+HAS_ROOM_UNPAID = (
+    f"{IS_FREE} AND attribute_not_exists(open_count) OR {IS_FREE} AND open_count < :open_max"
+)
 
 OPEN_RETRY_S = 60
 """Seconds until a sender with too many open packets may retry; sweeps run every minute."""
@@ -156,7 +158,7 @@ class DynamoFunding:
             self._accounts,
             keys.account(user_account(packet.sender.user_id)),
             "ADD open_count :one, unpaid_count :one",
-            condition=None if open_max is None else HAS_ROOM_UNPAID,
+            condition=IS_FREE if open_max is None else HAS_ROOM_UNPAID,
             one=1,
             **({} if open_max is None else {"open_max": open_max}),
         )

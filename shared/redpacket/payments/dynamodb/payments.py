@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.ledger.dynamodb.posting import exists, post_operations
+from redpacket.ledger.dynamodb.posting import exists, post_operations, use_account
 from redpacket.ledger.dynamodb.requests import transact_request
-from redpacket.ledger.model import Transfer
+from redpacket.ledger.model import Transfer, user_account
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -58,7 +58,10 @@ class DynamoPayments:
         self._packets = dynamo.tables.packets
 
     def put(self, payment: Payment, request: Request, per_day_max: int) -> str:
-        """Store an intent, once for each request; return its number. Raises RateLimited."""
+        """Store an intent, once for each request; return its number.
+
+        Raises RateLimited, and Forbidden for an account of campaign money.
+        """
         marker = keys.request(request.user_id, "payment", request.key_hash)
         return transact_request(
             self._dynamo,
@@ -67,6 +70,7 @@ class DynamoPayments:
             request,
             payment.number,
             [
+                use_account(self._accounts, user_account(payment.user_id)),
                 Guarded(self._count(payment, per_day_max), _too_many_today(payment)),
                 Guarded(put(self._payments, payment_row(payment)), exists),
             ],

@@ -33,7 +33,8 @@ class PaymentAsk:
 def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Payment:
     """Return the payment of this request; its prompt is missing while the order is unknown.
 
-    Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable.
+    Raises ChannelUnavailable, PayeeNotBound, RateLimited, IdempotencyKeyReused, Busy, Unavailable,
+    and Forbidden for an account of campaign money.
     """
     provider = ports.provider(ask.channel)
     payer = _payer(ask.user_id, ask.channel, ask.method, payees)
