@@ -320,6 +320,18 @@ test("a sender who ends their packet reads where the rest is, until it is back",
   assert.match(textOf(insideView(flow, undefined)), new RegExp(p("closed_hint", { amount: "6.00" })));
 });
 
+test("a sender reads when their packet opens, until it is open", async () => {
+  const own = { ...RECORD, is_sender: true, claims: [], next: null, starts_at_ms: NOW_MS + 1 };
+  const { flow, clock } = viewer({ "GET ": [own] });
+  await flow.load();
+  flow.end();
+  assert.match(textOf(insideView(flow, undefined)), /Opens at/);
+
+  clock.nowMs = NOW_MS + 1;
+
+  assert.doesNotMatch(textOf(insideView(flow, undefined)), /Opens at/);
+});
+
 test("a sender who has a share reads where the rest is", async () => {
   const own = { ...RECORD, is_sender: true, refunded_fen: 0, claims: [], next: null, mine: CLAIM };
   const { flow } = viewer({ "GET ": [own, { ...own, status: "closed", refunded_fen: 600 }] });

@@ -80,6 +80,9 @@ test("limits are told before they are exceeded", () => {
     [{ audience: "some" }, { people: "no_people" }],
     [{ audience: "some", recipients: "aa" }, {}],
     [{ cover_link: "https://elsewhere.example/1.png" }, { cover_link: "bad_cover" }],
+    [{ starts: "2027-01-31T20:00" }, {}],
+    [{ starts: "2027-01-31T20:01" }, { starts: "bad_start" }],
   ];
-  for (const [typed, wrong] of cases) assert.deepEqual(wrongOf({ ...draft, ...typed }, 20_000, []), wrong);
+  const nowMs = new Date("2027-01-01T20:00").getTime();
+  for (const [typed, wrong] of cases) assert.deepEqual(wrongOf({ ...draft, ...typed }, 20_000, [], nowMs), wrong);
 });

@@ -172,6 +172,12 @@ export class PacketFlow {
     }
   }
 
+  /** Time of the start, while it lies ahead. */
+  get startsAtMs(): number | undefined {
+    const startsAtMs = this.cover?.starts_at_ms ?? 0;
+    return startsAtMs > this.#options.now() ? startsAtMs : undefined;
+  }
+
   /** The newest record that was read: senders follow it instead of the feed. */
   get record(): Packet | undefined {
     const { feed } = this.live;

@@ -37,7 +37,7 @@ export function insideView(flow: PacketFlow, proofUrl: string | undefined): Temp
 }
 
 function resultView(flow: PacketFlow) {
-  const { shownState: state, claim, packet } = flow;
+  const { shownState: state, claim, packet, startsAtMs } = flow;
   if (state === "opened" && claim) {
     const isQueued = claim.payout === "queued";
     const isBest = ownOf(flow)?.is_luckiest;
@@ -56,6 +56,7 @@ function resultView(flow: PacketFlow) {
     const mayTake = !packet?.is_sender || !packet.is_exclusive;
     return html`
       <p class="sorry" tabindex="-1">${p(left ? "left" : "gone", { n: left })}</p>
+      ${startsAtMs ? html`<p class="after">${p("starts_at", { at: clock(startsAtMs) })}</p>` : nothing}
       ${left && mayTake
         ? html`<button type="button" class="plain" @click=${() => flow.showCover()}>
             ${p("take_own")}

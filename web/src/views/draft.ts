@@ -71,11 +71,16 @@ export function recipientsOf(draft: Draft): string[] {
   return [...new Set([...draft.people, ...(draft.recipients ?? "").split(/\s+/).filter(Boolean)])];
 }
 
-export type Wrong = "bad_amount" | "unread_amount" | "bad_count" | "bad_cover" | "no_people" | "too_small" | "too_large";
+/** A start may be this far ahead. */
+const AHEAD_MAX_MS = 30 * 86_400_000;
+
+export type Wrong =
+  | ("bad_amount" | "unread_amount" | "bad_count" | "bad_cover" | "bad_start")
+  | ("no_people" | "too_small" | "too_large");
 
 /** The first error of each field; limits are checked while the user types. */
-export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[]) {
-  const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people", Wrong>> = {};
+export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = Date.now()) {
+  const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people" | "starts", Wrong>> = {};
   const count = countOf(draft);
   const fen = parseYuan(draft.amount);
   if (!count) wrong.count = "bad_count";
@@ -85,6 +90,7 @@ export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly strin
   else if (draft.kind === "lucky" && count && fen < count) wrong.amount = "too_small";
   if (draft.audience === "some" && recipientsOf(draft).length === 0) wrong.people = "no_people";
   if (!isCover(draft.cover_link?.trim() ?? "", hosts)) wrong.cover_link = "bad_cover";
+  if (draft.starts && new Date(draft.starts).getTime() > nowMs + AHEAD_MAX_MS) wrong.starts = "bad_start";
   return wrong;
 }
 

@@ -179,8 +179,9 @@ export class Send extends View {
     const kept = this.#kept;
     const { kind, audience } = this.draft;
     const isWrong = this.#wrong.cover_link !== undefined;
+    const isTooLate = this.#wrong.starts !== undefined;
     return html`
-      <details class="card" ?open=${this.hasTried && isWrong}>
+      <details class="card" ?open=${this.hasTried && (isWrong || isTooLate)}>
         <summary>${t("options")}</summary>
         ${kind === "lucky" && audience !== "one" ? this.#splits(isBusy) : nothing}
         ${this.#switch("two_step", isBusy)} ${this.#switch("sealed", isBusy)}
@@ -202,10 +203,18 @@ export class Send extends View {
             </label>`
           : nothing}
         ${session.config?.cover_hosts?.length ? this.#coverLink(isBusy, isWrong) : nothing}
-        <label class="field">
+        <label class="field tall">
           <span>${t("opens_at")}<small>${t("opens_at_hint")}</small></span>
-          <input type="datetime-local" name="starts" .value=${kept.starts ?? ""} ?disabled=${isBusy} />
+          <input
+            type="datetime-local"
+            name="starts"
+            .value=${kept.starts ?? ""}
+            ?disabled=${isBusy}
+            aria-invalid=${isTooLate ? "true" : "false"}
+            aria-describedby="starts-wrong"
+          />
         </label>
+        <p class="wrong" id="starts-wrong">${isTooLate ? t("bad_start") : nothing}</p>
         <label class="field">
           <span>${t("life")}</span>
           <select name="life" ?disabled=${isBusy}>
