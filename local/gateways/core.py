@@ -78,6 +78,8 @@ class Gateway:
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
+        # The merchant's money from the request of a transfer until it is paid, or unlocked.
+        self.locks: list[Line] = []
 
     # -- money in
 
@@ -126,7 +128,7 @@ class Gateway:
             self.merchant,
         )
         order.transactions.append(paid)
-        self._write(paid)
+        self._write(paid, now_ms)
         self._happened(paid)
         return paid
 
@@ -171,7 +173,7 @@ class Gateway:
         of = order.number, paid.outside_no, amount_fen, now_ms, outside_no, wanted
         refund = self.refunds[number] = Refund(number, *of)
         order.refunds.append(refund)
-        self._write(refund, order.number)
+        self._write(refund, now_ms, order.number)
         self._happened(refund)
         return refund
 
@@ -196,17 +198,22 @@ class Gateway:
         outside_no = f"13{digest('transfer', number, digits=35)}"
         of = outside_no, wanted, amount_fen, user, state, now_ms, now_ms
         made = self.transfers[number] = Transfer(number, *of)
+        self._lock(made, "lock")
         self.policy.after_transfer(self, made, meeting)
         return made
 
-    def move(self, transfer: Transfer, state: str, reason: str = "") -> None:
-        """Let a transfer enter another state; a final one never changes."""
+    def move(
+        self, transfer: Transfer, state: str, reason: str = "", at_ms: int | None = None
+    ) -> None:
+        """Let a transfer enter another state, now or before; a final one never changes."""
         if transfer.state in FINAL:
             raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
         transfer.state, transfer.reason = state, reason
-        transfer.changed_at_ms = self.clock.now_ms()
+        transfer.changed_at_ms = self.clock.now_ms() if at_ms is None else at_ms
         if state == "succeeded":
-            self._write(transfer)
+            self._write(transfer, transfer.changed_at_ms)
+        elif state in FINAL:
+            self._lock(transfer, "unlock")
         if state in FINAL:
             self._happened(transfer)
 
@@ -273,12 +280,15 @@ class Gateway:
                 self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
-        """Return a day's lines of *kinds* as the policy wants them; None before the day is over."""
+        """Return a day's lines of *kinds* as the policy wants them; None before the day is over.
+
+        A transfer is either a "transfer" when it is paid, or a "lock" and perhaps an "unlock".
+        """
         if day_of(self.clock.now_ms()) <= day:
             return None
         of_day = [
             movement
-            for movement in self.book
+            for movement in (*self.book, *self.locks)
             if movement.kind in kinds and day_of(movement.moved_at_ms) == day
         ]
         return self.policy.statement(day, of_day)
@@ -295,9 +305,15 @@ class Gateway:
         """Notify the merchant of a payment, refund, confirmation or end."""
         self._tell(made)
 
-    def _write(self, made: Transaction | Refund | Transfer, of_number: str = "") -> None:
-        of = made.number, made.outside_no, made.amount_fen, self.clock.now_ms(), of_number
+    def _write(
+        self, made: Transaction | Refund | Transfer, at_ms: int, of_number: str = ""
+    ) -> None:
+        of = made.number, made.outside_no, made.amount_fen, at_ms, of_number
         self.book.append(Line(made.kind, *of))
+
+    def _lock(self, made: Transfer, kind: str) -> None:
+        of = made.number, made.outside_no, made.amount_fen, made.changed_at_ms
+        self.locks.append(Line(kind, *of))
 
 
 def get(records: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:

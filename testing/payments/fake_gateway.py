@@ -37,6 +37,8 @@ MERCHANT = Merchant("app", "merchant")
 Bill: TypeAlias = Callable[[str, tuple[str, ...], list[Line]], list[Line] | None]
 SETTLING_MS = 60_000
 CALL_MS_MAX = 10_000
+CONFIRM_MS = 23 * 3_600_000
+"""Milliseconds within which users confirm: some minutes less than the provider's day."""
 _REFUSALS = {
     "FREQUENCY_LIMITED": Refusal.THROTTLED,
     "NOT_ENOUGH": Refusal.OUT_OF_FUNDS,
@@ -56,7 +58,8 @@ class FakeGateway(Gateway):
     that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
     then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
     day's lines; None while there is no statement; *remembers_ms*: a transfer that is older is
-    unknown, and would be paid again.
+    unknown, and would be paid again; *locks_money*: statements have locks, and the end of a
+    transfer is within CONFIRM_MS of its request.
     """
 
     def __init__(
@@ -80,12 +83,16 @@ class FakeGateway(Gateway):
         self.billed_on: Callable[[Line], str] = lambda line: day_of(line.moved_at_ms)
         self.edit_statement: Bill = lambda _day, _kinds, lines: lines
         self.remembers_ms = 10**15
+        self.locks_money = False
 
     def lapse(self) -> None:
         """Leave the end of transfers to *next_state*; forget the old ones."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:
+                if self.locks_money and made.state not in _FINAL:
+                    until_ms = made.created_at_ms + CONFIRM_MS
+                    self.move(made, "failed", "OVERDUE_CLOSE", until_ms)
                 del self.transfers[made.number]
 
     def order(self, order: Order) -> Order:
@@ -97,7 +104,7 @@ class FakeGateway(Gateway):
             return None
         of_day = [
             movement
-            for movement in self.book
+            for movement in (*self.book, *self.locks)
             if movement.kind in kinds and self.billed_on(movement) == day
         ]
         told = self.edit_statement(day, kinds, of_day)
@@ -132,7 +139,10 @@ class FakeGateway(Gateway):
         """Let a transfer become what *next_state* says."""
         state = self.next_state(TransferState(transfer.state))
         if transfer.state not in _FINAL and transfer.state != state:
-            self.move(transfer, state, state.upper())
+            until_ms = transfer.created_at_ms + CONFIRM_MS
+            # It ended in time, even if nobody asked until now.
+            at_ms = min(self.clock.now_ms(), until_ms) if self.locks_money else None
+            self.move(transfer, state, state.upper(), at_ms)
 
     def lines(self, kind: StatementKind) -> list[Line]:
         return [line for line in self.book if line.kind == kind]
@@ -264,7 +274,7 @@ class FakePaymentsOut(_Port):
         self, gateway: Gateway, details: str = "scene", channel: ProviderName = ProviderName.WECHAT
     ) -> None:
         super().__init__(gateway, channel)
-        self.needs_consent = channel is ProviderName.WECHAT
+        self.needs_consent = self.locks_money = channel is ProviderName.WECHAT
         self._details = details
 
     def details(self) -> str:
@@ -296,7 +306,8 @@ class FakePaymentsOut(_Port):
         )
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
-        return self._bill(day, "transfer")
+        has_locks = getattr(self._gateway, "locks_money", False)
+        return self._bill(day, *(("lock", "unlock") if has_locks else ("transfer",)))
 
 
 class FakePayees:
@@ -421,4 +432,5 @@ def _transfer(made: Transfer | None) -> TransferFound:
 
 def _bill_line(line: Line) -> StatementLine:
     of = line.number, line.outside_no, line.amount_fen, line.moved_at_ms, line.of_number
-    return StatementLine(StatementKind(line.kind), *of)
+    kind = StatementKind.TRANSFER if "lock" in line.kind else StatementKind(line.kind)
+    return StatementLine(kind, *of, is_return=line.kind == "unlock")

@@ -6,6 +6,7 @@ from redpacket.payments.model.provider import (
     RefundOrder,
     StatementKind,
     StatementLine,
+    TransferState,
     statement_day,
 )
 from redpacket.platform.errors import Unavailable
@@ -87,11 +88,32 @@ def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
     lines = side.payments_out.read_statement(day)
 
     assert lines is not None
-    assert {line.number: line.amount_fen for line in lines} == numbers
+    returned = {line.number for line in lines if line.is_return}
+    paid = [line for line in lines if line.number not in returned]
+    assert {line.number: line.amount_fen for line in paid} == numbers
     assert {line.kind for line in lines} == {StatementKind.TRANSFER}
-    assert {line.outside_no for line in lines} == {
+    assert {line.outside_no for line in paid} == {
         side.payments_out.query(number).outside_no for number in numbers
     }
+
+
+def test_a_transfer_that_nobody_confirms_is_locked_and_returned(wechat: WeChatSide) -> None:
+    day = _at_noon(wechat)
+    order = wechat.transfer(amount_fen=300)
+    wechat.payments_out.transfer(order)
+    wechat.advance(DAY_MS)
+    assert wechat.payments_out.query(order.transfer_no).state is TransferState.FAILED
+    next_day = statement_day(wechat.now_ms())
+    wechat.advance(DAY_MS)
+
+    lock, back = (wechat.payments_out.read_statement(each) for each in (day, next_day))
+
+    assert lock is not None
+    assert back is not None
+    assert [(line.number, line.amount_fen, line.is_return) for line in (*lock, *back)] == [
+        (order.transfer_no, 300, False),
+        (order.transfer_no, 300, True),
+    ]
 
 
 def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:

@@ -10,7 +10,7 @@ naive control calls, then marks, and takes a new number when it gets no answer, 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -42,6 +42,7 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import FUNCTION_MS, Withdrawal, WithdrawalLimits
+from redpacket.payments.use_cases.compare_statements import RETURN_DAYS
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.withdraw import withdraw_above
@@ -161,6 +162,7 @@ class PaymentSchedule(Schedule):
         "ends while a channel hangs, ends without a gateway, automatic payouts, "
         "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
         "lines on two days, lines that a bill lacks, notices before their row, "
+        "returned locks, returns of paid transfers, returns that a bill lacks, "
         "notices of days ago, other merchants, other settings, refunds under way, "
         "repeated notices, rows of another merchant"
     )
@@ -180,7 +182,9 @@ class PaymentSchedule(Schedule):
         }
         self.gateway, other = self.gateways[WECHAT]
         # Statements and checks are about all of them.
-        other.book = self.gateway.book
+        other.book, other.locks = self.gateway.book, self.gateway.locks
+        # The form of its statements is unknown.
+        other.locks_money = self.gateway.locks_money = pick((False, True))
         # A host's wallet need not end what nobody confirms.
         self.waits_until_asked = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
@@ -522,6 +526,8 @@ class PaymentSchedule(Schedule):
         """Return the day of a line: of what moved around midnight either day."""
         shifts_ms = (0, EDGE_MS, -EDGE_MS)
         shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
+        if line.kind == "unlock" and line.outside_no[-1] in "02468":
+            shift_ms += _DAY_MS
         day = day_of(line.moved_at_ms + shift_ms)
         self.seen["lines on the next day"] += day != day_of(line.moved_at_ms)
         return day
@@ -761,8 +767,9 @@ class PaymentSchedule(Schedule):
         days = {
             (statement_day(line.moved_at_ms + later_ms), channel)
             for channel in CHANNELS
-            for line in self.gateways[channel][0].book
-            for later_ms in (-EDGE_MS, 0, EDGE_MS, _DAY_MS)
+            for fake_gateway in self.gateways[channel][:1]
+            for line in (*fake_gateway.book, *fake_gateway.locks)
+            for later_ms in (-EDGE_MS, 0, EDGE_MS, _DAY_MS, 2 * _DAY_MS)
         }
         return sorted(day for day in days if day[0] < today)
 
@@ -787,6 +794,23 @@ class PaymentSchedule(Schedule):
         ]
         if lines:
             self._compare_wrong_bills(town, *self.random.choice(lines))
+        returns = [
+            line
+            for line in self.gateway.locks
+            if self.gateway.locks_money and line.kind == "unlock" and line.number not in unexplained
+        ]
+        self.seen["returned locks"] += len(returns)
+        if returns:
+            self._compare_without_return(town, self.random.choice(returns))
+
+    def _compare_without_return(self, town: PaymentSystem, returned: Line) -> None:
+        """Leave out the return of a lock: two days after the lock it is told."""
+        (lock,) = [each for each in self.gateway.locks if _is_lock_of(each, returned)]
+        day = day_of(statement_day_start_ms(self._billed_on(lock)) + RETURN_DAYS * _DAY_MS)
+        self._check_told(
+            *(town, WECHAT, day, returned, "returns that a bill lacks"),
+            lambda _day, _kinds, lines: [each for each in lines if each != returned],
+        )
 
     def _lines_amid(self, channel: ProviderName, day: str) -> list[Line]:
         """Return the lines of a day that no other day's bill may have."""
@@ -800,23 +824,42 @@ class PaymentSchedule(Schedule):
     ) -> None:
         """Leave a line out of its day's bill, and put it into the next day's: both are told."""
         next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
+        back = replace(line, kind="unlock")
         wrong: dict[str, gateway.Bill] = {
             "lines that a bill lacks": lambda _day, _kinds, lines: [
-                each for each in lines if each != line
+                each for each in lines if each != line and not _is_lock_of(each, line)
             ],
             "lines on two days": lambda its_day, kinds, lines: [
                 *lines,
-                *([line] if its_day == next_day and line.kind in kinds else []),
+                *([line] if its_day == next_day and _kind_in(kinds, line) in kinds else []),
+            ],
+            "returns of paid transfers": lambda its_day, kinds, lines: [
+                *lines,
+                *([back] if its_day == day and "unlock" in kinds else []),
             ],
         }
+        if line.kind != "transfer" or channel is not WECHAT or not self.gateway.locks_money:
+            del wrong["returns of paid transfers"]
         for name, edit in wrong.items():
-            with self._statements(channel, edit):
-                report = town.compare_statement(next_day if "two" in name else day, channel)
-            if report is None:
-                continue
-            self.seen[name] += 1
-            if all(line.number not in difference.subject for difference in report.differences):
-                self.differences.append(Difference("bill", line.number, name, "told", "nothing"))
+            its_day = next_day if "two" in name else day
+            self._check_told(town, channel, its_day, line, name, edit)
+
+    def _check_told(
+        self,
+        town: PaymentSystem,
+        channel: ProviderName,
+        day: str,
+        line: Line,
+        name: str,
+        edit: gateway.Bill,
+    ) -> None:
+        with self._statements(channel, edit):
+            report = town.compare_statement(day, channel)
+        if report is None:
+            return
+        self.seen[name] += 1
+        if all(line.number not in difference.subject for difference in report.differences):
+            self.differences.append(Difference("bill", line.number, name, "told", "nothing"))
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
@@ -827,6 +870,15 @@ class PaymentSchedule(Schedule):
         yield
         for fake_gateway, true_bill in zip(self.gateways[channel], true_bills, strict=True):
             fake_gateway.edit_statement = true_bill
+
+
+def _is_lock_of(each: Line, line: Line) -> bool:
+    return (each.kind, each.number) == ("lock", line.number)
+
+
+def _kind_in(kinds: Collection[str], line: Line) -> str:
+    """Return the kind of a line in a statement, which may have locks in place of transfers."""
+    return "lock" if line.kind == "transfer" and "lock" in kinds else line.kind
 
 
 def _is_given_back(payment_return: PaymentReturn) -> bool:

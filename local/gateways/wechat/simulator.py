@@ -386,7 +386,7 @@ class WeChat(Provider):
     def _flows(self, call: Call, _: Meeting) -> Body:
         if call.wanted.get("account_type") != "OPERATION":
             raise _wrong("account_type: transfers are paid by OPERATION")
-        return self._file(call, flow_file, "transfer")
+        return self._file(call, flow_file, "lock", "unlock")
 
     def _file(self, call: Call, write: Callable[[list[Any]], str], *kinds: str) -> Body:
         day = call.wanted.get("bill_date", "")

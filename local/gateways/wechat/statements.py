@@ -39,13 +39,13 @@ def trade_file(lines: Sequence[Line], names: Mapping[str, str]) -> str:
 
 
 def flow_file(lines: Sequence[Line]) -> str:
-    """Return the file of what went out of the merchant's account on a day."""
+    """Return the file of what left the merchant's account on a day, and what came back."""
     rows = [
         {
             "记账时间": _time(line.moved_at_ms),
             "微信支付业务单号": line.outside_no,
             "业务类型": "商家转账",
-            "收支类型": "支出",
+            "收支类型": "收入" if line.kind == "unlock" else "支出",
             "收支金额(元)": _yuan(line.amount_fen),
             "业务凭证号": line.number,
         }

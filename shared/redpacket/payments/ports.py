@@ -197,6 +197,8 @@ class PayoutProvider(Protocol):
     """Payer of our transfers; withdrawals store it."""
     needs_consent: bool
     """Whether payees confirm every transfer unless they consented to all."""
+    locks_money: bool
+    """Whether a statement may book a transfer at its request, and its return if it is unpaid."""
     settling_ms: int
     call_ms_max: int
     query_horizon_ms: int

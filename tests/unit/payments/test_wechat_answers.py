@@ -19,7 +19,7 @@ from redpacket.payments.providers.wechat.provider import (
 )
 from redpacket.payments.providers.wechat.statements import StatementReader
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
-from redpacket.platform.errors import AddressRefused, Unavailable
+from redpacket.platform.errors import AddressRefused, InvariantViolated, Unavailable
 
 MERCHANT = WeChatMerchant("1900000001", "wx1", "5157", "PUB_KEY_ID_1", "", "", "", "")
 ACCOUNTS = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/wx1")
@@ -254,8 +254,8 @@ def test_a_code_is_only_ever_a_code() -> None:
     assert Answer(200, {"code": "PARAM_ERROR"}).code == ""
 
 
-HEADER = "记账时间,微信支付业务单号,业务类型,收支金额(元),业务凭证号"
-LINE = "`2026-11-22 10:00:00,`13,`商家转账,`1.5,`bill1"
+HEADER = "记账时间,微信支付业务单号,业务类型,收支类型,收支金额(元),业务凭证号"
+LINE = "`2026-11-22 10:00:00,`13,`商家转账,`支出,`1.5,`bill1"
 SUMMARY = ["资金流水总笔数", "`1"]
 
 
@@ -274,6 +274,7 @@ def test_a_file_is_read_to_the_fen() -> None:
     (line,) = _read_file([HEADER, LINE, *SUMMARY])
 
     assert (line.number, line.outside_no, line.amount_fen) == ("bill1", "13", 150)
+    assert not line.is_return
     assert line.moved_at_ms == 1_795_312_800_000
 
 
@@ -295,6 +296,19 @@ def test_a_file_is_read_to_the_fen() -> None:
 def test_a_file_that_can_not_be_read_whole_is_not_read(lines: list[str]) -> None:
     with pytest.raises(Unavailable):
         _read_file(lines)
+
+
+def test_money_that_comes_in_is_the_return_of_a_transfer() -> None:
+    lock, back = _read_file([HEADER, LINE, LINE.replace("支出", "收入"), *SUMMARY[:1], "`2"])
+
+    assert (lock.is_return, back.is_return) == (False, True)
+    assert (back.number, back.amount_fen) == ("bill1", 150)
+
+
+@pytest.mark.parametrize("word", ["", "冻结", "收入/支出", "支出 收入", "expense"])
+def test_a_transfer_that_moved_money_in_an_unknown_direction_is_an_error(word: str) -> None:
+    with pytest.raises(InvariantViolated, match=f"bill1 has the unknown 收支类型 '{word}'"):
+        _read_file([HEADER, LINE.replace("支出", word), *SUMMARY])
 
 
 def test_another_movement_of_the_account_is_not_a_transfer() -> None:

@@ -205,7 +205,8 @@ class StatementKind(StrEnum):
 class StatementLine:
     """Movement of money at the provider on one day; *amount_fen* is positive.
 
-    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment.
+    *number* is OURS, *outside_no* the provider's. *of_number* is the refunded payment. A transfer
+    that *is_return* brought the money of an unpaid one back to the merchant.
     """
 
     kind: StatementKind
@@ -214,6 +215,7 @@ class StatementLine:
     amount_fen: int
     moved_at_ms: int
     of_number: str = ""
+    is_return: bool = False
 
 
 def statement_day(at_ms: int) -> str:

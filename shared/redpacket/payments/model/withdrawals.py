@@ -138,6 +138,16 @@ class Withdrawal:
         """Return the number of the transfer that may replace this one."""
         return replace(self, attempt_no=self.attempt_no + 1).transfer_no
 
+    def has_unpaid(self, transfer_no: str, *, is_over: bool) -> bool:
+        """Return whether a transfer of this withdrawal is not paid; *is_over*: and never will be.
+
+        Each number that another one replaced is over.
+        """
+        if transfer_no == self.transfer_no:
+            return self.status in RETURNED or not (is_over or self.is_final)
+        numbers = (replace(self, attempt_no=each) for each in range(1, self.attempt_no))
+        return any(transfer_no == each.transfer_no for each in numbers)
+
     @property
     def order(self) -> TransferOrder:
         """Return the order for the provider, identical on each retry of a transfer."""

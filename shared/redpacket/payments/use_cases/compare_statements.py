@@ -1,13 +1,16 @@
 """Comparison of a day's provider statement with our rows, in both directions.
 
 Unknown lines are followed first, because a refund made outside may send no callback.
+
+A provider that locks money (`PayoutProvider.locks_money`) may book a transfer when it is requested,
+at most a day before it is paid. If it is not paid, its return follows within RETURN_DAYS.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from redpacket.ledger.provider_name import ProviderName
@@ -19,6 +22,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
+from redpacket.payments.model.withdrawals import withdrawal_of_transfer
 from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.platform.difference import Difference
@@ -29,6 +33,9 @@ EDGE_MS = 600_000
 
 DAYS_AT_ONCE = 7
 """Maximum days that one run compares for a provider."""
+
+RETURN_DAYS = 2
+"""Days from a lock to the return of its money: one to confirm, and one until it is booked."""
 
 LATE_AFTER_MS = 38 * 3_600_000
 """Milliseconds from the start of a day to 14:00 of the next, when its statement is overdue."""
@@ -131,6 +138,7 @@ def compare_statement(
     differences += (
         comparison.twice(statement)
         + comparison.again(statement)
+        + comparison.unpaired(statement)
         + comparison.missing_in_statement(statement)
     )
     _report(differences, payments)
@@ -156,7 +164,10 @@ class _Comparison:
         self._day = day
         self._payments = payments
         self._withdrawals = withdrawals
-        self._names: dict[str, frozenset[tuple[str, ...]]] = {}
+        self._earlier: dict[int, list[StatementLine]] = {}
+        self._booked: dict[int, list[StatementLine]] = {}
+        payouts = withdrawals.providers.get(channel)
+        self._has_locks = payouts is not None and payouts.locks_money
 
     def read_statement(self, day: str) -> list[StatementLine] | None:
         """Return the payments and transfers of a day, or None if either is missing."""
@@ -168,12 +179,14 @@ class _Comparison:
         loaded = [half for half in halves if half is not None]
         return [line for half in loaded for line in half] if len(loaded) == len(halves) else None
 
-    def unknown(self, statement: list[StatementLine]) -> list[StatementLine]:
-        """Return statement lines that are missing in our rows or have another amount."""
+    def unknown(self, statement: Iterable[StatementLine]) -> list[StatementLine]:
+        """Return lines that are missing in our rows or have another amount."""
         ours = {_facts(line) for line in self._ours(-1, 0, 1)}
-        return [line for line in statement if _facts(line) not in ours]
+        missing = [line for line in statement if _facts(line) not in ours]
+        return [line for line in missing if not self._is_unpaid(line)]
 
     def follow(self, line: StatementLine) -> None:
+        self._booked.clear()
         notice = ProviderEvent(ProviderEventKind(line.kind), "", line.number, line.outside_no)
         try:
             follow_money(
@@ -182,14 +195,11 @@ class _Comparison:
         except RedPacketError as error:
             self._payments.logger.failure("bill_not_followed", error, number=line.number)
 
-    def missing_in_ours(self, unknown: Iterable[StatementLine]) -> list[Difference]:
-        ours: dict[tuple[str, ...], int] = {}
-        for line in self._ours(-1, 0, 1):
-            ours[_name(line)] = line.amount_fen
+    def missing_in_ours(self, followed: Iterable[StatementLine]) -> list[Difference]:
+        ours = {_name(line): line.amount_fen for line in self._ours(-1, 0, 1)}
         return [
             self._difference(line, line.amount_fen, ours.get(_name(line), 0))
-            for line in unknown
-            if ours.get(_name(line), 0) != line.amount_fen
+            for line in self.unknown(followed)
         ]
 
     def twice(self, statement: list[StatementLine]) -> list[Difference]:
@@ -206,64 +216,106 @@ class _Comparison:
 
         Our rows of three days match a line, so the previous two statements may repeat it.
         """
-        earlier = self._names_before(1) | self._names_before(2)
+        earlier = {_name(line) for line in (*self._before(1), *self._before(2))}
         again = {_name(line): line for line in statement if _name(line) in earlier}
         return [
             self._difference(line, 2 * line.amount_fen, line.amount_fen) for line in again.values()
         ]
 
-    def _names_before(self, days: int) -> frozenset[tuple[str, ...]]:
-        day = _day_after(self._day, -days)
-        if day not in self._names:
-            try:
-                lines = self.read_statement(day) or []
-            except RedPacketError as error:
-                # The provider may have deleted it; compare this day anyway.
-                self._payments.logger.failure(
-                    "bill_not_read", error, channel=self._channel, day=day
-                )
-                lines = []
-            self._names[day] = frozenset(_name(line) for line in lines)
-        return self._names[day]
+    def unpaired(self, statement: list[StatementLine]) -> list[Difference]:
+        """Return returns without a lock, and locks of RETURN_DAYS ago that led to nothing."""
+        locks_day = _day_after(self._day, -RETURN_DAYS)
+        lines = [line for days in range(1, RETURN_DAYS + 1) for line in self._before(days)]
+        there = {_facts(line) for line in (*lines, *statement)}
+        alone = [
+            (line, self._day if line.is_return else locks_day)
+            for line in (*self._locks(), *(line for line in statement if line.is_return))
+            if _facts(replace(line, is_return=not line.is_return)) not in there
+        ]
+        return [
+            self._difference(line, line.amount_fen, 0, day)
+            for line, day in alone
+            if self._is_unpaid(line)
+        ]
 
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
         begin_ms = statement_day_start_ms(self._day)
         end_ms = statement_day_start_ms(_day_after(self._day, 1))
         listed = {_name(line) for line in statement}
-        missing = [
-            line
+        near_midnight = listed | {_name(line) for line in self._before(1)}
+        locked = near_midnight | {_name(line) for line in self._before(2)}
+
+        def names(line: StatementLine) -> set[tuple[str, ...]]:
+            if self._has_locks and line.kind is StatementKind.TRANSFER:
+                return locked
+            return near_midnight if line.moved_at_ms < begin_ms + EDGE_MS else listed
+
+        return [
+            self._difference(line, 0, line.amount_fen)
             for line in self._ours(-1, 0)
             if begin_ms - EDGE_MS <= line.moved_at_ms < end_ms - EDGE_MS
-            and _name(line) not in listed
+            and _name(line) not in names(line)
         ]
-        if any(line.moved_at_ms < begin_ms + EDGE_MS for line in missing):
-            listed_before = self._names_before(1)
-            missing = [
-                line
-                for line in missing
-                if line.moved_at_ms >= begin_ms + EDGE_MS or _name(line) not in listed_before
-            ]
-        return [self._difference(line, 0, line.amount_fen) for line in missing]
 
-    def _ours(self, *offsets: int) -> list[StatementLine]:
+    def _locks(self) -> list[StatementLine]:
+        """Return the transfers of RETURN_DAYS ago that no row of ours calls paid."""
+        if not self._has_locks:
+            return []
+        paid = {_facts(line) for line in self._ours(-2, -1, 0)}
         return [
             line
-            for offset in offsets
-            for line in self._payments.repository.list_lines(
-                self._channel, _day_after(self._day, offset)
-            )
+            for line in self._before(RETURN_DAYS)
+            if line.kind is StatementKind.TRANSFER
+            and not line.is_return
+            and _facts(line) not in paid
         ]
 
-    def _difference(self, line: StatementLine, theirs_fen: int, ours_fen: int) -> Difference:
+    def _is_unpaid(self, line: StatementLine) -> bool:
+        """Return whether a line locks or returns the money of a transfer that is not paid."""
+        if not self._has_locks or line.kind is not StatementKind.TRANSFER:
+            return False
+        row = self._withdrawals.repository.find(withdrawal_of_transfer(line.number))
+        return (
+            row is not None
+            and (row.channel, row.amount_fen) == (self._channel, line.amount_fen)
+            and row.has_unpaid(line.number, is_over=line.is_return)
+        )
+
+    def _before(self, days: int) -> list[StatementLine]:
+        """Return the lines of an earlier statement."""
+        if days not in self._earlier:
+            day = _day_after(self._day, -days)
+            try:
+                self._earlier[days] = self.read_statement(day) or []
+            except RedPacketError as error:
+                # The provider may have deleted it; compare this day anyway.
+                self._payments.logger.failure(
+                    "bill_not_read", error, channel=self._channel, day=day
+                )
+                self._earlier[days] = []
+        return self._earlier[days]
+
+    def _ours(self, *offsets: int) -> list[StatementLine]:
+        for offset in offsets:
+            if offset not in self._booked:
+                self._booked[offset] = self._payments.repository.list_lines(
+                    self._channel, _day_after(self._day, offset)
+                )
+        return [line for offset in offsets for line in self._booked[offset]]
+
+    def _difference(
+        self, line: StatementLine, theirs_fen: int, ours_fen: int, day: str = ""
+    ) -> Difference:
         subject = f"{line.number} {line.outside_no}".rstrip()
-        return Difference("bill", subject, f"{line.kind} of {self._day}", theirs_fen, ours_fen)
+        kind = f"returned {line.kind}" if line.is_return else line.kind
+        return Difference("bill", subject, f"{kind} of {day or self._day}", theirs_fen, ours_fen)
 
 
 def _name(line: StatementLine) -> tuple[str, ...]:
     """Return the identity of a line; one payment number may have several transactions."""
     if line.kind is StatementKind.PAYMENT:
         return line.kind, line.number, line.outside_no
-    return line.kind, line.number
+    return line.kind, line.number, str(line.is_return)
 
 
 def _facts(line: StatementLine) -> tuple[tuple[str, ...], int]:

@@ -136,6 +136,7 @@ class HostOut(_HostWallet):
     """Host wallet implementation of PayoutProvider."""
 
     needs_consent = False
+    locks_money = False
     query_horizon_ms = QUERY_HORIZON_MS
 
     def details(self) -> str:

@@ -245,6 +245,7 @@ class WeChatOut(_WeChatPay[TransferSettings]):
     """WeChat Pay implementation of PayoutProvider."""
 
     needs_consent = True
+    locks_money = True
     query_horizon_ms = QUERY_HORIZON_MS
 
     def details(self) -> str:

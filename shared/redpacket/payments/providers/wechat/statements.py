@@ -1,4 +1,11 @@
-"""WeChat Pay's daily statements, verified by their signed hash."""
+"""WeChat Pay's daily statements, verified by their signed hash.
+
+The lines of merchant transfers (商家转账) are an assumption until a real fund statement is
+read. WeChat documents two words of 收支类型: 支出 (money out) and 收入 (money in). Its questions
+and answers say that a transfer locks the merchant's money until the user confirms, and returns it
+otherwise. So 支出 is a lock or a payment, and 收入 a return. Another word is an error, because it
+could mean either.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,7 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.providers.wechat.client import WeChatClient
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import InvariantViolated, Unavailable
 
 _ZONE = timezone(STATEMENT_ZONE)
 _MS_PER_S = 1_000
@@ -25,6 +32,7 @@ _BEING_MADE = "STATEMENT_CREATING"
 # Starts each field, so commas inside texts are not separators.
 _MARK = "`"
 _CENTS = 2
+_IS_RETURN = {"支出": False, "收入": True}
 
 
 class StatementReader:
@@ -100,7 +108,13 @@ def _trade(row: dict[str, str]) -> StatementLine:
 
 def _transfer(row: dict[str, str]) -> StatementLine:
     kind_of = StatementKind.TRANSFER, row["业务凭证号"], row["微信支付业务单号"]
-    return StatementLine(*kind_of, _fen(row["收支金额(元)"]), _at_ms(row["记账时间"]))
+    is_return = _IS_RETURN.get(row["收支类型"])
+    if is_return is None:
+        raise InvariantViolated(
+            f"line {row['业务凭证号']} has the unknown 收支类型 {row['收支类型']!r}"
+        )
+    moved = _fen(row["收支金额(元)"]), _at_ms(row["记账时间"])
+    return StatementLine(*kind_of, *moved, is_return=is_return)
 
 
 def _fen(yuan: str) -> int:
