@@ -42,7 +42,8 @@ from redpacket.platform.http import answer_fields
 from redpacket.platform.http.api import BODY_BYTES_MAX, NO_STORE, UBIQUITOUS, Api, Operation
 from redpacket.platform.http.csv_pages import CSV
 from redpacket.platform.http.parameters import Parameter
-from redpacket.platform.http.request_fields import GREETING_GRAPHEMES_MAX, NICKNAME_GRAPHEMES_MAX
+from redpacket.platform.http.request_fields import GREETING_GRAPHEMES_MAX
+from redpacket.platform.text import CODE_POINTS_PER_GRAPHEME_MAX, NICKNAME_GRAPHEMES_MAX
 from redpacket.reconciliation.api import answers as reconciliation
 
 Schema: TypeAlias = dict[str, Any]
@@ -154,9 +155,11 @@ Money is in fen and time in milliseconds, both integers: `1.0` is rejected. Bodi
 {BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
 
 Text of the format `visible-text` holds no control, bidi, zero-width, blank, private or unassigned
-character; a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
-{NICKNAME_GRAPHEMES_MAX}. The split `equal` goes with the kind `equal`, the others with
-`lucky`.
+character, except joiners, selectors and tags that an emoji or the script needs. A refusal names
+the character. Lengths count graphemes, of at most {CODE_POINTS_PER_GRAPHEME_MAX} code points on
+average: a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
+{NICKNAME_GRAPHEMES_MAX}. `maxLength` counts code points. The split `equal` goes with the kind
+`equal`, the others with `lucky`.
 
 A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
 """

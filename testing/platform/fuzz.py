@@ -52,7 +52,7 @@ from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.redis import keys
 from redpacket.platform.errors import Malformed, Rejected
-from redpacket.platform.text import is_visible
+from redpacket.platform.text import CODE_POINTS_PER_GRAPHEME_MAX, find_invisible
 from testing.reconciliation.ledger_state import lasting, read_ledger_state
 
 AnyCase: TypeAlias = "Case[Any]"
@@ -271,8 +271,12 @@ def _is_valid(name: str, body: object) -> bool:
 def _body_validator(name: str) -> Any:
     schema = {"$ref": f"#/components/schemas/{name}", "components": the_contract()["components"]}
     return jsonschema_rs.validator_for(
-        schema, validate_formats=True, formats={"visible-text": is_visible}
+        schema, validate_formats=True, formats={"visible-text": _is_visible}
     )
+
+
+def _is_visible(text: str) -> bool:
+    return find_invisible(text) is None
 
 
 def _mode(case: AnyCase) -> GenerationMode | None:
@@ -284,7 +288,7 @@ def _mode(case: AnyCase) -> GenerationMode | None:
 
 def _visible_text() -> st.SearchStrategy[str]:
     hidden: Any = ("C", "Zl", "Zp")
-    short = st.text(st.characters(exclude_categories=hidden), max_size=32).filter(is_visible)
+    short = st.text(st.characters(exclude_categories=hidden), max_size=32).filter(_is_visible)
     return short | st.sampled_from(_text_lengths()).map("x".__mul__)
 
 
@@ -296,7 +300,8 @@ def _text_lengths() -> list[int]:
     def add_bounds(schema: dict[str, Any]) -> dict[str, Any]:
         if schema.get("format") == "visible-text":
             longest = schema["maxLength"]
-            lengths.update((longest // 8, longest // 8 + 1, longest - 1, longest, longest + 1))
+            most = longest // CODE_POINTS_PER_GRAPHEME_MAX
+            lengths.update((most, most + 1, longest - 1, longest, longest + 1))
         return schema
 
     json.loads(OPENAPI.read_text(encoding="utf-8"), object_hook=add_bounds)

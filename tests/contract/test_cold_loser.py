@@ -69,7 +69,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
         "pathParameters": {"packet_id": packet_id},
         "requestContext": {
             "requestId": "request",
-            "authorizer": {"jwt": {"claims": {"sub": "late"}}},
+            "authorizer": {"jwt": {"claims": {"sub": "late", "nickname": "小明❤️"}}},
         },
     }
     env = {

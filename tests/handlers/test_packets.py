@@ -74,7 +74,16 @@ def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: Htt
 
 
 @pytest.mark.parametrize(
-    "text", ["恭" * 50, "👍" * 50, "👍🏽" * 50, "🇨🇳" * 50, "e\u0301\u0323" * 50, ""]
+    "text",
+    [
+        "恭" * 50,
+        "👍" * 50,
+        "👍🏽" * 50,
+        "🇨🇳" * 50,
+        "e\u0301\u0323" * 50,
+        "👨\u200d👩\u200d👧" * 50,
+        "",
+    ],
 )
 def test_a_greeting_of_fifty_graphemes_is_not_refused(sender: HttpUser, text: str) -> None:
     sent = sender.send(greeting=text)

@@ -249,7 +249,7 @@ def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> N
 
 
 def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> None:
-    user, new = a_user(nickname="From the token"), a_user()
+    user, new = a_user(nickname="From\u202e the token"), a_user()
     before, me = user.http.get("/me").json(), new.http.get("/me").json()
 
     edited = user.http.put("/me/profile", json={"nickname": "Chosen"})

@@ -243,6 +243,17 @@ def test_a_body_of_another_form_is_refused(
             assert_invalid(answer, field)
 
 
+def test_a_refusal_of_a_text_names_its_field_and_character(sender: HttpUser) -> None:
+    answer = sender.send(greeting="恭喜\u202e发财")
+
+    assert answer.json()["errors"] == [
+        {
+            "field": "greeting",
+            "message": "contains the invisible character U+202E (RIGHT-TO-LEFT OVERRIDE)",
+        }
+    ]
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -1,12 +1,24 @@
 """Texts that users may write, and names that they may not imitate."""
 
-import unicodedata
+import json
 from typing import Any
 
+import pytest
 import regex
+from hypothesis import given
+from hypothesis import strategies as st
 
+from local.places import ROOT
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.text import is_reserved, is_visible
+from redpacket.platform.http.request import nickname_of
+from redpacket.platform.text import (
+    _PLAIN,
+    _hidden,
+    find_invisible,
+    graphemes,
+    is_reserved,
+    without_invisible,
+)
 from redpacket.users.confusables import skeleton_of
 from redpacket.users.ports import Profile
 from redpacket.users.use_cases.edit_profile import edit_profile
@@ -45,27 +57,62 @@ BLANKS = (
     *("\u1160", "\uffa0", "\u17b4", "\u180b", "\u180e", "\u200b", "\u2060", "\ufeff"),
     *("\u00ad", "\u202e", "\U000e0041", "\ufffc", "\U0001d159", "\U0001d173"),
 )
+EVERY = [chr(point) for point in range(0x110000)]
+TEXTS = json.loads((ROOT / "tests/vectors/texts.json").read_text(encoding="utf-8"))["texts"]
 
 
-def test_a_text_held_invisible_characters() -> None:
-    texts = (text for blank in BLANKS for text in (blank, f"红{blank}包", f"a{blank}"))
+def test_invisible_characters_are_refused_in_any_text() -> None:
+    texts = (text for blank in BLANKS for text in (blank, f"a{blank}包", f"a{blank}"))
 
-    assert [ascii(text) for text in texts if is_visible(text)] == []
+    assert [ascii(text) for text in texts if not find_invisible(text)] == []
 
 
-def test_every_default_ignorable_character_is_refused() -> None:
-    every = (chr(point) for point in range(0x110000))
-    ignorable = regex.findall(r"\p{Default_Ignorable_Code_Point}", "".join(every))
+def test_every_default_ignorable_character_is_refused_after_a_letter() -> None:
+    ignorable = regex.findall(r"\p{Default_Ignorable_Code_Point}", "".join(EVERY))
 
     assert len(ignorable) > 4000
-    assert [ascii(each) for each in ignorable if is_visible(f"a{each}")] == []
+    assert [ascii(each) for each in ignorable if find_invisible(f"a{each}") != each] == []
 
 
-def test_emoji_and_every_script_are_visible() -> None:
-    for text in ("❤\ufe0f", "1\ufe0f\u20e3", "☀\ufe0f 新年好", "👍🏽", "ﷺ", "é", "한글"):
-        assert is_visible(unicodedata.normalize("NFC", text))
-    # A second selector selects nothing.
-    assert not is_visible("❤\ufe0f\ufe0f")
+@pytest.mark.parametrize("case", TEXTS, ids=[case["name"] for case in TEXTS])
+def test_a_text_is_what_unicode_allows(case: dict[str, Any]) -> None:
+    text = case["text"]
+    hidden = find_invisible(text)
+
+    assert (f"U+{ord(hidden):04X}" if hidden else None) == case.get("refused")
+    assert nickname_of(text) == case.get("kept", text)
+    assert len(graphemes(text)) == case["graphemes"]
+
+
+def test_every_frequent_character_passes_the_whole_rule_too() -> None:
+    frequent = [each for each in EVERY if _PLAIN.fullmatch(each)]
+    selected = [pair for pair in (f"{each}\ufe0f" for each in frequent) if _PLAIN.fullmatch(pair)]
+
+    assert len(frequent) > 30_000
+    assert len(selected) > 1000
+    assert [ascii(text) for text in frequent + selected if _hidden().search(text)] == []
+
+
+@given(
+    st.text(
+        st.sampled_from("红a1ه\u0dca\u09b0👍❤🏽🏴\ufe0e\ufe0f\u200c\u200d\u202e\U000e0067\u034f")
+    )
+)
+def test_what_is_left_of_a_text_is_visible(text: str) -> None:
+    assert find_invisible(without_invisible(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("名" * 33, "名" * 32),
+        ("👨\u200d👩\u200d👧\u200d👦" * 40, "👨\u200d👩\u200d👧\u200d👦" * 32),
+        ("e" + "\u0323\u0301" * 200, None),
+        ("x" * 31 + " name", "x" * 31),
+    ],
+)
+def test_a_long_name_is_cut_between_its_characters(text: str, shown: str | None) -> None:
+    assert nickname_of(text) == shown
 
 
 # ---------------------------------------------------------------- reserved names

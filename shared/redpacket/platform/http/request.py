@@ -10,12 +10,17 @@ from typing import Any, Generic, TypeVar
 
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.settings import settings
-from redpacket.platform.text import composed, is_reserved, is_visible
+from redpacket.platform.text import (
+    NICKNAME_GRAPHEMES_MAX,
+    composed,
+    is_reserved,
+    shortened,
+    without_invisible,
+)
 from redpacket.platform.user import User, UserIds, check_host_id
 
 Body = TypeVar("Body")
 
-_NICKNAME_LENGTH_MAX = 64
 _CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 
@@ -38,10 +43,12 @@ def sharer_of(via: str | None, user: User) -> str | None:
 
 
 def nickname_of(text: str) -> str | None:
-    """Return a nickname that others may see, or None. Look-alikes are dropped when it is stored."""
-    nickname = composed(text)
-    is_fit = 0 < len(nickname) <= _NICKNAME_LENGTH_MAX and is_visible(nickname)
-    return nickname if is_fit and not is_reserved(nickname) else None
+    """Return the part of *text* that others may see as a nickname, or None.
+
+    Look-alikes are dropped when it is stored.
+    """
+    nickname = shortened(composed(without_invisible(text)), NICKNAME_GRAPHEMES_MAX)
+    return nickname if nickname and not is_reserved(nickname) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import regex
 from annotated_types import GroupedMetadata
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -15,15 +15,20 @@ from redpacket.platform.errors import Forbidden
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.image_url import COVER_URL, IMAGE_URL
-from redpacket.platform.text import audible, composed, is_visible
+from redpacket.platform.text import (
+    CODE_POINTS_PER_GRAPHEME_MAX,
+    NICKNAME_GRAPHEMES_MAX,
+    audible,
+    composed,
+    find_invisible,
+    graphemes,
+)
 from redpacket.platform.user import HOST_ID, check_host_id
 
-NICKNAME_GRAPHEMES_MAX = 32
 ADDRESS_GRAPHEMES_MAX = 120
 GREETING_GRAPHEMES_MAX = 50
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
-_CODE_POINTS_PER_GRAPHEME_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class _Text(GroupedMetadata):
 
     def __iter__(self) -> Iterator[Any]:
         # The length is limited before graphemes are counted.
-        yield StringConstraints(max_length=self.graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX)
+        yield StringConstraints(max_length=self.graphemes_max * CODE_POINTS_PER_GRAPHEME_MAX)
         yield AfterValidator(self._visible)
         yield AfterValidator(self.check)
         pattern = {"pattern": self.pattern} if self.pattern else {}
@@ -47,10 +52,11 @@ class _Text(GroupedMetadata):
 
     def _visible(self, text: str) -> str:
         text = composed(text)
-        if not is_visible(text):
-            raise ValueError("has control, bidi, zero-width, blank or unassigned characters")
-        is_long = len(text) > self.graphemes_max * _CODE_POINTS_PER_GRAPHEME_MAX
-        if is_long or len(regex.findall(r"\X", text)) > self.graphemes_max:
+        if hidden := find_invisible(text):
+            name = unicodedata.name(hidden, "without a name")
+            raise ValueError(f"contains the invisible character U+{ord(hidden):04X} ({name})")
+        is_long = len(text) > self.graphemes_max * CODE_POINTS_PER_GRAPHEME_MAX
+        if is_long or len(graphemes(text)) > self.graphemes_max:
             raise ValueError(f"is longer than {self.graphemes_max} characters")
         return text
 

@@ -7,13 +7,8 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.platform.http.request_fields import (
-    NICKNAME_GRAPHEMES_MAX,
-    Fen,
-    HostId,
-    ImageUrl,
-    Nickname,
-)
+from redpacket.platform.http.request_fields import Fen, HostId, ImageUrl, Nickname
+from redpacket.platform.text import NICKNAME_GRAPHEMES_MAX
 
 
 class DepositBody(StrictBody):
