@@ -131,12 +131,14 @@ class Campaign(CampaignPlan):
     """Campaign row: each packet lowers *budget_left_fen*, each edit raises *version*.
 
     *audience_mode* belongs to the list of users, not to the plan; None disables the list.
+    *first_starts_at_ms* is the earliest start that it ever had; 0 in rows of earlier releases.
     """
 
     budget_fen: int
     budget_left_fen: int
     version: int
     audience_mode: AudienceMode | None = None
+    first_starts_at_ms: int = field(default=0, compare=False)
 
     @property
     def plan(self) -> CampaignPlan:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -136,6 +137,53 @@ def test_an_owner_gets_their_share_whatever_the_window_is_now(
         for share in shares:
             assert share.claimer
             assert system.grab(packet, share.claimer.user_id).share == share
+
+
+@pytest.mark.parametrize("opening", Opening)
+def test_the_crowd_before_the_start_reads_no_share_after_a_failover(
+    system: InMemorySystem, opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = system.rain(starts_at_ms=system.clock.now_ms() + 60_000)
+    packet = system.send_of(campaign, life_ms=None, opening=opening)
+    system.memory.fail_over({})
+    read = Mock(wraps=system.dynamo.get_item)
+    monkeypatch.setattr(system.dynamo, "get_item", read)
+
+    for number in range(3):
+        with pytest.raises(PacketNotStarted):
+            system.grab(packet, f"user-{number}")
+
+    assert "shares" not in {call.kwargs["TableName"] for call in read.call_args_list}
+
+
+def test_an_owner_keeps_their_share_if_the_start_moved_before_and_behind_the_first_one(
+    system: InMemorySystem,
+) -> None:
+    now_ms = system.clock.now_ms()
+    campaign = system.rain(starts_at_ms=now_ms + DAY_MS, ends_at_ms=now_ms + 2 * DAY_MS)
+    packet = system.send_of(campaign, life_ms=None)
+    earlier = _edit(system, campaign, starts_at_ms=now_ms)
+    owned = system.grab(packet, "ann").share
+    _edit(system, earlier, starts_at_ms=now_ms + DAY_MS)
+    system.memory.fail_over({})
+
+    assert system.grab(packet, "ann").share == owned
+    with pytest.raises(PacketNotStarted):
+        system.grab(packet, "bob")
+
+
+def test_campaigns_of_earlier_releases_look_for_owners_before_their_start(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    owned = system.grab(packet, "ann").share
+    campaign_key = {"pk": f"campaign#{campaign.campaign_id}", "sk": "campaign"}
+    del system.row("campaigns", campaign_key)["first_starts_at_ms"]
+    _edit(system, campaign, starts_at_ms=campaign.starts_at_ms + 60_000)
+    system.memory.fail_over({})
+
+    assert system.grab(packet, "ann").share == owned
 
 
 def test_a_claim_that_was_interrupted_is_not_recorded_outside_of_the_window(

@@ -28,6 +28,7 @@ def campaign_of(row: dict[str, Any]) -> Campaign:
         budget_fen=row["budget_fen"],
         budget_left_fen=row["budget_left_fen"],
         version=row["version"],
+        first_starts_at_ms=row.get("first_starts_at_ms", 0),
     )
 
 

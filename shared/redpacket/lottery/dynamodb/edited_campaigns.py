@@ -64,6 +64,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             "budget_fen": campaign.budget_fen,
             "budget_left_fen": campaign.budget_left_fen,
             "version": campaign.version,
+            "first_starts_at_ms": campaign.starts_at_ms,
         }
         # Functions that draw cannot write this table, so every day's seed is fixed from here on.
         seed = {**campaign_keys.lottery_seed(campaign.campaign_id), **self._new_root()}
@@ -95,7 +96,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             # Packets spend concurrently, so change the remaining budget by the difference.
             "SET budget_left_fen = budget_left_fen + :change_fen, budget_fen = :budget_fen,"
             f" version = :version, {', '.join(f'#{name} = :{name}' for name in planned)},"
-            " list_pk = :list_pk, list_sk = :list_sk",
+            " list_pk = :list_pk, list_sk = :list_sk, first_starts_at_ms = :first_ms",
             condition=f"{IS_AS_READ} AND {CAN_GIVE_UP}",
             **planned,
             **_listed(campaign),
@@ -104,6 +105,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             budget_fen=campaign.budget_fen,
             version=campaign.version,
             read_version=before.version,
+            first_ms=min(before.first_starts_at_ms, campaign.starts_at_ms),
         )
         shown = update(
             self._table,

@@ -167,7 +167,9 @@ def _is_made(
 
 def _action(operator: Operator, after: Campaign, before: Campaign | None, clock: Clock) -> Action:
     facts = [
-        {**asdict(campaign), "budget_left_fen": None} if campaign else None
+        {**asdict(campaign), "budget_left_fen": None, "first_starts_at_ms": None}
+        if campaign
+        else None
         for campaign in (before, after)
     ]
     return Action(

@@ -52,6 +52,14 @@ class CampaignQuota:
                 return PacketNotStarted()
         return None
 
+    def was_never_open(self, rules: Rules) -> bool:
+        """Return whether a campaign's packet has never been open, so that no user owns a share."""
+        campaign = self._campaign(rules)
+        if campaign is None:
+            return False
+        first_ms = max(campaign.first_starts_at_ms, rules.starts_at_ms)
+        return self._ports.clock.now_ms() < first_ms
+
     def find_refusal(self, rules: Rules) -> Rejected | None:
         """Return why the campaign gives this user nothing now, regardless of the user's count."""
         campaign = self._campaign(rules)

@@ -138,6 +138,9 @@ class ClaimAttempt(Generic[Admitted_co]):
         rules, terms = self._rules_for_new_claim(outcome.terms), outcome.terms
         entered = self.gate.admit(rules, terms, self.quota) or self._take(rules, terms)
         if isinstance(entered, Rejected):
+            if self.quota.was_never_open(rules):
+                # The crowd before the start must not read the ledger after a failover.
+                raise entered
             return self._own_or_refuse(entered)
         if isinstance(entered, GrabOutcome):
             if entered.status is GrabStatus.PACKET_EXPIRED and rules.campaign_id:
