@@ -67,14 +67,14 @@ web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm
 	@$(NPM) ci > /dev/null
 	@touch $@
 
-web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/src/i18n/packet.ts web/src/i18n/problems.ts web/src/verify/splits.ts web/node_modules/.ready
+web/src/api/schema.ts: openapi.json web/package.json web/limits.ts web/languages.ts web/src/i18n/packet.ts web/src/i18n/problems.ts web/src/verify/splits.ts web/node_modules/.ready
 	@$(NPM) run api > /dev/null
 
 $(LOCAL)/client/README.md: openapi.json $(VENV)/clients.ready
 	@rm -rf $(@D)
 	@$(VENV)/clients/bin/openapi-python-client generate --path openapi.json --output-path $(@D) --overwrite > $(LOCAL)/client.log 2>&1 || { cat $(LOCAL)/client.log; exit 1; }
 
-PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -type f -print)
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -path web/src/i18n/others -prune -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 	@$(NPM) run build > /dev/null
 	@touch $@
@@ -235,7 +235,7 @@ lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
 clean: down ## remove everything that was made here
-	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet.js web/src/api/schema.ts web/src/api/limits.ts
+	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/limits.ts web/src/i18n/others
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \

@@ -8,6 +8,7 @@ rounds. axe counts what is serious or critical in the views, in light and dark.
 
 import asyncio
 import gzip
+import re
 import shutil
 import threading
 import time
@@ -77,6 +78,9 @@ sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickna
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
+_OTHER_LANGUAGE = re.compile(r"[a-z]{2}-[A-Z]{2}-")
+
+
 def measure() -> dict[str, float]:
     """Return the figures of the line."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -103,7 +107,9 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Return whether the file belongs to the console, whose build shares no file with the page."""
+    """Return whether the console loads the file, from its own build, in a language of the source."""
+    if _OTHER_LANGUAGE.match(path.name):
+        return False
     return path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator"
 
 

@@ -55,8 +55,8 @@ SECURITY_HEADERS: Final = {
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
-# For pages of other origins, which load it as a module; also under its version.
-_ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+)?\.js")
+# For pages of other origins, which load it as a module; also under its version, and its languages.
+_ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,10 @@
-/** The element for other pages: everything in the one file /red-packet.js, also under its version and for npm. */
+/**
+ * The element for other pages: everything in the one file /red-packet.js, also under its version and for npm.
+ *
+ * The other languages' words are beside it, and load when a reader needs them.
+ */
 
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readdirSync } from "node:fs";
 
 import { defineConfig } from "vite";
 
@@ -16,7 +20,9 @@ export default defineConfig({
       name: "copies",
       closeBundle: () => {
         copyFileSync(BUILT, `dist/red-packet@${element.version}.js`);
-        copyFileSync(BUILT, "element/red-packet.js");
+        for (const file of readdirSync("dist").filter((name) => /^red-packet(\.[\w-]+)?\.js$/.test(name))) {
+          copyFileSync(`dist/${file}`, `element/${file}`);
+        }
       },
     },
   ],
@@ -30,7 +36,7 @@ export default defineConfig({
     rolldownOptions: {
       input: "src/packet/red-packet.ts",
       preserveEntrySignatures: "strict",
-      output: { entryFileNames: "red-packet.js" },
+      output: { entryFileNames: "red-packet.js", chunkFileNames: "red-packet.[name].js" },
     },
   },
 });

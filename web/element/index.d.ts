@@ -4,7 +4,7 @@ export interface RedPacketAttributes {
   /** Address of the API, which ends in /api; `/api` of the own origin by default. */
   api?: string;
   /** The browser's by default. */
-  language?: "zh-CN" | "en";
+  language?: "zh-CN" | "zh-TW" | "en";
   /** `full` is as wide as its place; 360 px by default, and 288 px for `small`. */
   size?: "small" | "full";
   /** User token of the user whose link led here. */

@@ -5,7 +5,8 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { begun } from "./begin.ts";
 import { f, type FrameWord } from "./i18n/frame.ts";
-import { language, setLanguage } from "./i18n/language.ts";
+import { languages } from "./i18n/choice.ts";
+import { language } from "./i18n/language.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
@@ -123,9 +124,7 @@ export class App extends View {
       <header class="bar">
         <a class="brand" href="/"><span aria-hidden="true">福</span>${f("brand")}</a>
         <span class="gap"></span>
-        <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
-          ${f("other_language")}
-        </button>
+        ${languages(f("language"))}
         ${session.person?.scope.includes("hongbao/")
           ? html`<a href="/operator" target="_self">${f("operator")}</a>`
           : nothing}
@@ -195,8 +194,6 @@ export class App extends View {
     if (session.config?.auth.kind === "oidc" || isSilent) void this.attempt(() => session.signIn(here()));
     else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
   }
-
-  readonly #turn = () => setLanguage(language() === "en" ? "zh-CN" : "en");
 
   readonly #skip = (event: Event) => {
     event.preventDefault();

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import test from "node:test";
 
-Object.defineProperty(globalThis, "navigator", { value: { language: "zh-CN" }, configurable: true });
-const { clock, formatTime, language, setLanguage, speaking } = await import("../src/i18n/language.ts");
+import { catalogOf, FOLDERS, texts } from "../languages.ts";
+
+Object.defineProperty(globalThis, "navigator", { value: { languages: ["zh-CN"] }, configurable: true });
+const { clock, fill, formatTime, language, languageOf, setLanguage, speaking } = await import("../src/i18n/language.ts");
 
 const NOON_MS = new Date(2026, 9, 1, 12, 3, 9).getTime();
 
@@ -31,4 +35,45 @@ test("one element speaks another language, and the choice of its page stays", ()
   const inEnglish = speaking("en", () => language());
 
   assert.deepEqual([inEnglish, language(), speaking(undefined, language)], ["en", "zh-CN", "zh-CN"]);
+});
+
+test("a reader gets the first language that the page has", () => {
+  const expected = { "zh-TW": "zh-TW", "zh-Hant-HK": "zh-TW", "zh-MO": "zh-TW", "zh-SG": "zh-CN", "ug-CN": "zh-CN", "en-GB": "en", fr: "en" };
+
+  for (const [tag, wanted] of Object.entries(expected)) assert.equal(languageOf(tag), wanted, tag);
+  assert.equal(languageOf("vi-VN", "zh-HK", "en"), "zh-TW");
+  assert.equal(languageOf(), "en");
+});
+
+test("a language of a folder shows its words once they are loaded", async () => {
+  setLanguage("zh-TW");
+  const early = fill("发红包给 {name}", { name: "小明" });
+  await import("../src/i18n/others/zh-TW.ts");
+  await Promise.resolve();
+
+  assert.equal(early, "发红包给 小明");
+  assert.equal(fill("发红包"), "發紅包");
+  assert.equal(speaking("en", () => fill("发红包")), "发红包");
+  setLanguage("zh-CN");
+});
+
+test("every word of traditional Chinese is reviewed or by the dictionary, and none stays simplified", () => {
+  const catalog = catalogOf(`${FOLDERS}/zh-TW`, texts());
+
+  assert.equal(catalog["登录后领取"], "登入後領取");
+  assert.equal(catalog["账本"], "帳本");
+  assert.equal(catalog["平台钱包"], "平台錢包");
+  for (const [text, word] of Object.entries(catalog)) {
+    assert.doesNotMatch(word, /[红发钱领开账这里链录网络设备单个给还过额]/, text);
+    assert.deepEqual(word.match(/\{\w+\}/g), text.match(/\{\w+\}/g));
+  }
+});
+
+test("a folder of words must have each of them", () => {
+  const folder = mkdtempSync(`${tmpdir()}/language-`);
+  writeFileSync(`${folder}/language.json`, JSON.stringify({ name: "Tiếng Việt", tags: ["vi"] }));
+  writeFileSync(`${folder}/words.json`, JSON.stringify({ 红包: "lì xì" }));
+
+  assert.deepEqual(catalogOf(folder, ["红包"]), { 红包: "lì xì" });
+  assert.throws(() => catalogOf(folder, ["红包", "钱包"]), /lacks 1 words: 钱包/);
 });

@@ -6,7 +6,7 @@ import type { App, Provider, Sharing } from "../src/providers/provider.ts";
 
 Object.assign(globalThis, { localStorage: { getItem: () => null } });
 const setAgent = (userAgent: string) =>
-  Object.defineProperty(globalThis, "navigator", { value: { userAgent, language: "en" }, configurable: true });
+  Object.defineProperty(globalThis, "navigator", { value: { userAgent, languages: ["en"], language: "en" }, configurable: true });
 setAgent("");
 const { appHere, channelsOf, methodOf, PROVIDERS, signInProvider } = await import("../src/providers/registry.ts");
 const { say } = await import("../src/providers/say.ts");

@@ -2,17 +2,59 @@
 
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 
-export type Language = "zh-CN" | "en";
+import { OTHERS } from "./others/index.ts";
+
+/** The tag of a language that the page has: one that the source is written in, or a folder of web/languages/. */
+export type Language = string;
+/** A language that the source is written in. */
+export type Written = "zh-CN" | "en";
 export type Params = Record<string, string | number>;
 
 const SLOT = "redpacket.language";
 const listeners = new Set<() => void>();
-let chosen: Language = remembered() ?? languageOf(navigator.language);
+export const LANGUAGES: readonly { tag: Language; name: string }[] = [
+  { tag: "zh-CN", name: "简体中文" },
+  ...OTHERS,
+  { tag: "en", name: "English" },
+];
+/** Words of the other languages that are loaded, by Chinese text. */
+const catalogs = new Map<Language, Record<string, string>>();
+let chosen: Language = remembered() ?? languageOf(...navigator.languages);
 let spoken: Language | undefined;
+load(chosen);
 
-/** The dictionary language for a browser's tag. */
-export function languageOf(tag: string): Language {
-  return tag.toLowerCase().startsWith("zh") ? "zh-CN" : "en";
+/** The page's language for the reader's tags, the most wanted first. */
+export function languageOf(...wanted: readonly string[]): Language {
+  for (const tag of wanted.map((each) => each.toLowerCase())) {
+    const other = OTHERS.find(({ tags }) => tags.some((part) => `${tag}-`.startsWith(`${part.toLowerCase()}-`)));
+    if (other) return other.tag;
+    // Readers of China's other languages know Chinese rather than English.
+    if (/^zh\b|-cn$/.test(tag)) return "zh-CN";
+    if (/^en\b/.test(tag)) return "en";
+  }
+  return "en";
+}
+
+/** Loads the words of *wanted* and shows them; until then, and if that fails, the reader sees the source's. */
+function load(wanted: Language): void {
+  if (catalogs.has(wanted)) return;
+  const loading = OTHERS.find(({ tag }) => tag === wanted)?.load();
+  loading?.then(
+    ({ words }) => {
+      catalogs.set(wanted, words);
+      for (const listener of listeners) listener();
+    },
+    () => undefined,
+  );
+}
+
+/** A text of the source in the current language. */
+export function translate(text: string): string {
+  return catalogs.get(language())?.[text] ?? text;
+}
+
+export function written(): Written {
+  return language() === "en" ? "en" : "zh-CN";
 }
 
 export function language(): Language {
@@ -22,6 +64,7 @@ export function language(): Language {
 /** Renders one element in *wanted*: neither its page nor the reader's choice changes. */
 export function speaking<Made>(wanted: Language | undefined, render: () => Made): Made {
   spoken = wanted;
+  if (wanted) load(wanted);
   try {
     return render();
   } finally {
@@ -31,6 +74,7 @@ export function speaking<Made>(wanted: Language | undefined, render: () => Made)
 
 export function setLanguage(wanted: Language): void {
   chosen = wanted;
+  load(wanted);
   try {
     localStorage.setItem(SLOT, wanted);
   } catch {
@@ -42,15 +86,15 @@ export function setLanguage(wanted: Language): void {
 function remembered(): Language | undefined {
   try {
     const stored = localStorage.getItem(SLOT);
-    return stored === "zh-CN" || stored === "en" ? stored : undefined;
+    return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
   } catch {
     return undefined;
   }
 }
 
-/** Puts `{name}` from *params* into a text. */
+/** Translates a text of the source, and puts `{name}` from *params* into it. */
 export function fill(text: string, params: Params = {}): string {
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
+  return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
 }
 
 /** Renders its host again when the language changes. */

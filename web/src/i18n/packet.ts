@@ -1,7 +1,7 @@
 /** Words of the packet itself: all that the element for other pages needs. */
 
 import type { Code } from "../api/problems.ts";
-import { fill, language, type Params } from "./language.ts";
+import { fill, language, type Params, translate } from "./language.ts";
 
 const zh = {
   packet: "红包",
@@ -209,5 +209,5 @@ export function addProblems(words: Record<"zh" | "en", Record<OtherCode, string>
 /** Meaning of a problem for the reader; an unknown code has its own text. */
 export function problemText(code: string): string {
   const [words, more] = language() === "en" ? [enProblems, others.en] : [zhProblems, others.zh];
-  return { ...more, ...words }[code] ?? words.unknown;
+  return translate({ ...more, ...words }[code] ?? words.unknown);
 }

@@ -3,7 +3,8 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { keyed } from "lit/directives/keyed.js";
 
-import { language, setLanguage } from "../i18n/language.ts";
+import { languages } from "../i18n/choice.ts";
+import { language } from "../i18n/language.ts";
 import { here, navigate, onNavigate } from "../router.ts";
 import { devUser, session } from "../session.ts";
 import { loadingView, problemView, View } from "../views/view.ts";
@@ -84,9 +85,7 @@ export class OperatorApp extends View {
       <header class="bar">
         <a class="brand" href="/operator"><span aria-hidden="true">福</span>${o("console")}</a>
         <span class="gap"></span>
-        <button class="tongue" lang=${language() === "en" ? "zh-CN" : "en"} @click=${this.#turn}>
-          ${o("other_language")}
-        </button>
+        ${languages(o("language"))}
         ${person
           ? html`<button class="who" @click=${() => session.signOut()}>
               <span class="name">${person.nickname}</span> <small>${o("sign_out")}</small>
@@ -198,8 +197,6 @@ export class OperatorApp extends View {
     const become = () => void this.attempt(() => session.signInAs({ ...user, scope: `hongbao/${role}` }));
     return html`<button class="person" @click=${become}>${user.nickname}</button>`;
   }
-
-  readonly #turn = () => setLanguage(language() === "en" ? "zh-CN" : "en");
 
   readonly #skip = (event: Event) => {
     event.preventDefault();

@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 import { until } from "lit/directives/until.js";
 
 import type { Schemas } from "../api/client.ts";
-import { language } from "../i18n/language.ts";
+import { language, translate } from "../i18n/language.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
@@ -225,7 +225,7 @@ export function withdrawals(): ListOf<Withdrawal> {
 }
 
 /** A sentence of the API about a withdrawal, in the current language. */
-const translated = (text: string) => (language() === "en" ? text : (WAITS[text] ?? text));
+const translated = (text: string) => (language() === "en" ? text : translate(WAITS[text] ?? text));
 
 /** A person by name, with the token that the API takes. */
 export function nameOf({ id, name }: Action["operator"]) {

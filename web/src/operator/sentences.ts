@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { fill, language } from "../i18n/language.ts";
+import { fill, language, translate } from "../i18n/language.ts";
 import { FIELDS, SENTENCES, VALUES } from "./sentence-words.ts";
 import { money, when } from "./view.ts";
 import { o, wordOf } from "./words.ts";
@@ -22,7 +22,7 @@ export function sentenceOf(row: Action | Approval): string {
   const text = fill(SENTENCES[key] ?? row.summary, {
     ...facts,
     subject: subjectText(row),
-    edited: isNew ? "新建了" : "修改了",
+    edited: translate(isNew ? "新建了" : "修改了"),
   });
   return `${row.operator.name ?? row.operator.id} ${text}`;
 }
@@ -30,13 +30,13 @@ export function sentenceOf(row: Action | Approval): string {
 function subjectText({ subject, subject_name: name }: Action | Approval): string {
   const [kind = "", id = ""] = subject.split(/:(.*)/s);
   if (kind === "user") return name ?? id;
-  if (kind === "switch") return `“${wordOf(`switch_${id}`)}”开关`;
-  return kind in FIELDS ? `${FIELDS[kind]} ${id}` : subject;
+  if (kind === "switch") return fill("“{name}”开关", { name: wordOf(`switch_${id}`) });
+  return kind in FIELDS ? `${translate(FIELDS[kind]!)} ${id}` : subject;
 }
 
 /** The name of a field that changed. */
 function fieldOf(field: string): string {
-  if (language() !== "en") return FIELDS[field] ?? field;
+  if (language() !== "en") return translate(FIELDS[field] ?? field);
   return field.replace(/_(at_ms|fen|ms)$/, (_, unit: string) => (unit === "at_ms" ? " at" : "")).replaceAll("_", " ");
 }
 
@@ -48,7 +48,7 @@ export function valueOf(field: string, text: string | null): string {
   if (field === "on") return o(text === "true" ? "turn_on" : "turn_off");
   if (text === "true" || text === "false") return o(text === "true" ? "yes" : "no");
   if (["status", "winner", "verdict", "kind", "mode", "audience_mode"].includes(field)) return wordOf(text);
-  return (language() !== "en" && VALUES[`${field}.${text}`]) || text;
+  return (language() !== "en" && translate(VALUES[`${field}.${text}`] ?? "")) || text;
 }
 
 const DEFAULTS: readonly (string | null)[] = [null, "", "0", "{}", "[]", "false"];

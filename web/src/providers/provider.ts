@@ -2,7 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import type { Config } from "../config.ts";
-import type { Language } from "../i18n/language.ts";
+import type { Written } from "../i18n/language.ts";
 import type { Arrival } from "../oidc.ts";
 import type { Cover } from "../packet/states.ts";
 
@@ -13,7 +13,7 @@ export type Words = Record<"name" | "pay", string> & Partial<Record<Word, string
 export type Shared = Pick<Cover, "is_exclusive" | "greeting" | "nickname" | "cover_url">;
 
 export interface Provider {
-  readonly words: Record<Language, Words>;
+  readonly words: Record<Written, Words>;
   readonly app?: App;
   readonly payment?: AppPayment;
   readonly transfer?: Transfer;

@@ -1,8 +1,8 @@
 /** A provider's word in the current language. */
 
-import { fill, language, type Params } from "../i18n/language.ts";
+import { fill, type Params, written } from "../i18n/language.ts";
 import type { Provider, Word } from "./provider.ts";
 
 export function say(provider: Provider, word: Word, params?: Params): string {
-  return fill(provider.words[language()][word] ?? "", params);
+  return fill(provider.words[written()][word] ?? "", params);
 }

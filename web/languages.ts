@@ -1,0 +1,80 @@
+/**
+ * Writes the page's other languages, one module for each folder of languages/, into src/i18n/others/.
+ *
+ * A folder has `language.json`, and `words.json` or a dictionary of OpenCC; `terms.json` corrects the dictionary.
+ * The Chinese texts of the source are the keys.
+ */
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+
+import { Converter } from "opencc-js/cn2t";
+import ts from "typescript";
+
+type Words = Record<string, string>;
+
+interface Described {
+  /** The language's name for its readers. */
+  name: string;
+  /** The browser's tags that mean it, with or without more parts. */
+  tags: string[];
+  opencc?: "tw" | "hk";
+}
+
+export const FOLDERS = `${import.meta.dirname}/languages`;
+const SOURCES = `${import.meta.dirname}/src`;
+const TARGET = `${SOURCES}/i18n/others`;
+
+/** Every Chinese text of the sources. */
+export function texts(): string[] {
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) && /\p{Script=Han}/u.test(node.text)) found.add(node.text);
+    ts.forEachChild(node, visit);
+  };
+  for (const file of readdirSync(SOURCES, { recursive: true, encoding: "utf8" })) {
+    if (!file.endsWith(".ts") || /^api\/|^i18n\/others\//.test(file)) continue;
+    visit(ts.createSourceFile(file, readFileSync(`${SOURCES}/${file}`, "utf8"), ts.ScriptTarget.Latest));
+  }
+  return [...found].sort();
+}
+
+/** The words of the language in *folder* by Chinese text. Throws if one is missing. */
+export function catalogOf(folder: string, wanted: readonly string[]): Words {
+  const { opencc } = described(folder);
+  const words = wordsOf(`${folder}/words.json`);
+  const terms = wordsOf(`${folder}/terms.json`);
+  const longestFirst = Object.keys(terms).sort((one, other) => other.length - one.length);
+  const anyTerm = new RegExp(longestFirst.join("|") || "(?!)", "g");
+  const convert = opencc && Converter({ from: "cn", to: opencc });
+  const missing = convert ? [] : wanted.filter((text) => words[text] === undefined);
+  if (missing.length > 0) throw new Error(`${folder} lacks ${missing.length} words: ${missing.slice(0, 5).join(", ")}`);
+  const catalog: Words = {};
+  for (const text of wanted) {
+    const word = words[text] ?? convert?.(text).replace(anyTerm, (term) => terms[term]!) ?? text;
+    if (word !== text) catalog[text] = word;
+  }
+  return catalog;
+}
+
+function described(folder: string): Described {
+  return JSON.parse(readFileSync(`${folder}/language.json`, "utf8")) as Described;
+}
+
+function wordsOf(file: string): Words {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Words) : {};
+}
+
+function write(): void {
+  rmSync(TARGET, { recursive: true, force: true });
+  mkdirSync(TARGET);
+  const wanted = texts();
+  const entries = readdirSync(FOLDERS).map((tag) => {
+    const { name, tags } = described(`${FOLDERS}/${tag}`);
+    const catalog = JSON.stringify(catalogOf(`${FOLDERS}/${tag}`, wanted));
+    writeFileSync(`${TARGET}/${tag}.ts`, `export const words: Record<string, string> = ${catalog};\n`);
+    return `  { tag: ${JSON.stringify(tag)}, name: ${JSON.stringify(name)}, tags: ${JSON.stringify(tags)}, load: () => import("./${tag}.ts") },\n`;
+  });
+  writeFileSync(`${TARGET}/index.ts`, `/** Languages of web/languages.ts. */\nexport const OTHERS = [\n${entries.join("")}];\n`);
+}
+
+if (import.meta.main) write();
