@@ -108,9 +108,8 @@ def _files() -> list[Path]:
 
 def _is_operators(path: Path) -> bool:
     """Return whether the console loads the file, from its own build, in a language of the source."""
-    if _OTHER_LANGUAGE.match(path.name):
-        return False
-    return path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator"
+    is_other = _OTHER_LANGUAGE.match(path.name)
+    return not is_other and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
 
 
 def _packed_kb(paths: Iterable[Path]) -> float:

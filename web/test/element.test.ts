@@ -55,7 +55,7 @@ test("the packed package has the built file, and types for React and Vue", (cont
   );
 
   assert.deepEqual(files.map(({ path }) => path).sort(), [
-    ...["README.md", "index.d.ts", "package.json", "react.d.ts", "red-packet.js", "vue.d.ts"],
+    ...["README.md", "index.d.ts", "package.json", "react.d.ts", "red-packet.js", "red-packet.zh-TW.js", "vue.d.ts"],
   ]);
   assert.equal(run.stdout, "");
   assert.equal(readFileSync(join(place, "red-packet.js"), "utf8"), readFileSync("dist/red-packet.js", "utf8"));
