@@ -107,7 +107,7 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Return whether the console loads the file, from its own build, in a language of the source."""
+    """Return whether the console loads the file, in a language that the source is written in."""
     is_other = _OTHER_LANGUAGE.match(path.name)
     return not is_other and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
 
