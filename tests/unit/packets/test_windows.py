@@ -274,6 +274,22 @@ def test_one_sweep_of_more_partitions_than_campaigns_finds_an_edit(
     assert work.list_edited(move_packets.CAMPAIGNS_PER_SWEEP) == [campaign.campaign_id]
 
 
+def test_a_row_that_cannot_be_read_does_not_stop_the_moves_of_others(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    packets = [system.send_of(campaign, life_ms=None) for _ in range(2)]
+    bad, good = sorted(packets, key=lambda packet: packet.packet_id)
+    del system.row("packets", {"pk": f"packet#{bad.packet_id}", "sk": "packet"})["terms"]
+    edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+
+    assert system.sweep().moved_count == 1
+
+    assert _ends_ms(system, good) == edited.ends_at_ms
+    assert system.work.list_edited(100) == []
+    assert [name for name, _ in system.logger.errors] == ["move_failed"]
+
+
 def test_an_edit_of_anything_else_leaves_the_packets_alone(system: InMemorySystem) -> None:
     campaign = system.rain()
 
