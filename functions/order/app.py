@@ -1,4 +1,4 @@
-"""Handler that orders packets' payments for the send function; it has no routes to forge."""
+"""Handler of packets' payments for the send function; it has no routes to forge."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.containers import containers
 from redpacket.payments.api.views import payment_view
-from redpacket.payments.use_cases.start_payment import find_payment
+from redpacket.payments.use_cases.start_payment import close_order, find_payment
 from redpacket.platform.http.api import Api
 from redpacket.platform.http.request import person_of
 
 if TYPE_CHECKING:
-    from redpacket.payments.api.answers import Payment
+    from collections.abc import Mapping
 
 handler = Api()
 
 
 @handler.schedule
-def order_payment(time_left_ms: int, event: dict[str, Any]) -> Payment:  # noqa: ARG001 - Lambda's form
-    """Order the payment of an unpaid packet at the provider."""
-    user, payments = person_of(event["host_id"]), containers.payments
+def order_payment(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001 - Lambda's form
+    """Order the payment of an unpaid packet at the provider, or close its order."""
+    payments = containers.payments
+    if number := event.get("close"):
+        close_order(number, ports=payments.payment_ports)
+        return {}
+    user = person_of(event["host_id"])
     ports, payees = payments.payment_ports, payments.payees_of(user)
     return payment_view(find_payment(event["payment_id"], user.user_id, ports=ports, payees=payees))

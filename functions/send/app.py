@@ -1,4 +1,4 @@
-"""HTTP handlers for sending a packet, as a user or for a campaign, and for uploading its cover."""
+"""HTTP handlers for packets of users and campaigns: send, end early, and upload the cover."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, Campaign
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.operations.api import guards
-from redpacket.operations.api.scopes import OPERATORS
+from redpacket.operations.api.scopes import ADMINS, OPERATORS, operator_of
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
-from redpacket.packets.api.packet_ids import new_picture_id
-from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, PictureBody
-from redpacket.packets.errors import SendRefused
+from redpacket.packets.api.packet_ids import new_picture_id, packet_id_of
+from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, PictureBody
+from redpacket.packets.errors import PacketNotFound, SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
 from redpacket.packets.use_cases.send_packet import order_payment
 from redpacket.packets.use_cases.send_packet import send_packet as send
@@ -26,15 +26,16 @@ from redpacket.platform.errors import (
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.parameters import key_hash_of
-from redpacket.platform.http.request import RequestOf
+from redpacket.platform.http.request import HttpRequest, RequestOf
 from redpacket.platform.settings import settings
 from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from redpacket.packets.api.answers import SentPacket, UploadedPicture
+    from redpacket.packets.api.answers import EndedPacket, SentPacket, UploadedPicture
     from redpacket.packets.api.send_schemas import SendBody
+    from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.model.packet import Packet
     from redpacket.platform.user import User
 
@@ -64,8 +65,13 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
 
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
-    payments, logger = containers.packets.payments, containers.platform.logger
-    return order_payment(packet, sender, payments=payments, logger=logger)
+    logger = containers.platform.logger
+    return order_payment(packet, sender, payments=_payments(), logger=logger)
+
+
+def _payments() -> LambdaPayments:
+    """Return the client of payments, which no stack without a provider calls."""
+    return containers.packets.payments
 
 
 @handler.route(
@@ -80,6 +86,51 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
     return send_packet(request)
+
+
+@handler.route(
+    "POST /packets/{packet_id}/end",
+    parameters=(packet_id_of,),
+    statuses=(202,),
+    refusals=(PacketNotFound, RateLimited),
+)
+def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
+    """End the caller's packet now: taken shares stay, and the rest is refunded within a minute.
+
+    An unpaid packet is canceled; a payment that still arrives goes to the balance.
+    """
+    packet_id = packet_id_of(request)
+    guards.guard_read(request)
+    # Import lazily: most senders never end a packet.
+    from redpacket.packets.use_cases.end_packet import end_own_packet
+
+    packet = end_own_packet(
+        packet_id, request.user.user_id, ports=containers.packets.send_ports, payments=_payments()
+    )
+    return HttpAnswer(views.ended_view(packet))
+
+
+@handler.route(
+    "POST /admin/packets/{packet_id}/end",
+    parameters=(packet_id_of,),
+    statuses=(202,),
+    scopes=OPERATORS,
+    refusals=(PacketNotFound,),
+)
+def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
+    """End a campaign's packet now; packets of users need the scope hongbao/admin."""
+    packet_id, reason = packet_id_of(request), body_of(EndBody, request).reason
+    from redpacket.packets.use_cases.end_packet import end_any_packet as end
+
+    packet = end(
+        packet_id,
+        operator_of(request),
+        reason,
+        may_end_all=not request.scopes.isdisjoint(ADMINS),
+        ports=containers.packets.send_ports,
+        payments=_payments(),
+    )
+    return HttpAnswer(views.ended_view(packet))
 
 
 @handler.route(

@@ -123,6 +123,7 @@ class FakeShards:
                 terms,
                 claim_cache["is_gated"],
                 is_last=claim_cache["letter"] == "E",
+                is_closed=claim_cache["letter"] == "C",
             )
         if claim_cache["letter"] == "E":
             return GrabOutcome(GrabStatus.PACKET_EMPTIED, None, terms)

@@ -482,6 +482,9 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     path = {"packet_id": handlers.ask("POST /packets", body={**order, **some})["packet_id"]}
     token = handlers.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
     handlers.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
+    # One that its sender ends early.
+    ended = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
+    handlers.ask("POST /packets/{packet_id}/end", packet_id=ended)
     # One whose send was cut off before it told that the cache has it, and claims without messages.
     cut_off = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
     _lose_messages(handlers, cut_off)
@@ -635,6 +638,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     gateway.pay(packet["payment_id"])
     handlers.transfer("sweep")
     handlers.ask("POST /packets/{packet_id}/grab", "eve", packet_id=packet["packet_id"])
+    _tell_of_an_unpaid_end(handlers, order)
     _tell_of_a_payout(handlers, packet["packet_id"])
     handlers.transfer("compare_bills")
     _tell_of_a_listed_return(handlers)
@@ -643,6 +647,12 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.operate("GET /admin/withdrawals", query=json.dumps({"user": "gil"}))
     handlers.operate("GET /admin/withdrawals/{withdrawal_id}", **path)
     handlers.reconcile()
+
+
+def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
+    path = {"packet_id": handlers.ask("POST /packets", "gil", order)["packet_id"]}
+    handlers.operate("POST /admin/packets/{packet_id}/end", {"reason": "sent twice"}, **path)
+    assert handlers.ask("GET /packets/{packet_id}", "gil", **path)["status"] == "cancelled"
 
 
 def _tell_of_an_erasure(handlers: Handlers) -> None:

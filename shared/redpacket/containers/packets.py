@@ -168,6 +168,7 @@ class PacketsContainer(Container):
         return SendPorts(
             funding=self.packet_funding,
             packets=self.repository,
+            ledger=deferred(lambda: self.ledger),
             claim_cache=self.claim_cache,
             clock=self.clock,
             logger=self.logger,

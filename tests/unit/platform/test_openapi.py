@@ -196,6 +196,7 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "POST /admin/webhooks/{name}/test",
         "POST /admin/webhooks/{name}/replay",
         "POST /me/withdrawals/{withdrawal_id}/cancel",
+        "POST /packets/{packet_id}/end",
         "DELETE /me/wechat/authorization",
         "DELETE /admin/users/{user}",
         "DELETE /admin/pictures/{picture_id}",

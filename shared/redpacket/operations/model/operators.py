@@ -45,6 +45,7 @@ class ActionKind(StrEnum):
     CAMPAIGN_EDITED = "campaign_edited"
     CAMPAIGN_PREHEATED = "campaign_preheated"
     PACKET_SENT = "packet_sent"
+    PACKET_ENDED = "packet_ended"
     PRIZE_EDITED = "prize_edited"
     PRIZE_FUNDED = "prize_funded"
     STOCK_CHANGED = "stock_changed"

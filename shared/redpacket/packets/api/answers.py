@@ -101,6 +101,13 @@ class UploadedPicture(TypedDict):
     ]
 
 
+class EndedPacket(TypedDict):
+    """A packet that ended early; the sweep refunds the rest within a minute."""
+
+    packet_id: fields.PacketId
+    expires_at_ms: Annotated[common.AtMs, about("End of the packet; a repeat returns the first.")]
+
+
 class RemovedPicture(TypedDict):
     """A picture that an operator removed, and who uploaded it."""
 

@@ -1,4 +1,4 @@
-"""Request body of a send."""
+"""Request bodies of sends and early ends."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from redpacket.platform.http.request_fields import (
     Fen,
     Greeting,
     OwnPassphrase,
+    Reason,
     UserToken,
 )
 
@@ -147,6 +148,14 @@ class SendBody(StrictBody):
 
 _PICTURE_LENGTH_MAX = 4 * PICTURE_BYTES_MAX // 3
 PICTURE_BODY_BYTES_MAX = _PICTURE_LENGTH_MAX + 1024
+
+
+class EndBody(StrictBody):
+    """POST /admin/packets/{packet_id}/end."""
+
+    model_config = example({"reason": "sent to the wrong group"})
+
+    reason: Annotated[Reason, about("Reason for the audit log.")]
 
 
 class PictureBody(StrictBody):

@@ -10,7 +10,7 @@ from redpacket.ledger.model import DEPOSITS, Entry, packet_of
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.claim_views import payout_of
 from redpacket.packets.model.claim import Share
-from redpacket.packets.model.packet import Packet
+from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.http.parameters import optional
 from redpacket.platform.user import User
@@ -70,6 +70,14 @@ def sent_view(
     }
     prompts = {channel.value: ordered[channel] if ordered else None for channel in ProviderName}
     return cast("packets.SentPacket", {**view, **prompts})
+
+
+def ended_view(packet: Packet) -> packets.EndedPacket:
+    """Return the end of a packet that has ended; a canceled one never began."""
+    expires_at_ms = packet.expires_at_ms
+    if packet.status is PacketStatus.CANCELLED:
+        expires_at_ms = packet.closed_at_ms or expires_at_ms
+    return {"packet_id": packet.packet_id, "expires_at_ms": expires_at_ms}
 
 
 Profiles: TypeAlias = Mapping[str, Profile]

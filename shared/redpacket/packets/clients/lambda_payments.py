@@ -11,7 +11,7 @@ from redpacket.platform.errors import Unavailable
 
 
 class LambdaPayments:
-    """Payment orders of packets, for functions that reach no provider."""
+    """Payment orders of packets, for functions that reach no provider. Raises Unavailable."""
 
     def __init__(self, connect: Callable[[], Any], function: str) -> None:
         self._connect = connect
@@ -19,7 +19,13 @@ class LambdaPayments:
 
     def order(self, number: str, host_id: str) -> Mapping[str, Any]:
         """Return a payment in the form of GET /me/payments/{payment_id}."""
-        event = {"payment_id": number, "host_id": host_id}
+        return self._ask({"payment_id": number, "host_id": host_id})
+
+    def close(self, number: str) -> None:
+        """Close a payment's order, so that it can't be paid any more."""
+        self._ask({"close": number})
+
+    def _ask(self, event: Mapping[str, str]) -> Mapping[str, Any]:
         with translated("the payment function"):
             answer = self._connect().invoke(
                 FunctionName=self._function, Payload=json.dumps(event).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.dynamodb.books import BookPages, entry_row, receipt_row, sums_of
@@ -32,6 +33,9 @@ from redpacket.platform.dynamodb.client import (
     refusals,
     update,
 )
+
+if TYPE_CHECKING:
+    from redpacket.operations.model.operators import Action
 
 IS_CLAIMED_AND_UNSETTLED = (
     # A refunded share has no user. A forged user_id cannot remove its refund_no.
@@ -121,7 +125,7 @@ class DynamoLedger:
         ]
         return self._dynamo.try_transact([closed, *changes])
 
-    def cancel_unpaid(self, packet: Packet, now_ms: int) -> bool:
+    def cancel_unpaid(self, packet: Packet, now_ms: int, action: Action | None = None) -> bool:
         cancelled = update(
             self._packets,
             keys.packet(packet.packet_id),
@@ -138,7 +142,11 @@ class DynamoLedger:
             "ADD open_count :freed, unpaid_count :freed",
             freed=-1,
         )
-        return self._dynamo.try_transact([cancelled, freed])
+        # Import lazily: settlements load this module, and only operators' ends are logged.
+        from redpacket.operations.dynamodb.audit_log import note_action
+
+        noted = note_action(self._dynamo.tables.journal, action)
+        return self._dynamo.try_transact([cancelled, freed, *noted])
 
     def balance_fen(self, account: str) -> int:
         row = self._dynamo.get(self._accounts, ledger_keys.account(account))

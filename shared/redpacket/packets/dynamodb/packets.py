@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.model import year_window
@@ -12,18 +12,22 @@ from redpacket.packets.dynamodb.shares import DynamoShares
 from redpacket.packets.model.packet import Packet, PacketEnd, PacketStatus
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import SENT_CURSOR, SentItem
-from redpacket.platform.dynamodb.client import Dynamo, Operation, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, put, update, values
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.process_cache import ProcessCache, no_clock
+
+if TYPE_CHECKING:
+    from redpacket.operations.model.operators import Action
 
 IS_DUE = (
     # An unpaid packet has no money to refund; a closed or canceled one has ended.
     "expires_at_ms <= :now_ms AND #status = :open"
     " OR expires_at_ms <= :now_ms AND #status = :closing"
 )
+IS_OPEN = "#status = :open"
 IS_CLOSING = "#status = :closing"
 # Every prize packet has end_version. Others get one when an edit moves them (windows.py).
-IS_OPEN_AND_NO_NEWER = "#status = :open AND end_version <= :version"
+IS_OPEN_AND_NO_NEWER = f"{IS_OPEN} AND end_version <= :version"
 ENDS_EARLIER = "expires_at_ms < :at_ms"
 IS_UNLOADED = "is_loaded = :no"
 
@@ -76,22 +80,43 @@ class DynamoPackets(DynamoShares):
 
     def begin_close(self, packet: Packet, now_ms: int) -> Packet:
         """Set an expired packet to CLOSING, last in the sweep's list, or return it if CLOSED."""
-        operation = update(
+        row = self._dynamo.change(self._closing(packet, now_ms, IS_DUE))
+        closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
+        if closing is None:
+            raise LookupError(f"packet {packet.packet_id} vanished")
+        return closing
+
+    def end(self, packet: Packet, now_ms: int, action: Action | None = None) -> bool:
+        """Set an open packet to CLOSING before its end, and log an operator's *action*."""
+        # Import lazily: grabs load this module, and only operators' ends are logged.
+        from redpacket.operations.dynamodb.audit_log import note_action
+
+        closing = self._closing(
+            packet,
+            now_ms,
+            IS_OPEN,
+            # The sender's own limit; an overdue packet keeps its end.
+            ", asked_ends_at_ms = :now_ms, expires_at_ms = :ends_at_ms",
+            ends_at_ms=min(now_ms, packet.expires_at_ms),
+        )
+        noted = note_action(self._dynamo.tables.journal, action)
+        return self._dynamo.try_transact([closing, *noted])
+
+    def _closing(
+        self, packet: Packet, now_ms: int, condition: str, more: str = "", **named: Value
+    ) -> Operation:
+        return update(
             self._packets,
             keys.packet(packet.packet_id),
-            "SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms",
-            condition=IS_DUE,
+            f"SET #status = :closing, is_loaded = :yes, work_pk = :due, work_at_ms = :now_ms{more}",
+            condition=condition,
             closing=PacketStatus.CLOSING,
             open=PacketStatus.OPEN,
             yes=True,
             due=items.due_list(packet),
             now_ms=now_ms,
+            **named,
         )
-        row = self._dynamo.change(operation)
-        closing = items.packet_of(row, self._seeds) if row else self.find_packet(packet.packet_id)
-        if closing is None:
-            raise LookupError(f"packet {packet.packet_id} vanished")
-        return closing
 
     def put_shard_end(self, packet_id: str, shard: int, end: PacketEnd) -> None:
         row = {**keys.shard_end(packet_id, shard), **items.end_row(end)}

@@ -42,7 +42,7 @@ class GrabOutcome:
     *terms* is canonical, set for these two, for PACKET_GATED, and for PACKET_EMPTIED if known.
     *shard* is the shard to load for PACKET_NOT_LOADED and PACKET_ALTERED. If *is_certain* is false,
     the cache may have lost this user's share, so only the ledger may refuse them. *is_last*: the
-    shard has no other share left.
+    shard has no other share left. *is_closed*: it grants no new claim, so an interrupted one fails.
     """
 
     status: GrabStatus
@@ -52,6 +52,7 @@ class GrabOutcome:
     shard: int = 0
     is_certain: bool = True
     is_last: bool = False
+    is_closed: bool = False
 
 
 class AdmitStatus(StrEnum):

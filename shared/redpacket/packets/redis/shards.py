@@ -34,8 +34,8 @@ _GATED = "!"
 _FORGETFUL = "?"
 """Mark of a shard whose notes may be lost, after the other marks."""
 
-_EMPTIED = "E"
-_REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, "C": GrabStatus.PACKET_EXPIRED}
+_EMPTIED, _CLOSED = "E", "C"
+_REFUSED_BY_LETTER = {_EMPTIED: GrabStatus.PACKET_EMPTIED, _CLOSED: GrabStatus.PACKET_EXPIRED}
 
 _KEEP_AFTER_EXPIRY_MS = 24 * 3600 * 1000
 """Milliseconds for which the cache answers latecomers; afterwards the ledger reloads the key.
@@ -115,7 +115,14 @@ class RedisShards(Cache):
         is_gated, is_certain = _GATED in marks, _FORGETFUL not in marks
         if owned_no:
             owned = GrabStatus.ALREADY_CLAIMED
-            return GrabOutcome(owned, int(owned_no), terms, is_gated, is_last=letter == _EMPTIED)
+            return GrabOutcome(
+                owned,
+                int(owned_no),
+                terms,
+                is_gated,
+                is_last=letter == _EMPTIED,
+                is_closed=letter == _CLOSED,
+            )
         if refused := _REFUSED_BY_LETTER.get(letter):
             if letter == _EMPTIED:
                 is_certain = is_certain and self._is_whole(packet_id, marks, now_s)
@@ -244,7 +251,8 @@ class RedisShards(Cache):
     ) -> None:
         key = keys.claim_cache(cache_id)
         keep_until_ms = packet.expires_at_ms + _KEEP_AFTER_EXPIRY_MS
-        opens_ms = keep_until_ms - packet.starts_at_ms
+        # A packet may end before its start.
+        opens_ms = max(0, keep_until_ms - packet.starts_at_ms)
         if packet.rules.campaign_id:
             # The campaign's window decides (campaign_quota.py), so the key opens at once.
             keep_until_ms, opens_ms = keep_until_ms + _MOVES_MS, OPENS_MS_MAX

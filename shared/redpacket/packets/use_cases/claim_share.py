@@ -175,6 +175,8 @@ class ClaimAttempt(Generic[Admitted_co]):
             owned = self._find_owned()
             if owned and owned.share_no == outcome.share_no:
                 return Claim(owned, is_new=False)
+            if owned is None and outcome.is_closed:
+                raise PacketExpired
             if owned is None and outcome.is_gated:
                 # The claim was interrupted, or the cache entry is forged.
                 rules = self._rules_for_new_claim(outcome.terms)

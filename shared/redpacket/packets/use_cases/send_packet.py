@@ -25,6 +25,7 @@ from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.packets.clients.lambda_payments import LambdaPayments
+    from redpacket.packets.dynamodb.ledger import DynamoLedger
     from redpacket.packets.dynamodb.packets import DynamoPackets
 
 
@@ -67,10 +68,11 @@ START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class SendPorts:
-    """Dependencies of sends; *shard_share_count* is the approximate size of a shard."""
+    """Dependencies of sends and early ends; a shard has about *shard_share_count* shares."""
 
     funding: Funding
     packets: DynamoPackets
+    ledger: DynamoLedger
     claim_cache: ClaimCache
     clock: Clock
     logger: EventLogger

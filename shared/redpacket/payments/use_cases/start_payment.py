@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.errors import PayeeNotBound, PaymentNotFound, ProviderChanged
-from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, may_order
+from redpacket.payments.model.payments import PAYMENT_LIFE_MS, Payment, PaymentStatus, may_order
 from redpacket.payments.model.provider import ExternalAccount, PayMethod
 from redpacket.payments.ports import Payees
 from redpacket.payments.use_cases.dependencies import PaymentPorts
@@ -102,6 +102,19 @@ def find_payment(number: str, user_id: str, *, ports: PaymentPorts, payees: Paye
     if payment.user_id != user_id:
         raise PaymentNotFound
     return prompt_payment(payment, ports=ports)
+
+
+def close_order(number: str, *, ports: PaymentPorts) -> None:
+    """Close the order of a packet that its sender ends; a payment that arrives is credited.
+
+    Raises Unavailable, or ProviderChanged if its provider is no longer configured.
+    """
+    payment, now_ms = ports.repository.find(number), ports.clock.now_ms()
+    if payment is None or payment.status is not PaymentStatus.PENDING:
+        return
+    if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
+        # The sweep, which looks until the order can't be paid any more, closes the payment.
+        ports.provider_of(payment).close(number)
 
 
 def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Payees) -> Payment:

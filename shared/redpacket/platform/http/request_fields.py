@@ -114,6 +114,7 @@ PostalAddress = Annotated[str, _required(ADDRESS_GRAPHEMES_MAX)]
 Title = Annotated[str, _required(50)]
 Description = Annotated[str, _Text(500)]
 Note = Annotated[str, _Text(100)]
+Reason = Annotated[str, _required(100)]
 Greeting = Annotated[str, _Text(GREETING_GRAPHEMES_MAX)]
 OwnPassphrase = Annotated[
     Annotated[str, _Text(20, _sayable)] | None,

@@ -1,0 +1,103 @@
+"""End (提前结束): close a packet before its end; the sweep refunds the rest within a minute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Operator,
+    campaign_subject,
+    changes_between,
+    user_subject,
+)
+from redpacket.packets.errors import PacketNotFound
+from redpacket.packets.model.packet import Packet, PacketStatus, shard_count
+from redpacket.packets.use_cases.send_packet import SendPorts
+from redpacket.platform.errors import Unavailable
+
+if TYPE_CHECKING:
+    from redpacket.packets.clients.lambda_payments import LambdaPayments
+
+_TRIES = 4
+"""Changes of the status: a payment opens the packet, and a settlement closes it."""
+
+
+def end_own_packet(
+    packet_id: str, sender_id: str, *, ports: SendPorts, payments: LambdaPayments
+) -> Packet:
+    """End a user's packet; a repeat, and an end after the end, change nothing.
+
+    Raises PacketNotFound, also for packets of campaigns and prizes, and Unavailable.
+    """
+    packet = _find(packet_id, ports)
+    if packet.rules.campaign_id or packet.sender.user_id != sender_id:
+        raise PacketNotFound
+    return _end(packet, None, ports, payments)
+
+
+def end_any_packet(
+    packet_id: str,
+    operator: Operator,
+    reason: str,
+    *,
+    may_end_all: bool,
+    ports: SendPorts,
+    payments: LambdaPayments,
+) -> Packet:
+    """End a campaign's packet, or any if *may_end_all*, and log the reason with the first end.
+
+    Raises PacketNotFound, also for a prize's packet, and Unavailable.
+    """
+    packet = _find(packet_id, ports)
+    campaign_id = packet.rules.campaign_id
+    if not campaign_id and not may_end_all:
+        raise PacketNotFound
+    subject = campaign_subject(campaign_id) if campaign_id else user_subject(packet.sender.user_id)
+    facts = changes_between(None, {"packet_id": packet_id, "reason": reason})
+    now_ms = ports.clock.now_ms()
+    action = Action(operator.user_id, ActionKind.PACKET_ENDED, subject, now_ms, facts)
+    return _end(packet, action, ports, payments)
+
+
+def _end(
+    packet: Packet, action: Action | None, ports: SendPorts, payments: LambdaPayments
+) -> Packet:
+    """Change the ledger first: without the cache, the sweep closes and refunds the packet."""
+    for _ in range(_TRIES):
+        now_ms = ports.clock.now_ms()
+        if packet.status is PacketStatus.UNPAID:
+            # An order that can still be paid would take money for nothing.
+            payments.close(packet.payment_id or "")
+            ports.ledger.cancel_unpaid(packet, now_ms, action)
+        elif packet.status is PacketStatus.OPEN:
+            ports.packets.end(packet, now_ms, action)
+        else:
+            break
+        packet = _find(packet.packet_id, ports)
+    else:
+        raise Unavailable(f"packet {packet.packet_id} is being updated concurrently")
+    if packet.status is PacketStatus.CLOSING:
+        # A repeat also closes a cache that was unavailable before.
+        _close_cache(packet, ports)
+    return packet
+
+
+def _close_cache(packet: Packet, ports: SendPorts) -> None:
+    packet_id, cache = packet.packet_id, ports.claim_cache
+    try:
+        cache.close(packet_id)
+        for shard in range(shard_count(packet_id)):
+            if not cache.is_loaded(packet_id, shard):
+                # Otherwise a load that read the open packet would still open it.
+                cache.load(packet, [], shard)
+    except Unavailable as error:
+        ports.logger.failure("cache_not_closed", error, packet_id=packet_id)
+
+
+def _find(packet_id: str, ports: SendPorts) -> Packet:
+    packet = ports.packets.find_packet(packet_id)
+    if packet is None or packet.rules.prize_id:
+        raise PacketNotFound
+    return packet
