@@ -102,3 +102,31 @@ def test_a_key_whose_request_was_lost_still_refuses_another_body(system: InMemor
         system.process().deposit(a_person("bob"), 600, Request("ann", "key", "another"))
 
     assert system.balance_fen("bob") == 500
+
+
+@pytest.mark.parametrize("cases", [(None, "lost-1"), ("lost-1", None), ("lost-1", "lost-2")])
+def test_a_key_refuses_a_body_with_another_case(
+    system: InMemorySystem, cases: tuple[str | None, str | None]
+) -> None:
+    def put(case: str | None) -> tuple[str, int]:
+        request = Request("ann", "key", f"body of {case}")
+        return deposit(
+            a_person("bob"), 500, request, case=case, ports=system.process().deposit_ports
+        )
+
+    first = put(cases[0])
+
+    with pytest.raises(IdempotencyKeyReused):
+        put(cases[1])
+    assert put(cases[0]) == first
+    assert system.balance_fen("bob") == 500
+
+
+def test_operators_make_one_deposit_for_a_case(system: InMemorySystem) -> None:
+    ports = system.process().deposit_ports
+    requests = [Request(operator, "key", "body") for operator in ("ann", "cat")]
+
+    made = [deposit(a_person("bob"), 500, each, case="lost-1", ports=ports) for each in requests]
+
+    assert made[0] == made[1]
+    assert system.balance_fen("bob") == 500

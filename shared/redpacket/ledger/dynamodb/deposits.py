@@ -35,6 +35,12 @@ class DynamoDeposits:
         """Return the request's transfer id, if it was executed."""
         return find_result(self._dynamo, self._accounts, _deposited_by(request), request)
 
+    def bind(self, request: Request, transfer_id: str) -> None:
+        """Store the request of a case's deposit. Raises IdempotencyKeyReused for another body."""
+        row = {**_deposited_by(request), "body_hash": request.body_hash, "result_id": transfer_id}
+        if not self._dynamo.write(put(self._accounts, row)):
+            self.find_deposited(request)
+
     def deposit(
         self,
         transfer: Transfer,
