@@ -69,10 +69,10 @@ def deposit(
         user_account(payee.user_id),
         Operator(User(request.user_id), is_approved=is_approved),
     )
-    operator_id, asked = request.user_id, request
+    operator_id, own_request = request.user_id, request
     if case:
         # A key that was used for another body is refused.
-        ports.deposits.find_deposited(asked)
+        ports.deposits.find_deposited(own_request)
         facts_of_case = f"{payee.user_id}\n{amount_fen}\n{is_for_campaigns}"
         request = Request(CASES, hash_of_key(case), hash_of_key(facts_of_case))
     for _ in range(_TRIES):
@@ -93,7 +93,7 @@ def deposit(
         action = Action(operator_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         try:
             if case:
-                ports.deposits.bind(asked, transfer.transfer_id)
+                ports.deposits.bind(own_request, transfer.transfer_id)
             ports.deposits.deposit(
                 transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
             )
