@@ -451,6 +451,11 @@ _HEADERS: Schema = {
         "required": True,
         "schema": {"type": "string"},
     },
+    "NowMs": {
+        "description": "The API's time of the answer. A cache's answer keeps its old time.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9]{13}$"},
+    },
     "EntityTag": {"required": True, "schema": {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}},
     "NextCursor": {
         "description": "Only with CSV: `next`, missing on the last page.",
@@ -658,10 +663,11 @@ def _gateway_answers(operation: Operation) -> dict[int, str]:
 
 
 def _headers_of(operation: Operation) -> Schema:
+    ours = {"X-Now-Ms": _header("NowMs"), "X-Request-Id": _header("RequestId")}
     if not operation.caching:
-        return {"Cache-Control": _header("NoStore"), "X-Request-Id": _header("RequestId")}
+        return {"Cache-Control": _header("NoStore"), **ours}
     return {
-        "X-Request-Id": _header("RequestId"),
+        **ours,
         "ETag": _header("EntityTag"),
         "Cache-Control": {"required": True, "schema": {"enum": list(operation.caching)}},
     }

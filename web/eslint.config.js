@@ -15,6 +15,12 @@ export default config(
     rules: {
       "@typescript-eslint/no-shadow": "error",
       "no-self-compare": "error",
+      "no-restricted-syntax": [
+        "error",
+        ...["MemberExpression[object.name=Date][property.name=now]", "NewExpression[callee.name=Date][arguments.length=0]"].map(
+          (selector) => ({ selector, message: "A device's clock may be hours off: use `now` of src/now.ts." }),
+        ),
+      ],
       "lit/no-invalid-escape-sequences": "error",
       "lit/no-legacy-imports": "error",
       "lit/no-native-attributes": "error",

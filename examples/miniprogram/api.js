@@ -64,17 +64,33 @@ function send(method, path, { body, key, token: signed } = {}) {
   if (signed) header.authorization = `Bearer ${signed}`;
   if (key) header["idempotency-key"] = key;
   return new Promise((done, refuse) => {
+    const askedAtMs = Date.now();
     wx.request({
       url: api + path,
       method,
       header,
       data: body,
       timeout: 32_000,
-      success: ({ statusCode, data }) =>
-        statusCode < 300 ? done(data) : refuse(problemOf(statusCode, data?.code)),
+      success: ({ statusCode, data, header: told }) => {
+        noteTime(told, askedAtMs);
+        if (statusCode < 300) done(data);
+        else refuse(problemOf(statusCode, data?.code));
+      },
       fail: () => refuse(problemOf(0, "offline")),
     });
   });
+}
+
+let aheadMs = 0;
+
+/** The server's time, as the last answer told it: a phone's own clock may be hours off. */
+const now = () => Date.now() + aheadMs;
+
+function noteTime(header = {}, askedAtMs) {
+  const told = Object.fromEntries(Object.entries(header).map(([name, value]) => [name.toLowerCase(), value]));
+  // A cache's answer keeps its old time.
+  if (!told["x-now-ms"] || "age" in told || told["cache-control"]?.includes("public")) return;
+  aheadMs = Math.round(Number(told["x-now-ms"]) - (askedAtMs + Date.now()) / 2);
 }
 
 function problemOf(status, told) {
@@ -113,4 +129,4 @@ function fenOf(text) {
   return fen <= FEN_MAX ? fen : 0;
 }
 
-module.exports = { ask, fenOf, newKey, pause, yuan };
+module.exports = { ask, fenOf, newKey, now, pause, yuan };

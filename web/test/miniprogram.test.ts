@@ -30,7 +30,7 @@ const PACKET = {
   needs_passphrase: false,
   cover_url: null,
   starts_at_ms: 0,
-  expires_at_ms: Date.now() + 3_600_000,
+  expires_at_ms: 1_800_000_000_000,
   count: 2,
   claimed_count: 1,
   remaining_count: 1,
@@ -45,6 +45,8 @@ let requests: WxRequest[] = [];
 let answers: Record<string, (request: WxRequest) => Answer> = {};
 let stored: Record<string, unknown> = {};
 let called: [string, unknown][] = [];
+/** Headers of each answer. */
+let told: Record<string, string> = {};
 
 /** The part of WeChat's API that our mini-program uses. */
 const wx = {
@@ -55,7 +57,7 @@ const wx = {
     requests.push(request);
     const answer = answers[route]?.(request);
     setTimeout(() => {
-      if (answer) request.success({ statusCode: answer[0], data: answer[1] });
+      if (answer) request.success({ statusCode: answer[0], data: answer[1], header: told });
       else request.fail();
     });
   },
@@ -81,6 +83,7 @@ beforeEach(() => {
   requests = [];
   stored = {};
   called = [];
+  told = {};
   restart();
   answers = {
     "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
@@ -121,6 +124,25 @@ test("one tap opens a packet, and a lost answer is asked for again", async () =>
   assert.equal(grabs, 2);
   assert.deepEqual(sentTo("POST /packets/p1/grab")[0]!.data, { via: "friend" });
   assert.deepEqual(claimed, [CLAIM]);
+});
+
+test("a packet starts by the API's clock, not by the phone's", async () => {
+  const startsAtMs = 1_700_000_000_000;
+  answers["GET /packets/p1"] = () => [200, { ...PACKET, starts_at_ms: startsAtMs }];
+  for (const [nowMs, state] of [[startsAtMs - 60_000, "waiting"], [startsAtMs + 1000, "ready"]] as const) {
+    told = { "X-Now-Ms": String(nowMs), "cache-control": "no-store" };
+    const packet = render("components/red-packet/index", { packetId: "p1" });
+    await until(() => packet.data.state !== "loading", "a cover");
+    assert.equal(packet.data.state, state);
+    leave();
+  }
+
+  const { now } = require(join(ROOT, "api.js")) as { now: () => number };
+  const before = now();
+  told = { "X-Now-Ms": "1", "cache-control": "public, max-age=1" };
+  answers["GET /campaigns/spring"] = () => [200, { title: "", state: "ended", packets: [] }];
+  await render("pages/rain/index").instance.onLoad!({ campaign: "spring" });
+  assert.ok(Math.abs(now() - before) < 60_000, "an answer of a cache is no clock");
 });
 
 test("each refusal has the page's words and state", () => {

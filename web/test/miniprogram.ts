@@ -35,7 +35,7 @@ export interface WxRequest {
   method: string;
   header: Record<string, string>;
   data?: Record<string, unknown>;
-  success: (answer: { statusCode: number; data: unknown }) => void;
+  success: (answer: { statusCode: number; data: unknown; header?: Record<string, string> }) => void;
   fail: () => void;
 }
 

@@ -1,5 +1,6 @@
 /** The HTTP client: problems by code, Retry-After, repeats with jitter. One tap is one request. */
 
+import { noteTime } from "../now.ts";
 import type { components, paths } from "./schema.ts";
 import { Problem, type Code } from "./problems.ts";
 
@@ -150,7 +151,10 @@ export class Client {
     ask.signal?.addEventListener("abort", end);
     try {
       const { fetch: ours = fetch } = this.#options;
-      return await ours(this.#options.base + path, { ...init, signal: cut.signal });
+      const askedAtMs = performance.now();
+      const answer = await ours(this.#options.base + path, { ...init, signal: cut.signal });
+      noteTime(answer, askedAtMs);
+      return answer;
     } catch (error) {
       throw error instanceof Problem ? error : new Problem("offline", 0, 2);
     } finally {

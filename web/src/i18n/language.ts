@@ -2,6 +2,7 @@
 
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 
+import { now } from "../now.ts";
 import { OTHERS } from "./others/index.ts";
 
 /** The tag of a language that the page has: one that the source is written in, or a folder of web/languages/. */
@@ -126,7 +127,7 @@ export function formatTime(atMs: number, options: Intl.DateTimeFormatOptions): s
 }
 
 /** A time of day, like 14:03:09; with the date where it is not today. */
-export function clock(atMs: number, nowMs = Date.now()): string {
+export function clock(atMs: number, nowMs = now()): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
   const date = isToday ? {} : ({ month: "2-digit", day: "2-digit" } as const);
   const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false } as const;

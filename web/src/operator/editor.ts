@@ -6,6 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { Problem } from "../api/problems.ts";
 import { problemText } from "../i18n/packet.ts";
 import { parseYuan, plainAmount, yuanGrouped } from "../money.ts";
+import { now } from "../now.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { loadingView } from "../views/view.ts";
@@ -68,7 +69,7 @@ export class OperatorEditor extends ConsoleView {
   #fresh(): PlanForm {
     if (this.#before) return planOf(this.#before);
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    return emptyPlan(Date.now(), zone, `c-${random(8)}`);
+    return emptyPlan(now(), zone, `c-${random(8)}`);
   }
 
   override render() {

@@ -2,6 +2,7 @@
 
 import type { Schemas } from "../api/client.ts";
 import { amountProblem, parseYuan, yuan } from "../money.ts";
+import { now } from "../now.ts";
 import type { OpWord } from "./words.ts";
 
 export type Campaign = Schemas["CampaignAdmin"];
@@ -224,10 +225,10 @@ export function stepsTo(
       steps.push({ method: "POST", path: `${path}/prizes/${prize.id}/stock`, body: { delta }, prize: prize.id });
     }
   }
-  const now = before && { ...bodyOf(before), budget_fen: before.budget_fen };
+  const current = before && { ...bodyOf(before), budget_fen: before.budget_fen };
   const last = { ...wanted, ...(budget !== undefined && { budget_fen: budget }) };
   const isDraft = !before && status === "off" && budget === undefined;
-  if (!isDraft && (steps.length || !now || !isSame(now, { ...now, ...last }))) {
+  if (!isDraft && (steps.length || !current || !isSame(current, { ...current, ...last }))) {
     steps.push({ method: "PUT", path, body: last });
   }
   return steps;
@@ -315,7 +316,7 @@ export type State = "draft" | "upcoming" | "running" | "paused" | "ended";
 
 export function stateOf(
   campaign: Pick<Campaign, "status" | "starts_at_ms" | "ends_at_ms">,
-  nowMs = Date.now(),
+  nowMs = now(),
 ): State {
   if (nowMs >= campaign.ends_at_ms) return "ended";
   const isUpcoming = nowMs < campaign.starts_at_ms;

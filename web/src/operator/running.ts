@@ -4,6 +4,7 @@ import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { amountProblem, parseYuan, yuanGrouped } from "../money.ts";
+import { now } from "../now.ts";
 import { session } from "../session.ts";
 import { bodyOf, stateOf, type Campaign } from "./plan.ts";
 import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
@@ -12,7 +13,7 @@ import { o } from "./words.ts";
 export type Deed = "publish" | "pause" | "resume" | "end";
 
 /** Actions that a campaign's state allows. */
-export function deedsOf(campaign: Campaign, nowMs = Date.now()): readonly Deed[] {
+export function deedsOf(campaign: Campaign, nowMs = now()): readonly Deed[] {
   const state = stateOf(campaign, nowMs);
   if (state === "draft") return ["publish"];
   if (state === "upcoming") return ["pause"];
@@ -34,7 +35,7 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
     ...bodyOf(campaign),
     version: campaign.version,
     ...(deed === "end"
-      ? { ends_at_ms: Math.max(Date.now(), campaign.starts_at_ms + 1) }
+      ? { ends_at_ms: Math.max(now(), campaign.starts_at_ms + 1) }
       : { status: deed === "pause" ? "off" : "on" }),
   };
   const answer = await write<Campaign | Awaiting>("PUT", `/admin/campaigns/${campaign.campaign_id}`, sent);

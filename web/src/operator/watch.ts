@@ -2,6 +2,7 @@
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf, type Problem } from "../api/problems.ts";
+import { now } from "../now.ts";
 import { Poll } from "../poll.ts";
 import { session } from "../session.ts";
 import { look, Meter, packetsOf, withSample, type Look, type Sample } from "./live.ts";
@@ -70,7 +71,7 @@ export class CampaignView extends ConsoleView {
       ]);
     }
     const seen = await look(client, campaign, this.#packets, this.claims);
-    const atMs = Date.now();
+    const atMs = now();
     this.meter.note(atMs, seen.taken);
     const sample = { atMs, taken: seen.taken, budgetLeftFen: campaign.budget_left_fen };
     SAMPLES.set(this.campaignId, withSample(this.samples, sample));

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import { duration, p, problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
+import { now } from "../now.ts";
 import type { PacketFlow } from "./flow.ts";
 import { canListen } from "./speech.ts";
 
@@ -103,7 +104,7 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
     return html`<button type="button" class="plate" @click=${deeds.signIn}>${p("sign_in")}</button>`;
   }
   const isGrab = flow.cover?.is_two_step && state !== "admitted" && !isTurning;
-  const waitS = Math.ceil((flow.waitUntilMs - Date.now()) / 1000);
+  const waitS = Math.ceil((flow.waitUntilMs - now()) / 1000);
   const isOff = isTurning || !flow.canTap;
   const isWaiting = isOff && waitS > 0 && !isTurning;
   const text = isWaiting ? String(waitS) : isGrab ? p("grab") : p("open");
@@ -170,7 +171,7 @@ function noteView(flow: PacketFlow, deeds: CoverDeeds) {
       return html`<strong>${p("admitted")}</strong>
         <span>${p("admitted_hint", { s: secondsUntil(flow.admittedUntilMs) })}</span>`;
     case "waiting": {
-      const leftMs = (cover?.starts_at_ms ?? 0) - Date.now();
+      const leftMs = (cover?.starts_at_ms ?? 0) - now();
       return leftMs > 0 ? p("starts_in", { time: duration(leftMs) }) : p("starts_soon");
     }
     case "missing":
@@ -188,7 +189,7 @@ function noteView(flow: PacketFlow, deeds: CoverDeeds) {
 }
 
 function secondsUntil(atMs: number): number {
-  return Math.max(0, Math.round((atMs - Date.now()) / 1000));
+  return Math.max(0, Math.round((atMs - now()) / 1000));
 }
 
 /** Announcement for screen readers when the state changes. */

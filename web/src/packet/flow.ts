@@ -2,6 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { Problem, problemOf, type Code } from "../api/problems.ts";
+import { now as serverNow } from "../now.ts";
 import { Live } from "./live.ts";
 import {
   coverOf,
@@ -64,7 +65,7 @@ export class PacketFlow {
 
   constructor(options: FlowOptions) {
     this.#options = {
-      now: Date.now,
+      now: serverNow,
       random: Math.random,
       sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
       isCalm: false,

@@ -77,12 +77,11 @@ export function isOver({ status }: Pick<Feed, "status">): boolean {
   return status !== "open" && status !== "unpaid";
 }
 
-/** State for a viewer who opens the page at *nowMs*. */
+/** State for a viewer who opens the page at *nowMs*. Only the API says that a packet is over. */
 export function stateOf(packet: Packet, nowMs: number): State {
   if (packet.mine) return "opened";
   if (packet.status === "emptied") return "gone";
   if (isOver(packet)) return packet.remaining_count > 0 ? "expired" : "gone";
-  if (packet.expires_at_ms <= nowMs) return "expired";
   if (packet.is_sender) return "watching";
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }

@@ -1,5 +1,7 @@
 /** An event as an iCalendar file (RFC 5545), with a reminder. */
 
+import { now } from "../now.ts";
+
 const REMINDER_MIN = 10;
 
 export interface Event {
@@ -10,7 +12,7 @@ export interface Event {
   ends_at_ms: number;
 }
 
-export function calendarOf(event: Event, nowMs = Date.now()): string {
+export function calendarOf(event: Event, nowMs = now()): string {
   return [
     "BEGIN:VCALENDAR",
     "VERSION:2.0",

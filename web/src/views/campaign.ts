@@ -7,6 +7,7 @@ import { t } from "../i18n/events.ts";
 import { formatTime, language } from "../i18n/language.ts";
 import { duration } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
+import { now } from "../now.ts";
 import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { calendarOf } from "./calendar.ts";
@@ -62,9 +63,9 @@ export class CampaignView extends View {
   }
 
   async #load(): Promise<void> {
-    this.#askedAtMs = Date.now();
+    this.#askedAtMs = now();
     const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
-    // The API's clock decides: this device's may be ahead.
+    // The API's state decides: our clock may be a moment ahead.
     const isRead = campaign.state !== "upcoming";
     if (isRead && !this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
     this.#hasRain ||= campaign.packets.length > 0 || this.catches.size > 0;
@@ -94,7 +95,7 @@ export class CampaignView extends View {
     const { campaign } = this;
     if (!campaign || document.hidden) return;
     const { starts_at_ms: startsAtMs, ends_at_ms: endsAtMs } = campaign;
-    const nowMs = Date.now();
+    const nowMs = now();
     // Renders again only while a countdown is shown.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
     const lookAtMs = this.#isRead ? 0 : startsAtMs + this.#spreadMs;
@@ -108,7 +109,7 @@ export class CampaignView extends View {
     const { campaign } = this;
     if (this.problem) return problemView(this.problem, () => void this.attempt(() => this.#load()));
     if (!campaign) return loadingView();
-    const isUpcoming = campaign.starts_at_ms > Date.now();
+    const isUpcoming = !this.#isRead && campaign.starts_at_ms > now();
     const games = () => (this.#isRead ? this.#games(campaign) : loadingView());
     return html`
       <section class="campaign">
@@ -120,7 +121,7 @@ export class CampaignView extends View {
   }
 
   #countdown(campaign: Schemas["Campaign"]) {
-    const leftMs = campaign.starts_at_ms - Date.now();
+    const leftMs = campaign.starts_at_ms - now();
     const save = () => {
       const event = { ...campaign, id: campaign.campaign_id, link: this.#link };
       download(new Blob([calendarOf(event)], { type: "text/calendar" }), "campaign.ics");

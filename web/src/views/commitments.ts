@@ -1,5 +1,7 @@
 /** Commitments that this device saw while their packets were open. */
 
+import { now } from "../now.ts";
+
 interface Noted {
   commitment: string;
   at_ms: number;
@@ -11,7 +13,7 @@ const slot = (packetId: string) => `redpacket.commitment.${packetId}`;
 export function note(packetId: string, commitment: string): void {
   try {
     if (localStorage.getItem(slot(packetId))) return;
-    const seen: Noted = { commitment, at_ms: Date.now() };
+    const seen: Noted = { commitment, at_ms: now() };
     localStorage.setItem(slot(packetId), JSON.stringify(seen));
   } catch {
     // Storage is full or forbidden: the check says that it knows no earlier one.

@@ -7,6 +7,7 @@ import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { yuan, yuanGrouped } from "../money.ts";
+import { now } from "../now.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import "./copy.ts";
@@ -135,7 +136,7 @@ export class Home extends View {
 
   #sums(page: Packets | undefined) {
     const years = [];
-    for (let year = new Date().getUTCFullYear(); year >= FIRST_YEAR; year--) years.push(year);
+    for (let year = new Date(now()).getUTCFullYear(); year >= FIRST_YEAR; year--) years.push(year);
     const choose = (event: Event) => {
       this.#year = (event.target as HTMLSelectElement).value;
       this.#choose(this.tab);

@@ -7,6 +7,7 @@ import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { amountProblem, parseYuan, plainAmount, yuan } from "../money.ts";
+import { now } from "../now.ts";
 import { Poll } from "../poll.ts";
 import type { Account } from "../providers/provider.ts";
 import { channelsOf, PROVIDERS } from "../providers/registry.ts";
@@ -126,7 +127,7 @@ export class Wallet extends View {
     const provider = PROVIDERS[channel];
     const { account: no, bound_at_ms, opens_at_ms } = this.links[channel] ?? {};
     if (no && bound_at_ms && opens_at_ms) {
-      const opens = opens_at_ms > Date.now() ? say(provider, "opens", { time: clock(opens_at_ms) }) : "";
+      const opens = opens_at_ms > now() ? say(provider, "opens", { time: clock(opens_at_ms) }) : "";
       const bound = say(provider, "bound", { no, time: clock(bound_at_ms) });
       return html`<p class="hint" role="status">${bound} ${opens}</p>`;
     }
@@ -138,7 +139,7 @@ export class Wallet extends View {
 
   #form(deed: Deed) {
     const channels = channelsOf(session.config);
-    const isOff = this.isBusy || Date.now() < this.waitUntilMs;
+    const isOff = this.isBusy || now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
       // An error of the last amount says nothing about this one.
@@ -231,7 +232,7 @@ export class Wallet extends View {
     } catch (error) {
       const { retryAfterS } = error as { retryAfterS?: number };
       if (retryAfterS) {
-        this.waitUntilMs = Date.now() + 1000 * retryAfterS;
+        this.waitUntilMs = now() + 1000 * retryAfterS;
         setTimeout(() => this.requestUpdate(), 1000 * retryAfterS + 20);
       }
       throw error;
@@ -268,7 +269,7 @@ export class Wallet extends View {
         <span class="what">
           <b>${t(`withdrawal_${withdrawal.status}` as Word)}</b>
           <time>${clock(withdrawal.created_at_ms)}</time>
-          ${IS_MOVING[withdrawal.status] && withdrawal.expected_at_ms > Date.now()
+          ${IS_MOVING[withdrawal.status] && withdrawal.expected_at_ms > now()
             ? html`<small>${t("expected_at", { time: clock(withdrawal.expected_at_ms) })}</small>`
             : nothing}
           ${awaitsUser && !transfer!.canConfirm()

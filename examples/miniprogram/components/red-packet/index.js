@@ -1,6 +1,6 @@
 /** One packet: its cover and coin, then the amount and who took how much. */
 
-const { ask, pause, yuan } = require("../../api");
+const { ask, now, pause, yuan } = require("../../api");
 
 const LOOK_MS = 3000;
 const TURN_MS = 900;
@@ -63,7 +63,7 @@ Component({
     wait(startsAtMs) {
       clearTimeout(this.timer);
       // A crowd that waited for the same moment taps apart.
-      const leftMs = Math.max(0, startsAtMs - Date.now()) + Math.random() * 400;
+      const leftMs = Math.max(0, startsAtMs - now()) + Math.random() * 400;
       this.timer = setTimeout(() => this.load(), Math.min(leftMs, 2 ** 31 - 1));
     },
 
@@ -121,9 +121,9 @@ Component({
 
 function stateOf(packet) {
   if (packet.mine) return "opened";
-  if (packet.status !== "open" || packet.expires_at_ms <= Date.now()) return "over";
+  if (packet.status !== "open") return "over";
   if (packet.is_sender) return "sent";
-  return packet.starts_at_ms > Date.now() ? "waiting" : "ready";
+  return packet.starts_at_ms > now() ? "waiting" : "ready";
 }
 
 function noteOf(state, packet) {

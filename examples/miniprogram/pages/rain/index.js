@@ -1,6 +1,6 @@
 /** A campaign's packets as a rain: each that is hit is grabbed once. */
 
-const { ask, yuan } = require("../../api");
+const { ask, now, yuan } = require("../../api");
 
 Component({
   data: { title: "红包雨", note: "", sum: "", drops: [], isOver: false },
@@ -28,7 +28,7 @@ Component({
       if (state === "paused") return { note: "活动暂停中，请稍后再来" };
       if (state === "ended" || (state === "on" && !packets.length)) return { note: "红包雨结束了", isOver: true };
       if (state === "upcoming") {
-        const leftMs = Math.max(0, starts_at_ms - Date.now()) + Math.random() * 400;
+        const leftMs = Math.max(0, starts_at_ms - now()) + Math.random() * 400;
         this.timer = setTimeout(() => this.load(), Math.min(leftMs, 2 ** 31 - 1));
         return { note: `${new Date(starts_at_ms).toLocaleString()} 开抢` };
       }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -40,6 +41,8 @@ BODY_BYTES_MAX = 8 * 1024
 NO_STORE = "no-store"
 REQUEST_ID = "x-request-id"
 """Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
+NOW_MS = "x-now-ms"
+"""Header with the time of the answer: a device's own clock may be wrong."""
 
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated, Unavailable)
 """Errors that every operation may raise, except that a public one never raises Forbidden.
@@ -203,7 +206,8 @@ def _json_of(body: object) -> str:
 
 def _answer(status: int, headers: Mapping[str, str], body: object, request_id: str) -> Answer:
     # Nearly every response is private; pages that may be cached override this.
-    ours = {"cache-control": NO_STORE, REQUEST_ID: request_id}
+    now_ms = str(time.time_ns() // 1_000_000)
+    ours = {"cache-control": NO_STORE, REQUEST_ID: request_id, NOW_MS: now_ms}
     answer = {"statusCode": status, "headers": {**ours, **headers}}
     if isinstance(body, bytes):
         return {**answer, "body": base64.b64encode(body).decode(), "isBase64Encoded": True}

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import test, { mock } from "node:test";
+
+const HOUR_MS = 3_600_000;
+/** The server's time at the start of a visit. */
+const SERVER_MS = 1_800_000_000_000;
+
+let ageMs = 0;
+mock.method(performance, "now", () => ageMs);
+
+/** A visit of a device whose clock is *aheadMs* fast. */
+async function visit(aheadMs: number) {
+  ageMs = 0;
+  mock.method(Date, "now", () => SERVER_MS + aheadMs + ageMs);
+  const { now, noteTime } = (await import(`../src/now.ts?${Math.random()}`)) as typeof import("../src/now.ts");
+  /** Makes a request whose answer is made after *thereMs*, arrives *backMs* later, and is *oldMs* old. */
+  const ask = (thereMs: number, backMs: number, headers: Record<string, string> = {}, oldMs = 0) => {
+    const askedAtMs = ageMs;
+    ageMs += thereMs;
+    const told = { "X-Now-Ms": String(SERVER_MS + ageMs - oldMs), "Cache-Control": "no-store", ...headers };
+    ageMs += backMs;
+    noteTime(new Response(null, { headers: told }), askedAtMs);
+  };
+  return { now, ask, offMs: () => now() - SERVER_MS - ageMs };
+}
+
+test("the device's clock counts until an answer has told the time", async () => {
+  const { offMs } = await visit(2 * HOUR_MS);
+  assert.equal(offMs(), 2 * HOUR_MS);
+});
+
+test("an answer sets a clock that is hours off, to half of its trip", async () => {
+  for (const aheadMs of [25 * HOUR_MS, 2 * HOUR_MS, -600_000]) {
+    const { ask, offMs } = await visit(aheadMs);
+
+    ask(100, 100);
+    assert.equal(offMs(), 0);
+    ask(10, 400);
+    assert.ok(Math.abs(offMs()) <= 50, "a slow answer makes nothing worse");
+    ask(900, 20);
+    assert.ok(Math.abs(offMs()) <= 50);
+  }
+});
+
+test("an answer of a cache never sets the clock back, and never ahead", async () => {
+  for (const headers of [{ Age: "3500", "Cache-Control": "public, max-age=3600" }, { "Cache-Control": "public, max-age=1" }]) {
+    const fast = await visit(HOUR_MS);
+    fast.ask(10, 10, headers, HOUR_MS);
+    assert.equal(fast.offMs(), HOUR_MS, "nothing is learned about a clock that is fast");
+    fast.ask(10, 10);
+    fast.ask(1, 1, headers, HOUR_MS);
+    assert.equal(fast.offMs(), 0);
+
+    const slow = await visit(-600_000);
+    slow.ask(10, 10, headers, 1000);
+    assert.equal(slow.offMs(), -1010, "the time is at least what the answer says");
+  }
+});
+
+test("a browser's own copy of a private answer sets no clock back", async () => {
+  const { ask, offMs } = await visit(0);
+  ask(10, 10);
+  ask(1, 1, { "Cache-Control": "private, no-cache" }, HOUR_MS);
+  assert.equal(offMs(), 0);
+});
+
+test("the first answer after the device slept sets the clock again", async () => {
+  const { now, ask } = await visit(0);
+  ask(10, 10);
+  const before = now();
+  ask(10, 10, { "X-Now-Ms": String(SERVER_MS + HOUR_MS) });
+  assert.ok(now() - before > HOUR_MS - 100);
+});
+
+test("a change of the device's clock during a visit changes nothing", async () => {
+  const { ask, offMs } = await visit(0);
+  ask(10, 10);
+  mock.method(Date, "now", () => SERVER_MS + 5 * HOUR_MS);
+  assert.equal(offMs(), 0);
+});
