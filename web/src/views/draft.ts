@@ -4,6 +4,7 @@ import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
 import { amountProblem, parseYuan } from "../money.ts";
+import { now } from "../now.ts";
 
 export interface Draft {
   kind: "lucky" | "equal";
@@ -79,7 +80,7 @@ export type Wrong =
   | ("no_people" | "too_small" | "too_large");
 
 /** The first error of each field; limits are checked while the user types. */
-export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = Date.now()) {
+export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = now()) {
   const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people" | "starts", Wrong>> = {};
   const count = countOf(draft);
   const fen = parseYuan(draft.amount);
