@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.failures import Exit, Failure, no_target, waits
 from redpacket_cli.words import translate
 
 Answer = TypeVar("Answer")
@@ -91,6 +91,9 @@ class Api:
         except Failure as failure:
             raise _with_key(failure, key) from failure
         content: dict[str, Any] = answer.json() if answer.content else {}
+        # Other routes answer 202 too, for work that ends by itself.
+        if answer.status_code == HTTPStatus.ACCEPTED and "approval_id" in content:
+            raise waits(content)
         return content
 
     def _answer(

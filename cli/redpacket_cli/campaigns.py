@@ -15,7 +15,7 @@ from rich.text import Text
 
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
-from redpacket_cli.failures import Failure, no_target
+from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.lists import Rows, some
 from redpacket_cli.session import an_id, milliseconds, new_key, read_document, read_text, session_of
 from redpacket_cli.words import translate
@@ -44,16 +44,22 @@ def edit_campaign(context: typer.Context, campaign_id: CampaignId, file: File) -
     if not isinstance(prizes, dict):
         raise no_target(f"{file}: `prizes` must map the id of each prize to its fields")
     operator, path = session.target.operator, f"/admin/campaigns/{campaign_id}"
-    edited = _put_again(operator, path, _json(plan, file))
-    for prize_id, body in prizes.items():
-        prize_path = f"{path}/prizes/{an_id(str(prize_id))}"
+    documents = {path: _json(plan, file)} | {
+        f"{path}/prizes/{an_id(str(prize_id))}": _json(body, file)
+        for prize_id, body in prizes.items()
+    }
+    for place, body in documents.items():
         try:
-            _put_again(operator, prize_path, _json(body, file))
+            edited = _put_again(operator, place, body)
         except Failure as failure:
-            session.screen.note(
-                f"Prize {prize_id} failed; everything before it is saved. Correct it, and repeat "
-                "the command."
-            )
+            prize_id = place.removeprefix(path).removeprefix("/prizes/")
+            if prizes and failure.code is Exit.WAITS:
+                session.screen.note("The rest is not saved: repeat the command when approved.")
+            elif prize_id:
+                session.screen.note(
+                    f"Prize {prize_id} failed; everything before it is saved. Correct it, and "
+                    "repeat the command."
+                )
             raise failure from None
     if prizes:
         edited = operator.get(path)

@@ -21,15 +21,28 @@ class Exit(IntEnum):
     """Nothing is known, or it was too fast: the same command again gives the truth."""
     NO_TARGET = 5
     """No stack, no token, no credentials of AWS, or a file that can't be read."""
+    WAITS = 6
+    """Nothing has changed: the request waits for another operator's approval."""
 
 
 class Failure(Exception):
-    """Failure of a command: a *problem* of the API, or an object of the same form."""
+    """Failure of a command: a *problem* of the API, or an object of the same form.
+
+    If the command waits for an approval, the object is the API's answer.
+    """
 
     def __init__(self, code: Exit, detail: str, problem: dict[str, Any] | None = None) -> None:
         super().__init__(detail)
         self.code = code
         self.problem = problem or {"code": code.name.lower(), "detail": detail}
+
+
+def waits(answer: dict[str, Any]) -> Failure:
+    """Return what ends a command whose request waits for approval (202)."""
+    approve = f"redpacket approvals approve {answer['approval_id']}"
+    return Failure(
+        Exit.WAITS, f"Nothing changed: it waits for approval. Another operator: {approve}", answer
+    )
 
 
 def no_target(detail: str) -> Failure:

@@ -4,7 +4,7 @@
 
 Without --stack and --api it speaks to the stack that `make up` or `make run` started here. Exit
 codes: 0 done; 1 a check found something; 2 a wrong command line; 3 refused; 4 unknown or too fast,
-try again; 5 no stack, token, credentials or file.
+try again; 5 no stack, token, credentials or file; 6 nothing changed, it waits for approval.
 """
 
 import json
@@ -28,7 +28,7 @@ from redpacket_cli import (
     webhooks,
     words,
 )
-from redpacket_cli.failures import Failure, of_aws
+from redpacket_cli.failures import Exit, Failure, of_aws
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
@@ -58,7 +58,9 @@ class Failing(TyperGroup):
             if failure is None:
                 raise
             screen = ctx.obj.screen
-            if screen.is_json:
+            if screen.is_json and failure.code is Exit.WAITS:
+                screen.report(failure.problem)
+            elif screen.is_json:
                 screen.notes.file.write(f"{json.dumps(failure.problem, ensure_ascii=False)}\n")
             else:
                 screen.note(str(failure))
@@ -70,7 +72,7 @@ app = typer.Typer(
     cls=Failing,
     help="Red packets from a terminal: for operators, integrators and their scripts.",
     epilog="Exit codes: 0 done, 1 a check found something, 2 wrong command line, 3 refused, "
-    "4 unknown (repeat it), 5 no stack, token, credentials or file.",
+    "4 unknown (repeat it), 5 no stack, token, credentials or file, 6 waits for approval.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -167,6 +167,12 @@ ZH = {
     "Prize {} failed; everything before it is saved. Correct it, and repeat the command.": (
         "奖品 {} 没有成功，它前面的已保存。请改正后重复这条命令。"
     ),
+    "The rest is not saved: repeat the command when approved.": (
+        "其余内容没有保存：批准后请重复这条命令。"
+    ),
+    "Nothing changed: it waits for approval. Another operator: {}": (
+        "什么都没有改变：等待审批。请另一位运营执行：{}"
+    ),
     "Erase {} permanently?": "永久删除 {}？",
     # Failures: what is wrong, and what to do next.
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (

@@ -21,6 +21,7 @@ class Terminal:
     """Runs commands against a stack."""
 
     def __init__(self, stack: Stack) -> None:
+        self.stack = stack
         self._state = str(stack.state_dir)
 
     def run(self, *words: str, code: int = 0) -> Any:
@@ -96,6 +97,34 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
         (each["user"] or "", str(each["amount_fen"]), "") for each in claimed
     }
     assert len(taxed) == 2
+
+
+def test_a_budget_above_the_limit_waits_and_changes_nothing(
+    terminal: Terminal, a_user: MakeUser, tmp_path: Path
+) -> None:
+    campaign_id, now_ms = f"large-{uuid.uuid4().hex[:12]}", int(time.time() * 1000)
+    a_user("operator", funds_fen=300)
+    plan = {
+        "title": "大活动",
+        "status": "on",
+        "starts_at_ms": now_ms,
+        "ends_at_ms": now_ms + 3_600_000,
+        "budget_fen": 300,
+        "prizes": {"cup": {"title": "杯子", "kind": "goods", "weight": 1, "total": 5}},
+    }
+    file = tmp_path / "campaign.json"
+    file.write_text(json.dumps(plan), encoding="utf-8")
+    terminal.run("campaign", "edit", campaign_id, str(file))
+    file.write_text(json.dumps(plan | {"budget_fen": 100_000_301}), encoding="utf-8")
+
+    waiting = terminal.run("campaign", "edit", campaign_id, str(file), code=6)
+
+    assert waiting["status"] == "awaiting"
+    assert terminal.run("campaign", "show", campaign_id)["budget_fen"] == 300
+    terminal.run("approvals", "reject", waiting["approval_id"], code=3)  # the same operator
+    other = terminal.stack.token("treasurer", scope="hongbao/treasury")
+    rejected = terminal.run("--token", other, "approvals", "reject", waiting["approval_id"])
+    assert rejected["status"] == "rejected"
 
 
 def _outcome(user: HttpUser, packet_id: str) -> str:

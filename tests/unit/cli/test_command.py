@@ -577,6 +577,53 @@ def test_a_prize_that_is_refused_is_named(stack: Stack) -> None:
     assert "402 insufficient_funds" in result.stderr
 
 
+WAITING = {"approval_id": "a" * 32, "status": "awaiting", "expires_at_ms": 1}
+
+
+@pytest.mark.parametrize(
+    ("route", "words"),
+    [
+        ("POST /admin/deposits", ("deposit", "bob", "600", "--key", "once")),
+        ("PUT /admin/campaigns/newyear", ("campaign", "edit", "newyear", "-")),
+        ("PUT /admin/campaigns/newyear/prizes/cup", ("prize", "edit", "newyear", "cup", "-")),
+        (
+            "POST /admin/campaigns/newyear/prizes/cup/stock",
+            ("prize", "stock", "newyear", "cup", "5"),
+        ),
+        ("PUT /admin/campaigns/newyear/prizes/cup", ("campaign", "edit", "newyear", "-")),
+    ],
+)
+def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
+    stack: Stack, route: str, words: tuple[str, ...]
+) -> None:
+    stack.answers = {
+        "PUT /admin/campaigns/newyear": _ok(**SHOWN),
+        route: httpx.Response(202, json=WAITING),
+    }
+
+    text = PLAN if words[0] == "campaign" else '{"title": "杯子"}'
+    answer = stack.ask_json(*words, code=6, stdin=text)
+    result = stack.run(*words, stdin=text)
+
+    assert answer == WAITING
+    assert result.exit_code == 6
+    assert "Nothing changed" in result.stderr
+    assert f"redpacket approvals approve {WAITING['approval_id']}" in result.stderr
+    assert "The rest is not saved" in result.stderr or words[0] != "campaign"
+    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # nothing runs after it
+
+
+def test_an_answer_of_work_that_goes_on_is_no_approval(stack: Stack) -> None:
+    route = "POST /admin/withdrawals/w1/cancel"
+    stack.answers[route] = httpx.Response(202, json={"withdrawal_id": "w1", "status": "cancelling"})
+
+    target = Target(state_dir=stack.folder, transport=httpx.MockTransport(stack.answer))
+
+    content = target.operator.post("/admin/withdrawals/w1/cancel")
+
+    assert content["status"] == "cancelling"
+
+
 def test_stock_is_added_and_taken_away(stack: Stack) -> None:
     route = "POST /admin/campaigns/gala/prizes/cup/stock"
     stack.answers[route] = _ok(total=1)
