@@ -36,7 +36,7 @@ print(json.dumps([answer, sorted(sys.modules)]))
 # redis imports asyncio and its own asynchronous half: docs/adr/0009.
 HEAVY = (
     *("boto3", "botocore", "pydantic", "aws_lambda_powertools", "typing_extensions", "zoneinfo"),
-    *("regex", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),
+    *("regex", "opencc", "pypinyin", "rapidfuzz", "http.client", "redpacket.platform.aws.client"),
     *(
         "redpacket.lottery.model.lottery",
         "redpacket.reconciliation.checks.facts",

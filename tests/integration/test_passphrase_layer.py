@@ -11,11 +11,12 @@ PROBE = """
 import sys
 from redpacket.containers import containers
 def handler(event, context):
-    before = {"pypinyin", "rapidfuzz"} & set(sys.modules)
-    alike = containers.packets.similarity(event["said"], event["phrase"])
-    import pypinyin, rapidfuzz
-    return {"before": sorted(before), "similarity": alike,
-            "from": [pypinyin.__file__, rapidfuzz.__file__]}
+    before = {"opencc", "pypinyin", "rapidfuzz"} & set(sys.modules)
+    alike = containers.packets.phrases.similarity(event["said"], event["phrase"])
+    simplified = containers.packets.phrases.simplified(event["said"])
+    import opencc, pypinyin, rapidfuzz
+    return {"before": sorted(before), "similarity": alike, "simplified": simplified,
+            "from": [opencc.__file__, pypinyin.__file__, rapidfuzz.__file__]}
 """
 
 
@@ -37,7 +38,7 @@ def _probe(stack: Stack, like: str) -> Any:
         Environment=its["Environment"],
         Timeout=20,
     )
-    help_body = {"said": "恭禧发才", "phrase": "恭喜发财"}
+    help_body = {"said": "恭禧發才", "phrase": "恭喜发财"}
     answer = functions.invoke(FunctionName=name, Payload=json.dumps(help_body).encode())
     return json.loads(answer["Payload"].read())
 
@@ -46,6 +47,7 @@ def test_a_grab_can_compare_by_sound_and_imports_the_libraries_only_then(stack: 
     answer = _probe(stack, "GrabFunction")
 
     assert (answer["before"], answer["similarity"]) == ([], 100), answer
+    assert answer["simplified"] == "恭禧发才"
     assert not any("venv" in file for file in answer["from"]), "the layer's, not this machine's"
 
 

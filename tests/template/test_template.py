@@ -917,12 +917,13 @@ from testing.in_memory_system import InMemorySystem
 system = InMemorySystem()
 packet = system.send()
 system.grab(packet, "ann")
-containers.packets.similarity
+containers.packets.phrases
 loaded = {name.partition(".")[0] for name in sys.modules}
-assert not loaded & {"pypinyin", "rapidfuzz"}, loaded
-containers.packets.similarity("a", "b")
+assert not loaded & {"opencc", "pypinyin", "rapidfuzz"}, loaded
+containers.packets.phrases.similarity("a", "b")
+containers.packets.phrases.simplified("發財")
 loaded = {name.partition(".")[0] for name in sys.modules}
-assert loaded >= {"pypinyin", "rapidfuzz"}
+assert loaded >= {"opencc", "pypinyin", "rapidfuzz"}
 """
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -100,7 +100,7 @@ class LotteryContainer(Container):
             draw_cache=self.draw_cache,
             draws=self.draws,
             snapshots=self.snapshots,
-            similarity=self.packets.similarity,
+            phrases=self.packets.phrases,
             limits=self.operations.limits,
             clock=self.clock,
             logger=self.logger,

@@ -128,11 +128,12 @@ class PacketsContainer(Container):
             lambda: current_request.request_id,
         )
 
-    def similarity(self, entered: str, phrase: str) -> int:
-        """Compare passphrases by libraries that only the grab function's second layer has."""
-        from redpacket.packets.pinyin import similarity
+    @cached_property
+    def phrases(self) -> ports.Phrases:
+        """Comparison by libraries that only the second layer of grab and lottery has."""
+        from redpacket.packets import pinyin
 
-        return similarity(entered, phrase)
+        return pinyin
 
     def new_packet_id(self, shards: int) -> str:
         return new_packet_id(shards)
@@ -149,7 +150,7 @@ class PacketsContainer(Container):
             recorder=deferred(lambda: self.recorder),
             payouts=deferred(lambda: self.payouts),
             costs=deferred(lambda: self.operations.grab_costs),
-            similarity=self.similarity,
+            phrases=deferred(lambda: self.phrases),
             limits=deferred(lambda: self.operations.limits),
             campaigns=deferred(lambda: self.campaigns.cached_campaigns),
             quotas=deferred(lambda: self.quotas),

@@ -1,6 +1,17 @@
-"""Similarity of phrases by their writing and by their sound (拼音)."""
+"""Comparison of phrases by their characters (简体, 繁體), writing and sound (拼音)."""
 
 from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opencc import OpenCC
+
+
+def simplified(text: str) -> str:
+    """Return a text in simplified characters, whichever it has."""
+    return text if text.isascii() else _converter().convert(text)
 
 
 def similarity(entered: str, phrase: str) -> int:
@@ -14,3 +25,11 @@ def similarity(entered: str, phrase: str) -> int:
     written = ratio(entered, phrase)
     spoken = ratio("".join(lazy_pinyin(entered)), "".join(lazy_pinyin(phrase)))
     return int(max(written, spoken))
+
+
+@cache
+def _converter() -> OpenCC:
+    # Import lazily: it takes 50 ms.
+    from opencc import OpenCC
+
+    return OpenCC("t2s")

@@ -282,6 +282,16 @@ class PayoutQueue(Protocol):
         """Queue claims for settlement after *delay_s* seconds, at most 900."""
 
 
+class Phrases(Protocol):
+    """Comparison of passphrases by libraries that are slow to import; the lottery uses it too."""
+
+    def simplified(self, text: str) -> str:
+        """Return *text* in simplified characters (简体)."""
+
+    def similarity(self, entered: str, phrase: str) -> int:
+        """Return the similarity of two normalized phrases, from 0 to 100, rounded down."""
+
+
 class DeadLetters(Protocol):
     """Messages that exceeded their receive limit; it has a test double."""
 

@@ -2,7 +2,7 @@ import pytest
 
 from redpacket.containers import containers
 from redpacket.packets.model import passphrase
-from redpacket.packets.pinyin import similarity
+from redpacket.packets.pinyin import similarity, simplified
 from redpacket.platform.text import audible
 
 
@@ -10,10 +10,12 @@ def _not_asked(spoken: str, phrase: str) -> int:
     raise AssertionError(f"{spoken} and {phrase} need no library")
 
 
+def _is_exact(entered: str, phrase: str) -> bool:
+    return passphrase.is_exact(entered, phrase, simplified)
+
+
 def _matches(spoken: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEFAULT) -> bool:
-    return passphrase.is_exact(spoken, phrase) or passphrase.is_alike(
-        spoken, phrase, threshold, similarity
-    )
+    return _is_exact(spoken, phrase) or passphrase.is_alike(spoken, phrase, threshold, similarity)
 
 
 def test_only_what_can_be_heard_is_compared() -> None:
@@ -27,15 +29,32 @@ def test_only_what_can_be_heard_is_compared() -> None:
         "": "",
     }
     assert {text: audible(text) for text in heard} == heard
-    # An exact phrase needs no library.
     passphrases = {"恭喜，发财！": "恭喜发财", "happy new YEAR": "Happy New Year", "８８８": "888"}
-    assert all(map(passphrase.is_exact, passphrases, passphrases.values()))
+    assert all(_is_exact(*pair) for pair in passphrases.items())
+
+
+@pytest.mark.parametrize(
+    ("entered", "phrase"),
+    [
+        *[("發財", "发财"), ("紅包來", "红包来"), ("後天皇后", "后天皇后"), ("乾坤", "乾坤")],
+        *[("八八八八", "8888"), ("五二零", "520"), ("五二〇", "520"), ("١٢٣", "123")],
+        *[("二零二七新年好", "2027新年好"), ("8848發", "八八四八发")],
+    ],
+)
+def test_a_phrase_is_the_same_in_other_characters_and_digits(entered: str, phrase: str) -> None:
+    assert _is_exact(entered, phrase)
+    assert _is_exact(phrase, entered)
+
+
+def test_a_phrase_with_a_numeral_may_still_sound_alike() -> None:
+    assert not _is_exact("恭禧发财一路发", "恭喜发财一路发")
+    assert _matches("恭禧发财一路发", "恭喜发财一路发")
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "！？", "🧧"])
 def test_silence_matches_nothing_not_even_silence(nothing: str) -> None:
     for spoken, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
-        assert not passphrase.is_exact(spoken, phrase)
+        assert not _is_exact(spoken, phrase)
         assert not passphrase.is_alike(spoken, phrase, 0, _not_asked)
 
 
@@ -86,9 +105,9 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
 def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
     spoken: str, phrase: str
 ) -> None:
-    assert not passphrase.is_exact(spoken, phrase)
+    assert not _is_exact(spoken, phrase)
     assert not passphrase.is_alike(spoken, phrase, 1, _not_asked)
-    assert passphrase.is_exact(phrase, phrase)
+    assert _is_exact(phrase, phrase)
 
 
 @pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
@@ -104,4 +123,5 @@ def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
 
 
 def test_the_wiring_compares_by_sound() -> None:
-    assert containers.packets.similarity("恭禧发才", "恭喜发财") == 100
+    assert containers.packets.phrases.similarity("恭禧发才", "恭喜发财") == 100
+    assert containers.packets.phrases.simplified("發財") == "发财"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.draws import DynamoDraws
     from redpacket.lottery.ports import DrawCache
+    from redpacket.packets.ports import Phrases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class HelpPorts:
     draw_cache: DrawCache
     draws: DynamoDraws
     snapshots: CachedSnapshots
-    similarity: Callable[[str, str], int]
+    phrases: Phrases
     limits: Limits
     clock: Clock
     logger: EventLogger
@@ -85,8 +85,9 @@ def _check_phrase(campaign: CampaignPlan, helper_id: str, phrase: str, ports: He
         raise PassphraseMismatch
     # If the cache cannot count guesses, reject them.
     require_rate(PASSPHRASE_TRIES, f"{helper_id}:{campaign.campaign_id}", limits=ports.limits)
-    if not is_exact(phrase, campaign.passphrase) and not is_alike(
-        phrase, campaign.passphrase, THRESHOLD_DEFAULT, ports.similarity
+    wanted = campaign.passphrase
+    if not is_exact(phrase, wanted, ports.phrases.simplified) and not is_alike(
+        phrase, wanted, THRESHOLD_DEFAULT, ports.phrases.similarity
     ):
         raise PassphraseMismatch
 

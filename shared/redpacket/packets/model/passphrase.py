@@ -14,10 +14,16 @@ THRESHOLD_DEFAULT = 80
 _TOLERANT_WEIGHT_MIN = 8
 """Four syllables or eight letters; a shorter phrase must match exactly."""
 
+_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
+"""Digits that people type or dictate one by one: 八八四八 for 8848."""
 
-def is_exact(entered: str, phrase: str) -> bool:
-    """Return whether *entered* matches *phrase* exactly; an empty text matches nothing."""
-    heard, wanted = audible(entered), audible(phrase)
+
+def is_exact(entered: str, phrase: str, simplified: Callable[[str], str]) -> bool:
+    """Return whether *entered* says *phrase*, in any script and digits. An empty text never does.
+
+    *simplified* converts characters, also those of a right guess, which must take the same time.
+    """
+    heard, wanted = (_in_one_script(audible(text), simplified) for text in (entered, phrase))
     return bool(heard) and hmac.compare_digest(heard.encode(), wanted.encode())
 
 
@@ -32,6 +38,11 @@ def is_alike(
     if not heard or not _bears_tolerance(wanted):
         return False
     return similarity(heard, wanted) >= threshold
+
+
+def _in_one_script(text: str, simplified: Callable[[str], str]) -> str:
+    digits = (str(unicodedata.decimal(letter, letter)) for letter in simplified(text))
+    return "".join(digits).translate(_DIGITS)
 
 
 def _bears_tolerance(phrase: str) -> bool:

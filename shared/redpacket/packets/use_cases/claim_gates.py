@@ -45,7 +45,7 @@ class PacketRules:
         entered, ports = self.passphrase, self.ports
         if not entered:
             raise PassphraseMismatch
-        is_correct = is_exact(entered, passphrase)
+        is_correct = is_exact(entered, passphrase, ports.phrases.simplified)
         # Until this point, right and wrong guesses take the same time.
         limit_guesses(
             PASSPHRASE_TRIES,
@@ -55,7 +55,9 @@ class PacketRules:
             is_spent=not is_correct,
             limits=ports.limits,
         )
-        if not is_correct and not is_alike(entered, passphrase, threshold, ports.similarity):
+        if not is_correct and not is_alike(
+            entered, passphrase, threshold, ports.phrases.similarity
+        ):
             raise PassphraseMismatch
 
     def _admit(self, stored: str) -> Admission | GrabOutcome:

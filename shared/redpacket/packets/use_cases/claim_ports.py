@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redpacket.packets.dynamodb.claims import DynamoClaims
     from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.model.seed_keys import SeedKeys
-    from redpacket.packets.ports import ClaimCache, LoadTurns, PayoutQueue, Quotas
+    from redpacket.packets.ports import ClaimCache, LoadTurns, PayoutQueue, Phrases, Quotas
     from redpacket.packets.use_cases.cached_emptied import CachedEmptied
     from redpacket.platform.runtime import Clock, EventLogger
 
@@ -31,7 +31,7 @@ class ClaimPorts:
     recorder: DynamoClaims
     payouts: PayoutQueue
     costs: UserLimit
-    similarity: Callable[[str, str], int]
+    phrases: Phrases
     limits: Limits
     campaigns: CachedCampaigns
     quotas: Quotas
