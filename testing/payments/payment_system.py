@@ -135,7 +135,6 @@ class PaymentSystem:
             consents=self.consents,
             clock=self.clock,
             logger=self.system.logger,
-            new_id=lambda: f"dd{next(self.ids):028d}",
             settings=self.settings,
         )
 

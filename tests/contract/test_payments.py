@@ -399,12 +399,12 @@ def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawa
         with pytest.raises(WithdrawalLimitReached):
             town.withdrawals.hold(_again(town, held), request, limits)
 
-    assert town.withdrawals.hold(_again(town, held), request, WithdrawalLimits(2, 200))
+    assert town.withdrawals.hold(_again(town, held), request, WithdrawalLimits(2, 200)) is None
     assert town.balance_fen(held.user_id) == 300
 
 
 def _again(town: PaymentSystem, held: Withdrawal) -> Withdrawal:
-    return replace(held, withdrawal_id=town.transfers.new_id(), expected_at_ms=0)
+    return replace(held, withdrawal_id=f"again{next(town.ids):025d}", expected_at_ms=0)
 
 
 def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:

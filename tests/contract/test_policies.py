@@ -709,6 +709,9 @@ def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
 
 
 def _tell_of_limits(handlers: Handlers) -> None:
+    # A refused send looks for an earlier one with its key.
+    refused = handlers.ask("POST /packets", body={"kind": "lucky", "total_fen": 2, "count": 3})
+    assert refused["code"] == "split_impossible"
     for value in (9, None):
         handlers.operate("PUT /admin/limits/{name}", {"value": value}, name="payouts_at_once")
     for name in ("limits", "switches"):

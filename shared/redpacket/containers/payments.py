@@ -1,6 +1,5 @@
 """Payments and their returns, withdrawals, linked accounts, and callbacks."""
 
-import secrets
 from dataclasses import dataclass
 from datetime import time
 from functools import cached_property
@@ -28,7 +27,6 @@ from redpacket.platform.user import User
 
 _PAYMENTS_PER_DAY = 100
 _WITHDRAWALS_PER_DAY = 10
-_ID_BYTES = 15
 _DISPATCHED_EVERY_MS = 60_000
 """Schedule of template.yaml: TransferEveryMinute."""
 
@@ -86,7 +84,6 @@ class PaymentsContainer(Container):
             consents=self.consents,
             clock=self.clock,
             logger=self.logger,
-            new_id=lambda: secrets.token_hex(_ID_BYTES),
             settings=dependencies.WithdrawalSettings(
                 WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.platform.errors import Malformed, RedPacketError, Rejected
-
-
-class AlreadyPosted(RedPacketError):
-    """This transfer was posted before, and the row of its request was lost."""
+from redpacket.platform.errors import Malformed, Rejected
 
 
 class InsufficientFunds(Rejected):

@@ -207,7 +207,7 @@ def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> N
     deposits.deposit(transfer, Request("operator", key, body_hash))
 
 
-@pytest.mark.parametrize(("place", "error"), [(0, Busy), (1, ConflictPersists)])
+@pytest.mark.parametrize(("place", "error"), [(0, Busy), (1, Busy), (2, ConflictPersists)])
 def test_a_request_whose_own_row_is_held_is_busy_and_one_whose_account_is_is_unavailable(
     place: int, error: type[Exception]
 ) -> None:
@@ -237,7 +237,7 @@ def test_a_conflict_hides_no_reuse_of_a_key() -> None:
 
 def test_a_packet_whose_sender_is_held_is_not_funded() -> None:
     packet = a_packet()
-    client = _Contended([_canceled(["None", "None", "TransactionConflict", *["None"] * 3])] * TRIES)
+    client = _Contended([_canceled([*["None"] * 3, "TransactionConflict", *["None"] * 3])] * TRIES)
 
     funding = DynamoFunding(_dynamo(client))
 

@@ -19,6 +19,11 @@ def request(user_id: str, route: str, key_hash: str) -> dict[str, str]:
     return {"pk": f"user#{user_id}", "sk": f"request#{route}#{key_hash}"}
 
 
+def request_copy(request_id: str) -> dict[str, str]:
+    """Return the key of a request's copy in AccountsTable, also kept permanently."""
+    return {"pk": f"request#{request_id}", "sk": "copy"}
+
+
 def account(name: str) -> dict[str, str]:
     """Return the key of an account's balance in AccountsTable."""
     return {"pk": name, "sk": BALANCE}
@@ -46,11 +51,6 @@ def receipt(packet_id: str, share_no: int) -> dict[str, str]:
 
 RECEIPT_PREFIX = "paid#"
 RECEIPT = "receipt"
-
-
-def posted(transfer_id: str) -> dict[str, str]:
-    """Return the key of the row that keeps a transfer without another cause from a second post."""
-    return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
 
 
 def work(kind: str, shard: int) -> str:

@@ -1,9 +1,13 @@
-"""Idempotent requests: their row is written in the transaction of their result (I10)."""
+"""Idempotent requests: their rows are written in the transaction of their result (I10).
+
+The copy in AccountsTable recognizes a repeat if a restore has lost the row beside the result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redpacket.ledger.dynamodb import keys
 from redpacket.platform.dynamodb.client import ConflictPersists, Dynamo, Guarded, Refusal, Row, put
 from redpacket.platform.errors import Busy, IdempotencyKeyReused, RedPacketError
 from redpacket.platform.idempotency import Request
@@ -12,55 +16,66 @@ from redpacket.platform.idempotency import Request
 def transact_once(
     dynamo: Dynamo,
     table: str,
-    marker: Row,
+    route: str,
     request: Request,
     result: str,
     writes: Sequence[Guarded[Refusal]],
-) -> str | Refusal:
-    """Execute *writes* with the request's row, and return the first execution's *result*.
+) -> str | Refusal | None:
+    """Execute *writes* with the request's rows, and return None.
 
-    *marker* is the key of that row. If a write is refused, return the first refusal. Raises
+    Without effect, return the result of an earlier execution or the first refusal. Raises
     IdempotencyKeyReused, Busy.
     """
-    remembered = {**marker, "body_hash": request.body_hash, "result_id": result}
-    made_before: Guarded[str | Refusal] = Guarded(
-        put(table, remembered), lambda row: result_of(row, request)
-    )
+    kept = {"body_hash": request.body_hash, "result_id": result}
+    rows: list[Guarded[str | Refusal]] = [
+        Guarded(put(each, {**key, **kept}), lambda row: _result_of(row, request))
+        for each, key in _places(dynamo, table, route, request)
+    ]
     others: list[Guarded[str | Refusal]] = [
         Guarded(write.operation, write.refusal) for write in writes
     ]
     try:
-        refused = dynamo.attempt([made_before, *others])
+        return dynamo.attempt([*rows, *others])
     except ConflictPersists as conflict:
-        if 0 in conflict.positions:
+        if conflict.positions & set(range(len(rows))):
             raise Busy from conflict
         raise
-    return result if refused is None else refused
 
 
 def transact_request(
     dynamo: Dynamo,
     table: str,
-    marker: Row,
+    route: str,
     request: Request,
     result: str,
     writes: Sequence[Guarded[RedPacketError]],
-) -> str:
+) -> str | None:
     """Execute *writes* as `transact_once` does, and raise a refusal."""
-    made = transact_once(dynamo, table, marker, request, result, writes)
-    if isinstance(made, RedPacketError):
-        raise made
-    return made
+    before = transact_once(dynamo, table, route, request, result, writes)
+    if isinstance(before, RedPacketError):
+        raise before
+    return before
 
 
-def find_result(dynamo: Dynamo, table: str, marker: Row, request: Request) -> str | None:
+def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str | None:
     """Return the request's result, or None if it never ran. Raises IdempotencyKeyReused."""
-    before = dynamo.get(table, marker)
-    return result_of(before, request) if before else None
+    for each, key in _places(dynamo, table, route, request):
+        if before := dynamo.get(each, key):
+            return _result_of(before, request)
+    return None
 
 
-def result_of(before: Row, request: Request) -> str:
-    """Return the result from the request's row. Raises IdempotencyKeyReused."""
+def _places(
+    dynamo: Dynamo, table: str, route: str, request: Request
+) -> list[tuple[str, dict[str, str]]]:
+    """Return the tables and keys of a request's rows: beside its result, and the copy."""
+    return [
+        (table, keys.request(request.user_id, route, request.key_hash)),
+        (dynamo.tables.accounts, keys.request_copy(request.id_of(route))),
+    ]
+
+
+def _result_of(before: Row, request: Request) -> str:
     if before["body_hash"] != request.body_hash:
         raise IdempotencyKeyReused
     return str(before["result_id"])

@@ -9,7 +9,6 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.fairness.dynamodb import keys as fairness_keys
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay, day_seed
-from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
 from redpacket.lottery.dynamodb.campaign_snapshot import (
     note_of,
@@ -51,6 +50,8 @@ IS_THERE = "attribute_exists(pk)"
 
 _PUT_TRIES = 6
 """Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
+
+_ROUTE = "stock"
 
 
 class _NotPut(Enum):
@@ -138,7 +139,7 @@ class DynamoPrizes:
 
     def find_put(self, request: Request) -> Prize | None:
         """Return the request's prize, if it was executed."""
-        text = find_result(self._dynamo, self._packets, _put_by(request), request)
+        text = find_result(self._dynamo, self._packets, _ROUTE, request)
         return prize_of(text) if text else None
 
     def list_stock(self, prizes: Sequence[Prize], day: str) -> list[PrizeStock]:
@@ -175,9 +176,9 @@ class DynamoPrizes:
             # A transaction even for one row, so that conflicts are retried. Repeating it has no
             # effect.
             return self._dynamo.attempt(writes) or prize
-        marker, result = _put_by(request), prize_text(prize)
-        made = transact_once(self._dynamo, self._packets, marker, request, result, writes)
-        return made if isinstance(made, _NotPut) else prize_of(made)
+        text = prize_text(prize)
+        before = transact_once(self._dynamo, self._packets, _ROUTE, request, text, writes)
+        return before if isinstance(before, _NotPut) else prize_of(before or text)
 
     def _last_until_the_end(
         self, prize: Prize, before: Prize | None, snapshot: CampaignSnapshot
@@ -206,10 +207,6 @@ def _replace_prizes(
         one=1,
         read_version=snapshot.version,
     )
-
-
-def _put_by(request: Request) -> dict[str, str]:
-    return keys.request(request.user_id, "stock", request.key_hash)
 
 
 def _version(prize: Prize | None) -> int | None:

@@ -8,7 +8,6 @@ from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators
 from redpacket.operations.model.switches import Switch
-from redpacket.packets.api.packet_ids import new_payment_id
 from redpacket.packets.api.send_schemas import SendBody
 from redpacket.packets.model.packet import Kind, Opening, Rules
 from redpacket.packets.split import Split
@@ -55,7 +54,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         starts_at_ms=body.starts_at_ms or 0,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
-        payment_id=new_payment_id() if is_paid_for else None,
+        payment_id=idempotent.id_of("send") if is_paid_for else None,
         pay_channel=body.pay_with if is_paid_for else "",
         pay_method=body.pay_method if is_paid_for else "",
     )

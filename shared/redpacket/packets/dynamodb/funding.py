@@ -60,6 +60,8 @@ HAS_ROOM_UNPAID = (
 OPEN_RETRY_S = 60
 """Seconds until a sender with too many open packets may retry; sweeps run every minute."""
 
+_ROUTE = "send"
+
 
 class DynamoFunding:
     """DynamoDB implementation of Funding; None disables the limit of open packets."""
@@ -83,7 +85,6 @@ class DynamoFunding:
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
-        marker = _sent_by(request)
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
@@ -124,12 +125,13 @@ class DynamoFunding:
             rows.append(Guarded(self._open(transfer), self._open_refusal))
         else:
             rows += post(self._accounts, [transfer])
-        return transact_request(
-            self._dynamo, self._packets, marker, request, packet.packet_id, rows
+        first_id = transact_request(
+            self._dynamo, self._packets, _ROUTE, request, packet.packet_id, rows
         )
+        return first_id or packet.packet_id
 
     def find_sent(self, request: Request) -> str | None:
-        return find_result(self._dynamo, self._packets, _sent_by(request), request)
+        return find_result(self._dynamo, self._packets, _ROUTE, request)
 
     def _open(self, transfer: Transfer) -> Operation:
         account, open_max = transfer.debit, self._open_packets_max
@@ -171,10 +173,6 @@ def _commitment_of(packet: Packet) -> Commitment:
         packet.terms.commitment,
         packet.created_at_ms,
     )
-
-
-def _sent_by(request: Request) -> dict[str, str]:
-    return keys.request(request.user_id, "send", request.key_hash)
 
 
 def _spend(

@@ -57,16 +57,15 @@ class DynamoPayments:
         self._accounts = dynamo.tables.accounts
         self._packets = dynamo.tables.packets
 
-    def put(self, payment: Payment, request: Request, per_day_max: int) -> str:
-        """Store an intent, once for each request; return its number.
+    def put(self, payment: Payment, request: Request, per_day_max: int) -> str | None:
+        """Store an intent, or return the number of the request's earlier one.
 
         Raises RateLimited, and Forbidden for an account of campaign money.
         """
-        marker = keys.request(request.user_id, "payment", request.key_hash)
         return transact_request(
             self._dynamo,
             self._payments,
-            marker,
+            "payment",
             request,
             payment.number,
             [

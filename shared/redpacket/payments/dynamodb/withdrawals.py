@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import exists, post, post_operations
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.provider_name import ProviderName
@@ -45,6 +44,8 @@ IS_NOT_STOPPED = "attribute_not_exists(stop_reason)"
 IS_STOPPED_AS_SEEN = "stop_reason = :stop"
 HAS_NOT_ENDED = "attribute_not_exists(ended_at_ms) AND attempt_no = :attempt"
 
+_ROUTE = "withdrawal"
+
 
 class DynamoWithdrawals:
     """Repository of withdrawals; each change is conditional on what the caller read."""
@@ -54,8 +55,13 @@ class DynamoWithdrawals:
         self._payments = dynamo.tables.payments
         self._accounts = dynamo.tables.accounts
 
-    def hold(self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits) -> str:
-        """Hold the money once per request. Raises InsufficientFunds, WithdrawalLimitReached."""
+    def hold(
+        self, withdrawal: Withdrawal, request: Request, limits: WithdrawalLimits
+    ) -> str | None:
+        """Hold the money, or return the id of the request's earlier withdrawal.
+
+        Raises InsufficientFunds, WithdrawalLimitReached.
+        """
         fen = withdrawal.amount_fen
         counted = update(
             self._payments,
@@ -70,7 +76,7 @@ class DynamoWithdrawals:
         return transact_request(
             self._dynamo,
             self._payments,
-            _held_by(request),
+            _ROUTE,
             request,
             withdrawal.withdrawal_id,
             [
@@ -82,7 +88,7 @@ class DynamoWithdrawals:
 
     def find_held(self, request: Request) -> str | None:
         """Return the request's withdrawal id, if it was executed. Raises IdempotencyKeyReused."""
-        return find_result(self._dynamo, self._payments, _held_by(request), request)
+        return find_result(self._dynamo, self._payments, _ROUTE, request)
 
     def find(self, withdrawal_id: str) -> Withdrawal | None:
         """Return a withdrawal."""
@@ -312,10 +318,6 @@ class DynamoWithdrawals:
             )
         )
         return withdrawal_of(row) if row else None
-
-
-def _held_by(request: Request) -> dict[str, str]:
-    return keys.request(request.user_id, "withdrawal", request.key_hash)
 
 
 def _stopped_as(seen: Withdrawal) -> str:

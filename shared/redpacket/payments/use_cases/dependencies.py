@@ -88,12 +88,11 @@ class WithdrawalSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
-    """Dependencies of withdrawals; *new_id* returns 30 characters."""
+    """Dependencies of withdrawals."""
 
     paces: Mapping[ProviderName, Pace]
     repository: DynamoWithdrawals
     consents: DynamoAuthorizations
-    new_id: Callable[[], str]
     settings: WithdrawalSettings
 
     def provider_of(self, row: Withdrawal) -> PayoutProvider:

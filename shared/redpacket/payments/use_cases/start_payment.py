@@ -40,7 +40,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
     payer = _payer(ask.user_id, ask.channel, ask.method, payees)
     now_ms = ports.clock.now_ms()
     payment = Payment(
-        number=ports.new_number(),
+        number=ask.request.id_of("payment"),
         user_id=ask.user_id,
         amount_fen=ask.amount_fen,
         channel=ask.channel,
@@ -50,9 +50,8 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
         expires_at_ms=now_ms + PAYMENT_LIFE_MS,
         merchant=provider.merchant,
     )
-    number = ports.repository.put(payment, ask.request, ports.per_day_max)
-    if number != payment.number:
-        payment = _get(number, ports)
+    if first := ports.repository.put(payment, ask.request, ports.per_day_max):
+        payment = _get(first, ports)
     return prompt_payment(payment, ports=ports)
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 LISTED_PER_PAGE = 50
 """Withdrawals on a page of operators."""
 
+_ID_DIGITS = 30
+"""Digits of a withdrawal's id; with two of the attempt it is the provider's number."""
+
 
 @dataclass(frozen=True, slots=True)
 class WithdrawalAsk:
@@ -64,7 +67,7 @@ def withdraw(
         raise
     now_ms = ports.clock.now_ms()
     withdrawal = Withdrawal(
-        withdrawal_id=ports.new_id(),
+        withdrawal_id=ask.request.id_of("withdrawal", _ID_DIGITS),
         user_id=ask.user_id,
         amount_fen=ask.amount_fen,
         channel=ask.channel,
@@ -75,9 +78,8 @@ def withdraw(
         created_at_ms=now_ms,
         merchant=provider.merchant,
     )
-    withdrawal_id = ports.repository.hold(withdrawal, ask.request, ports.settings.limits)
-    if withdrawal_id != withdrawal.withdrawal_id:
-        return _get(withdrawal_id, ports)
+    if first_id := ports.repository.hold(withdrawal, ask.request, ports.settings.limits):
+        return _get(first_id, ports)
     return _promised(withdrawal, ports)
 
 

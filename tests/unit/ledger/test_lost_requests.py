@@ -1,0 +1,121 @@
+"""A repeat of an old idempotency key has no second effect after its request's row was lost."""
+
+import pytest
+
+from redpacket.payments.model.provider import StatementKind
+from redpacket.payments.model.withdrawals import LEASE_MS
+from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
+from redpacket.platform.idempotency import Request
+from testing.fakes import FakeDynamo
+from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import Item, Key
+
+COPY = "accounts"
+"""Table with the copy of each request."""
+
+Rows = dict[str, dict[Key, Item]]
+
+DAY_MS = 24 * 3_600_000
+
+
+@pytest.fixture
+def town(town: PaymentSystem) -> PaymentSystem:
+    town.system.deposit("user", 1000)
+    return town
+
+
+def _forget(dynamo: FakeDynamo, table: str) -> None:
+    """Lose the rows of all requests that a table has, and nothing else."""
+    rows = dynamo.tables[table]
+    lost = [key for key in rows if "request#" in key[0] or key[1].startswith("request#")]
+    assert lost
+    for key in lost:
+        del rows[key]
+
+
+def _restore(dynamo: FakeDynamo, before: Rows, *tables: str) -> None:
+    """Restore some tables alone, or all for none, to the rows *before*."""
+    dynamo.hold(dynamo.rows() | {name: before.get(name, {}) for name in tables or dynamo.tables})
+
+
+def test_one_key_has_other_ids_for_another_user_or_route() -> None:
+    request = Request("ann", "key", "body")
+
+    ids = {
+        request.id_of("payment"),
+        request.id_of("withdrawal"),
+        Request("bob", "key", "body").id_of("payment"),
+        Request("ann", "other", "body").id_of("payment"),
+    }
+
+    assert len(ids) == 4
+    assert Request("ann", "key", "edited").id_of("payment") in ids
+
+
+@pytest.mark.parametrize("table", ["payments", COPY])
+def test_a_withdrawal_whose_request_was_lost_is_held_once(town: PaymentSystem, table: str) -> None:
+    first = town.withdraw("user", 600, key="key")
+    _forget(town.system.dynamo, table)
+    town.system.pass_time(60_000)
+
+    again = town.withdraw("user", 600, key="key")
+    with pytest.raises(IdempotencyKeyReused):
+        town.withdraw("user", 300, key="key")
+    other = town.withdraw("user", 300, key="other")
+
+    assert again == town.find(first)
+    assert other.withdrawal_id != first.withdrawal_id
+    assert town.balance_fen() == 100
+    assert town.differences() == []
+
+
+def test_a_lost_request_answers_after_its_account_was_unlinked(town: PaymentSystem) -> None:
+    first = town.withdraw("user", 600, key="key")
+    _forget(town.system.dynamo, "payments")
+    town.payees.bound["user"] = None
+
+    again = town.withdraw("user", 600, key="key")
+
+    assert again.withdrawal_id == first.withdrawal_id
+
+
+def test_a_withdrawal_that_a_restore_lost_alone_is_not_held_again(town: PaymentSystem) -> None:
+    before = town.system.dynamo.rows()
+    town.withdraw("user", 300, key="key")
+    _restore(town.system.dynamo, before, "payments")
+
+    with pytest.raises(Unavailable):
+        town.withdraw("user", 300, key="key")
+
+    assert town.balance_fen() == 700
+
+
+def test_a_hold_that_a_restore_lost_alone_makes_no_second_transfer(town: PaymentSystem) -> None:
+    before = town.system.dynamo.rows()
+    first = town.withdraw("user", 300, key="key")
+    town.dispatch()
+    _restore(town.system.dynamo, before, "accounts")
+
+    again = town.withdraw("user", 300, key="key")
+    town.sweep_after(LEASE_MS)
+    town.dispatch()
+
+    assert again.withdrawal_id == first.withdrawal_id
+    assert len(town.gateway.lines(StatementKind.TRANSFER)) == 1
+
+
+def test_a_withdrawal_that_every_table_lost_is_paid_once(town: PaymentSystem) -> None:
+    before = town.system.dynamo.rows()
+    town.withdraw("user", 300, key="key")
+    town.dispatch()
+    town.sweep_after(LEASE_MS)
+    _restore(town.system.dynamo, before)
+    town.system.pass_time(DAY_MS)
+
+    town.withdraw("user", 300, key="key")
+    town.dispatch()
+    town.sweep_after(LEASE_MS)
+
+    assert town.balance_fen() == 700
+    assert len(town.gateway.lines(StatementKind.TRANSFER)) == 1
+    assert town.differences() == []
