@@ -410,6 +410,21 @@ def test_packets_of_older_versions_follow_an_edit_too(system: InMemorySystem) ->
     assert _ends_ms(system, packet) == edited.ends_at_ms
 
 
+def test_packets_of_older_versions_keep_the_end_of_their_sender(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=60_000)
+    row = system.row("packets", {"pk": f"packet#{packet.packet_id}", "sk": "packet"})
+    del row["asked_starts_at_ms"], row["asked_ends_at_ms"]
+    shorter = _edit(system, campaign, ends_at_ms=packet.expires_at_ms - 30_000)
+    system.sweep()
+    assert _ends_ms(system, packet) == packet.expires_at_ms - 30_000
+
+    _edit(system, shorter, ends_at_ms=campaign.ends_at_ms + DAY_MS)
+    system.sweep()
+
+    assert _ends_ms(system, packet) == packet.expires_at_ms
+
+
 def test_a_packet_that_was_sent_under_an_edited_window_is_refused(system: InMemorySystem) -> None:
     campaign = system.rain()
     _edit(system, campaign, ends_at_ms=campaign.ends_at_ms - 60_000)

@@ -119,7 +119,11 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         if (campaign.starts_at_ms, campaign.ends_at_ms) != (before.starts_at_ms, before.ends_at_ms):
             window = EditedWindow(
-                campaign.campaign_id, campaign.version, campaign.starts_at_ms, campaign.ends_at_ms
+                campaign.campaign_id,
+                campaign.version,
+                campaign.starts_at_ms,
+                campaign.ends_at_ms,
+                old_ends_at_ms=before.ends_at_ms,
             )
             noted.append(self._noted_window(campaign, action))
             noted.append(edited(self._packets, window, action.at_ms if action else 0))

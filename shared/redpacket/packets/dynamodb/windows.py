@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import items, keys
-from redpacket.packets.model.packet import EditedWindow, Packet, PacketStatus
-from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, merge, update
+from redpacket.packets.model.packet import EditedWindow, PacketStatus, Rules
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, update
 
 IS_NEWEST = "version = :version"
 _IS_MOVABLE = "#status = :open AND is_loaded = :is_loaded"
@@ -34,15 +36,22 @@ class DynamoWindows:
             int(row["starts_at_ms"]),
             int(row["ends_at_ms"]),
             str(row["moved_id"]),
+            int(row["old_ends_at_ms"]),
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:
         """Set a packet's start and end; return False if it has ended or a newer edit did."""
         row = self._dynamo.get(self._packets, keys.packet(packet_id))
-        packet = items.packet_of(row) if row else None
+        if row is None:
+            return False
+        packet = items.packet_of(row)
+        rules, ends_at_ms = packet.rules, packet.expires_at_ms
+        if "asked_ends_at_ms" not in row and ends_at_ms < window.old_ends_at_ms:
+            # A row of an earlier release: its end was not the campaign's, so it is the sender's.
+            rules = replace(rules, ends_at_ms=ends_at_ms)
         # An unloaded packet stays in the list of packets to load, unless its load has just ended.
-        return packet is not None and any(
-            self._dynamo.write(self._moved(packet, window, is_loaded=is_loaded))
+        return any(
+            self._dynamo.write(self._moved(packet_id, rules, window, is_loaded=is_loaded))
             for is_loaded in (False, True)
         )
 
@@ -61,17 +70,23 @@ class DynamoWindows:
             self._packets, key, expression, condition=IS_NEWEST, version=version, **named
         )
 
-    def _moved(self, packet: Packet, window: EditedWindow, *, is_loaded: bool) -> Operation:
-        starts_at_ms, ends_at_ms = packet.rules.window_in(window.starts_at_ms, window.ends_at_ms)
-        names = "starts_at_ms = :starts_at_ms, expires_at_ms = :at_ms, end_version = :version"
+    def _moved(
+        self, packet_id: str, rules: Rules, window: EditedWindow, *, is_loaded: bool
+    ) -> Operation:
+        starts_at_ms, ends_at_ms = rules.window_in(window.starts_at_ms, window.ends_at_ms)
+        names = (
+            "starts_at_ms = :starts_at_ms, expires_at_ms = :at_ms, end_version = :version,"
+            " asked_ends_at_ms = :own_ms"
+        )
         return update(
             self._packets,
-            keys.packet(packet.packet_id),
+            keys.packet(packet_id),
             f"SET {names}, work_at_ms = :at_ms" if is_loaded else f"SET {names}",
             condition=CAN_MOVE,
             starts_at_ms=starts_at_ms,
             at_ms=ends_at_ms,
             version=window.version,
+            own_ms=rules.ends_at_ms,
             open=PacketStatus.OPEN,
             is_loaded=is_loaded,
         )
@@ -79,15 +94,17 @@ class DynamoWindows:
 
 def edited(table: str, window: EditedWindow, at_ms: int) -> Operation:
     """Return the write that makes the sweep move the packets of an edited campaign."""
-    return merge(
+    return update(
         table,
-        {
-            **keys.edited_window(window.campaign_id),
-            "version": window.version,
-            "starts_at_ms": window.starts_at_ms,
-            "ends_at_ms": window.ends_at_ms,
-            "moved_id": "",
-            "work_pk": ledger_keys.work("edited", ledger_keys.work_shard(window.campaign_id)),
-            "work_at_ms": at_ms,
-        },
+        keys.edited_window(window.campaign_id),
+        "SET version = :version, starts_at_ms = :starts_at_ms, ends_at_ms = :ends_at_ms,"
+        " moved_id = :moved_id, work_pk = :work, work_at_ms = :at_ms,"
+        " old_ends_at_ms = if_not_exists(old_ends_at_ms, :old_ends_at_ms)",
+        version=window.version,
+        starts_at_ms=window.starts_at_ms,
+        ends_at_ms=window.ends_at_ms,
+        moved_id=window.moved_id,
+        work=ledger_keys.work("edited", ledger_keys.work_shard(window.campaign_id)),
+        at_ms=at_ms,
+        old_ends_at_ms=window.old_ends_at_ms,
     )
