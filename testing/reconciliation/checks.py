@@ -102,6 +102,7 @@ CHECKS = {
     "check_once": "I-once",
     "check_windows": "I-window",
     "check_moved_ends": "I-window",
+    "check_own_ends": "I-window",
 }
 """All checks with their invariants, as docs/invariants.md lists them."""
 
@@ -509,6 +510,22 @@ def check_moved_ends(packet: Packet, windows: Collection[Window]) -> list[Differ
     if wanted_ms == packet.expires_at_ms:
         return []
     return [Difference("I-window", packet.packet_id, what, wanted_ms, packet.expires_at_ms)]
+
+
+def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> list[Difference]:
+    """I-window: no claim is recorded ten seconds after the packet's own, or early, end."""
+    packet, expected = facts.packet, "before the packet ended"
+    return [
+        Difference(
+            "I-window",
+            packet.packet_id,
+            f"share {share.share_no} claimed at {share.decided_at_ms}",
+            expected,
+            "after it",
+        )
+        for share in facts.shares
+        if share.claimer and share.decided_at_ms > packet.rules.ends_at_ms + slack_ms
+    ]
 
 
 def check_lottery(facts: LotteryFacts) -> list[Difference]:

@@ -39,6 +39,7 @@ from redpacket.payments.dynamodb.items import (
 )
 from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import RETURNED, withdrawal_of_transfer
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import from_wire
 from redpacket.reconciliation.checks.lottery import check_outcomes
@@ -71,6 +72,7 @@ from testing.reconciliation.checks import (
     check_once,
     check_open_counts,
     check_outside_postings,
+    check_own_ends,
     check_packet_exists,
     check_packet_total,
     check_payments,
@@ -197,6 +199,9 @@ class LedgerState:
             windows = self.windows_of(facts.packet)
             outside = check_windows(facts, windows, self.window_slack_ms)
             yield "check_windows", claim_count if windows else 0, outside
+            has_own_end = facts.packet.rules.ends_at_ms != AT_MS_MAX
+            late = check_own_ends(facts, self.window_slack_ms)
+            yield "check_own_ends", claim_count if has_own_end else 0, late
 
     def windows_of(self, packet: Packet) -> list[Window]:
         """Return the windows of the campaign that a packet follows; prizes follow none."""

@@ -46,10 +46,10 @@ class World:
         ends_at_ms = system.clock.now_ms() + 20 * DAY_MS
         fair = a_campaign(campaign_id="fair", ends_at_ms=ends_at_ms, rules=rules, miss_weight=0)
         assert system.campaigns.create(fair)
-        rain = system.send(campaign=fair, count=3, life_ms=19 * DAY_MS)
+        self.rain = system.send(campaign=fair, count=3, life_ms=19 * DAY_MS)
         self.open = system.send("sue", count=4, life_ms=HOUR_MS)
         self.closed = system.send("sue", count=2, life_ms=HOUR_MS)
-        for packet in (rain, self.open, self.closed):
+        for packet in (self.rain, self.open, self.closed):
             for user in ("ann", "bob"):
                 system.grab(packet, user)
         system.deposit("operator", 10_000)
@@ -236,6 +236,9 @@ PLANTED: dict[str, Plant] = {
     ),
     "check_moved_ends": lambda w: w.add(
         "campaigns", campaign_keys.campaign("fair"), "ends_at_ms", -2 * DAY_MS
+    ),
+    "check_own_ends": lambda w: w.add(
+        "packets", keys.packet(w.rain.packet_id), "asked_ends_at_ms", -20 * DAY_MS
     ),
     "check_unit": lambda w: w.add("draws", _draw(w), "unit_no", 99),
     "check_player": lambda w: w.add(

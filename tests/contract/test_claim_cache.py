@@ -148,6 +148,33 @@ def test_the_cache_has_no_window_of_a_campaigns_packet(claim_cache: ClaimCache) 
         assert claim_cache.take(packet.packet_id, "bob", "").status == "packet_expired"
 
 
+def test_an_owner_learns_that_the_packet_is_closed(claim_cache: ClaimCache) -> None:
+    packet = _packet()
+    claim_cache.load(packet, [])
+    claim_cache.grab(packet.packet_id, "ann")
+
+    before = claim_cache.grab(packet.packet_id, "ann")
+    claim_cache.close(packet.packet_id)
+    # A process asks the script alone for this long after a claim.
+    _pass_time(claim_cache, 110)
+    after = claim_cache.grab(packet.packet_id, "ann")
+
+    assert (before.share_no, before.is_closed) == (1, False)
+    assert (after.share_no, after.is_closed) == (1, True)
+
+
+def test_a_packet_that_ended_before_its_start_is_closed(claim_cache: ClaimCache) -> None:
+    packet = _packet(
+        starts_at_ms=_now_ms() + 30 * DAY_MS,
+        expires_at_ms=_now_ms() - 500,
+        status=PacketStatus.CLOSING,
+    )
+
+    claim_cache.load(packet, [])
+
+    assert _grab(claim_cache, packet, "ann") == ("packet_expired", None)
+
+
 def test_a_load_with_another_end_neither_shortens_nor_closes_a_campaigns_packet(
     claim_cache: ClaimCache, request: pytest.FixtureRequest
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from redpacket.containers import containers
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
 from redpacket.platform.errors import CacheAway
 from testing.in_memory_system import InMemorySystem
@@ -150,6 +151,65 @@ def test_a_load_that_began_before_the_end_does_not_open_the_packet(
     system.claim_cache.load(read_before, [], 0)
 
     assert _refused(a_user().grab(packet_id)) == (410, "packet_expired")
+
+
+def test_a_claim_that_was_interrupted_is_not_recorded_after_an_early_end(
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser, invoke: Invoke
+) -> None:
+    packet_id, claimer, before_fen = _sent(sender), a_user(), sender.balance_fen()
+    system.claim_cache.grab(packet_id, claimer.user_id)
+
+    assert _end(sender, packet_id).status_code == 202
+    system.pass_time(20_000)
+    refused = claimer.grab(packet_id)
+    invoke("ExpireFunction", {"source": "aws.events"})
+
+    assert _refused(refused) == (410, "packet_expired")
+    assert sender.balance_fen() == before_fen + 500
+
+
+def test_a_claim_that_meets_the_end_is_recorded_or_refused_and_no_fen_is_lost(
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser, invoke: Invoke
+) -> None:
+    packet_id, claimers = _sent(sender), [a_user() for _ in range(4)]
+    before_fen = sender.balance_fen()
+    ends = iter([None, None, sender])
+
+    def end_at_the_third(_operations: object) -> None:
+        # In the moment before a claim's transaction is carried out.
+        if (ender := next(ends, None)) is not None:
+            assert _end(ender, packet_id).status_code == 202
+
+    system.before_each_transaction(end_at_the_third)
+    vars(containers.packets)["recorder"] = system.recorder
+    answers = [claimer.grab(packet_id) for claimer in claimers]
+    system.settle()
+    invoke("ExpireFunction", {"source": "aws.events"})
+
+    assert [each.status_code for each in answers] == [200, 200, 200, 410]
+    assert sender.balance_fen() == before_fen + 200
+    assert [claimer.balance_fen() for claimer in claimers] == [100, 100, 100, 0]
+
+
+def test_two_ends_at_once_answer_alike_and_log_one_reason(
+    system: InMemorySystem, operator: HttpUser, a_user: MakeUser, rain: str
+) -> None:
+    other, answers = a_user("other", scope="hongbao/admin"), list[httpx.Response]()
+
+    def end_first(_operations: object) -> None:
+        answers.append(_end(other, rain, "first"))
+        system.pass_time(500)
+
+    system.before_first_transaction(end_first)
+    vars(containers.packets)["repository"] = system.packets
+    vars(containers.packets).pop("send_ports")
+    answers.append(_end(operator, rain, "second"))
+
+    assert [each.status_code for each in answers] == [202, 202]
+    assert answers[0].json() == answers[1].json()
+    items = operator.http.get("/admin/journal").json()["items"]
+    ended = [item for item in items if item["action"] == "packet_ended"]
+    assert [item["changes"][1]["after"] for item in ended] == ["first"]
 
 
 def test_a_packet_ends_before_its_start(

@@ -1,5 +1,7 @@
 """Money in and out over the handlers, by the simulator of both providers in memory."""
 
+import json
+from io import BytesIO
 from typing import Any
 
 import httpx
@@ -7,11 +9,14 @@ import pytest
 
 from redpacket.containers import containers
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.packets.clients.lambda_payments import LambdaPayments
 from redpacket.payments.sealed_accounts import Accounts
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.settings import settings
 from testing.in_memory_system import InMemorySystem
 from testing.payments.fake_gateway import FakeGateway, FakePaymentsIn, FakePaymentsOut
 from testing.payments.gateways import account_keys
+from testing.platform.handlers import Context, handlers
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import Invoke, MakeUser
 
@@ -203,6 +208,114 @@ def test_a_cancel_after_a_restore_returns_no_money_that_was_paid(
     assert user.http.get(path).json()["status"] == "paid"
     assert user.balance_fen() == 700
     assert [line.amount_fen for line in gateways[ProviderName.HOST].book] == [300]
+
+
+class _OrderFunction:
+    """Client of Lambda that invokes the order function in this process."""
+
+    def invoke(self, FunctionName: str, Payload: bytes) -> dict[str, Any]:  # noqa: N803 - boto3's
+        answer = handlers()[FunctionName](json.loads(Payload), Context())
+        return {"Payload": BytesIO(json.dumps(answer).encode())}
+
+
+@pytest.fixture
+def unpaid(a_user: MakeUser) -> tuple[HttpUser, dict[str, Any]]:
+    """Return a sender and their packet, which waits for 500 fen."""
+    vars(containers.packets)["payments"] = LambdaPayments(_OrderFunction, "order")
+    user = a_user("payer", funds_fen=100)
+    body = {"kind": "equal", "total_fen": 500, "count": 5, "pay_with": "host"}
+    return user, user.post("/packets", body).json()
+
+
+def test_an_unpaid_packet_that_ends_can_not_be_paid_any_more(
+    unpaid: tuple[HttpUser, dict[str, Any]],
+    a_user: MakeUser,
+    gateways: dict[ProviderName, FakeGateway],
+) -> None:
+    user, packet = unpaid
+    path = f"/packets/{packet['packet_id']}/end"
+
+    ended = user.http.post(path)
+    paid = gateways[ProviderName.HOST].pay(packet["payment_id"])
+    repeated = user.http.post(path)
+
+    assert ended.status_code == 202
+    assert repeated.json() == ended.json()
+    assert paid is None
+    assert user.record(packet["packet_id"])["status"] == "cancelled"
+    assert _refused(a_user().grab(packet["packet_id"])) == (410, "packet_expired")
+    assert _refused(a_user().http.post(path)) == (404, "packet_not_found")
+
+
+def test_money_that_arrives_after_an_early_end_goes_to_the_balance(
+    system: InMemorySystem,
+    unpaid: tuple[HttpUser, dict[str, Any]],
+    invoke: Invoke,
+    gateways: dict[ProviderName, FakeGateway],
+) -> None:
+    user, packet = unpaid
+    # The payer was faster, and nothing has told us yet.
+    assert gateways[ProviderName.HOST].pay(packet["payment_id"])
+
+    ended = user.http.post(f"/packets/{packet['packet_id']}/end")
+    system.pass_time(60_000)
+    invoke("TransferFunction", {"task": "sweep"})
+
+    assert ended.status_code == 202
+    assert user.record(packet["packet_id"])["status"] == "cancelled"
+    assert user.http.get(f"/me/payments/{packet['payment_id']}").json()["status"] == "paid"
+    assert user.balance_fen() == 600
+
+
+def test_a_packet_whose_payment_opened_it_meanwhile_ends_as_an_open_one(
+    system: InMemorySystem,
+    unpaid: tuple[HttpUser, dict[str, Any]],
+    invoke: Invoke,
+    gateways: dict[ProviderName, FakeGateway],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    user, packet = unpaid
+    close = FakePaymentsIn.close
+
+    def pay_first(gate: FakePaymentsIn, number: str) -> None:
+        gateways[ProviderName.HOST].pay(number)
+        system.pass_time(60_000)
+        invoke("TransferFunction", {"task": "sweep"})
+        close(gate, number)
+
+    monkeypatch.setattr(FakePaymentsIn, "close", pay_first)
+
+    ended = user.http.post(f"/packets/{packet['packet_id']}/end")
+    invoke("ExpireFunction", {"source": "aws.events"})
+
+    assert ended.status_code == 202
+    assert user.record(packet["packet_id"])["status"] == "closed"
+    assert user.balance_fen() == 600
+
+
+def test_an_unpaid_packet_waits_while_its_provider_is_away(
+    unpaid: tuple[HttpUser, dict[str, Any]],
+    operator: HttpUser,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    user, packet = unpaid
+    path = f"/admin/packets/{packet['packet_id']}/end"
+
+    def hang(_gate: FakePaymentsIn, _number: str) -> None:
+        raise Unavailable("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FakePaymentsIn, "close", hang)
+        away = operator.http.post(path, json={"reason": "sent twice"})
+    status = user.record(packet["packet_id"])["status"]
+    ended = operator.http.post(path, json={"reason": "sent twice"})
+
+    assert (_refused(away), status) == ((503, "unavailable"), "unpaid")
+    assert ended.status_code == 202
+    assert user.record(packet["packet_id"])["status"] == "cancelled"
+    items = operator.http.get("/admin/journal").json()["items"]
+    (noted,) = (item for item in items if item["action"] == "packet_ended")
+    assert noted["summary"].endswith(f" ended packet {packet['packet_id']} of payer")
 
 
 def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser, invoke: Invoke) -> None:

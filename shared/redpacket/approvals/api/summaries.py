@@ -114,7 +114,9 @@ def _text(change: Change) -> str:
         return _yuan(int(change.after or 0))
     if change.field == "on":
         return "on" if change.after == "true" else "off"
-    return "its default" if change.after is None else change.after.replace("_", " ")
+    if change.after is None:
+        return "its default"
+    return change.after if change.field.endswith("_id") else change.after.replace("_", " ")
 
 
 def _yuan(fen: int) -> str:

@@ -140,3 +140,9 @@ SELECT p.packet_id AS subject, 'end within that of campaign ' || p.campaign_id A
 FROM packet p JOIN campaign c ON c.campaign_id = p.campaign_id JOIN (
   SELECT campaign_id, MAX(set_at_ms) AS set_at_ms FROM campaign_window GROUP BY campaign_id) w ON w.campaign_id = p.campaign_id
 WHERE p.status = 'open' AND p.prize_id IS NULL AND w.set_at_ms < :until_ms
+
+-- check_own_ends I-window
+SELECT f.packet_id AS subject, 'share ' || CAST(f.share_no AS varchar) || ' claimed at ' || CAST(f.decided_at_ms AS varchar) AS what, 'before the packet ended' AS expected,
+  CASE WHEN f.decided_at_ms > p.asked_ends_at_ms + :window_ms THEN 'after it' ELSE 'before the packet ended' END AS actual
+FROM fate f JOIN packet p ON p.packet_id = f.packet_id
+WHERE f.fate = 'claimed' AND p.asked_ends_at_ms IS NOT NULL AND f.decided_at_ms < :until_ms
