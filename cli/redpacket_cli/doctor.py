@@ -9,6 +9,7 @@ import typer
 from redpacket_cli import lists
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit, Failure, of_aws
+from redpacket_cli.inspect_stack import ask_cache
 from redpacket_cli.operate import QUEUES
 from redpacket_cli.session import Session, session_of
 
@@ -45,7 +46,7 @@ def doctor(
         bool, typer.Option("--strict", help="Also fail if a check warns or could not be made.")
     ] = False,
 ) -> None:
-    """Check the API, alarms, switches, queues, and what waits for an operator."""
+    """Check the API, the cache, alarms, switches, queues, and what waits for an operator."""
     session = session_of(context)
     findings = [finding for check in _CHECKS for finding in _made(check, session)]
     items = [dict(zip(("state", "check", "detail"), finding, strict=True)) for finding in findings]
@@ -53,6 +54,8 @@ def doctor(
     states = {state for state, *_ in findings}
     if "fail" in states or (is_strict and states != {"ok"}):
         raise typer.Exit(Exit.FOUND)
+    if states == {"unknown"}:
+        raise typer.Exit(Exit.NO_TARGET)
 
 
 def _made(check: Callable[[Session], Iterator[Finding]], session: Session) -> Iterator[Finding]:
@@ -82,6 +85,21 @@ def _alarms(session: Session) -> Iterator[Finding]:
         yield "fail", "alarm", f"{since}. {alarm['AlarmDescription']}"
     if not alarms:
         yield "ok", "alarms", "none is on"
+
+
+def _cache(session: Session) -> Iterator[Finding]:
+    if session.target.local is not None:
+        ask_cache(session.target, ["PING"])
+        yield "ok", "cache", "it answers"
+        return
+    # From outside of the VPC only AWS can tell; a cache of your own is unknown.
+    group = session.target.resource("Cache")
+    described = session.target.aws("elasticache").describe_replication_groups(
+        ReplicationGroupId=group
+    )
+    status = described["ReplicationGroups"][0]["Status"]
+    state = "ok" if status == "available" else "fail"
+    yield state, "cache", f"ElastiCache says {status}. See docs/runbook/cache-lost.md"
 
 
 def _switches(session: Session) -> Iterator[Finding]:
@@ -148,7 +166,7 @@ def _webhooks(session: Session) -> Iterator[Finding]:
 
 
 _CHECKS = (
-    *(_api, _alarms, _switches, _messages),
+    *(_api, _cache, _alarms, _switches, _messages),
     *(_approvals, _returns, _debts, _withdrawals, _webhooks),
 )
 

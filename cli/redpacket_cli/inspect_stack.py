@@ -87,10 +87,26 @@ def logs(
 ) -> None:
     """Print the newest log lines of a function that contain a text; --json has whole traces."""
     session = session_of(context)
-    group = f"{function.capitalize()}Logs"
+    if session.target.local is not None and function == "api":
+        raise no_target("no such log here: the gateway of a local stack writes none")
+    group = _log_group(session.target, function)
     logged = session.target.logged(group, words, int(hours * _HOUR_S))
     lines = [line for line in logged if "_aws" not in line][-last:]  # metrics; see `count`
     session.screen.report({"items": lines}, Text("\n".join(map(_line, lines)) or "none"))
+
+
+def _log_group(target: Target, function: str) -> str:
+    """Return the logical id of a function's log. Raises Failure."""
+    pages = target.aws("cloudformation").get_paginator("list_stack_resources")
+    groups = {
+        each["LogicalResourceId"].removesuffix("Logs").lower(): each["LogicalResourceId"]
+        for page in pages.paginate(StackName=target.stack_name)
+        for each in page["StackResourceSummaries"]
+        if each["LogicalResourceId"].endswith("Logs")
+    }
+    if function not in groups:
+        raise no_target(f"{function} has no log; these have: {', '.join(sorted(groups))}")
+    return str(groups[function])
 
 
 def _line(line: dict[str, Any]) -> str:
@@ -381,11 +397,12 @@ def cache(
 ) -> None:
     """Send a command to the stack's cache. On AWS this works only inside its VPC."""
     session = session_of(context)
-    answer = _ask_cache(session.target, words)
+    answer = ask_cache(session.target, words)
     session.screen.report({"answer": answer}, Text(_lines_of(answer)))
 
 
-def _ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each command has its own
+def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each command has its own
+    """Return the cache's answer to a command. Raises Failure."""
     try:
         if target.local is not None:
             host, _, port = target.local["cache"].rpartition(":")

@@ -178,6 +178,15 @@ ZH = {
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
         "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"
     ),
+    "{} has no log; these have: {}": "{} 没有日志；有日志的是：{}",
+    "no such log here: the gateway of a local stack writes none": (
+        "这里没有这个日志：本地环境的网关不写日志"
+    ),
+    "cache": "缓存",
+    "it answers": "有应答",
+    "ElastiCache says {}. See docs/runbook/cache-lost.md": (
+        "ElastiCache 的状态是 {}。见 docs/runbook/cache-lost.md"
+    ),
     "this needs the stack's outputs: name it with --stack": "需要栈的输出：请用 --stack 指定",
     "only a local stack makes tokens for users: give the host's own by --user-token, or to `load` "
     "by --tokens": (

@@ -828,6 +828,14 @@ def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:
     assert answer["claimed_fen"] == 7
 
 
+def test_a_crowd_before_a_packet_that_is_not_there_fails(stack: Stack) -> None:
+    stack.answers[f"POST /packets/{PACKET}/grab"] = _problem(404, "packet_not_found")
+
+    answer = stack.ask_json("load", PACKET, "--users", "3", code=3)
+
+    assert answer["outcomes"] == {"packet_not_found": 3}
+
+
 def test_the_command_is_installed_with_what_its_tests_use() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = (ROOT / "requirements" / "dev.in").read_text(encoding="utf-8").splitlines()

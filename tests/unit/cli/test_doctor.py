@@ -1,11 +1,20 @@
 """`redpacket doctor` and `redpacket queue list`."""
 
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from redpacket_cli import doctor
+from redpacket_cli.session import Session
+from redpacket_cli.show import Screen
+from redpacket_cli.target import Target
 from tests.unit.cli.test_command import Stack, _ok, _problem, stack
 
 __all__ = ["stack"]
@@ -31,6 +40,33 @@ class Counted:
 
 def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, Any]:
     return {"name": name, "is_on": is_on, "failure_count": failure_count}
+
+
+@pytest.fixture(autouse=True)
+def cache(stack: Stack) -> Iterator[socket.socket]:
+    """A cache that answers each connection once, until it is closed."""
+    server = socket.create_server(("127.0.0.1", 0))
+    ready = json.loads((stack.folder / "stack.json").read_text())
+    ready["cache"] = f"127.0.0.1:{server.getsockname()[1]}"
+    (stack.folder / "stack.json").write_text(json.dumps(ready))
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(1024)
+                    connection.sendall(b"+PONG\r\n")
+
+    threading.Thread(target=answer, daemon=True).start()
+    yield server
+    _close(server)
+
+
+def _close(server: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        server.shutdown(socket.SHUT_RDWR)  # a thread that accepts does not see close() alone
+    server.close()
 
 
 def _sound(stack: Stack, aws: Any = None) -> None:
@@ -59,7 +95,7 @@ def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
 
     assert set(states.values()) == {"ok"}
     assert states.keys() == {
-        *("api", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
+        *("api", "cache", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
         *("withdrawals", "webhooks"),
     }
     assert "1.2.3" in stack.run("doctor").stdout
@@ -75,6 +111,44 @@ def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
         "alarm": "redpacket-local-DeadLettersAlarm since noon. Runbook - page.md",
         "queue payout": "2 given up. Look: redpacket dlq list payout",
     }
+
+
+def test_a_cache_that_is_away_fails(stack: Stack, cache: socket.socket) -> None:
+    _sound(stack)
+    _close(cache)
+
+    assert _states(stack, code=1)["cache"] == "fail"
+
+
+@pytest.mark.parametrize(("status", "state"), [("available", "ok"), ("create-failed", "fail")])
+def test_a_cache_of_aws_is_judged_by_its_status(status: str, state: str) -> None:
+    target = Target(stack="redpacket-prod", connect=lambda _: _Group(status))
+
+    (finding,) = doctor._cache(Session(target, Screen()))
+
+    assert finding[:2] == (state, "cache")
+
+
+class _Group:
+    """CloudFormation and ElastiCache with one group."""
+
+    def __init__(self, status: str) -> None:
+        self._status = status
+
+    def describe_stack_resource(self, **_: Any) -> Any:
+        return {"StackResourceDetail": {"PhysicalResourceId": "group"}}
+
+    def describe_replication_groups(self, *, ReplicationGroupId: str) -> Any:  # noqa: N803
+        assert ReplicationGroupId == "group"
+        return {"ReplicationGroups": [{"Status": self._status}]}
+
+
+def test_a_look_that_saw_nothing_does_not_pass(stack: Stack) -> None:
+    (stack.folder / "stack.json").unlink()
+
+    states = _states(stack, code=5)
+
+    assert set(states.values()) == {"unknown"}
 
 
 def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:

@@ -173,6 +173,13 @@ class Aws:
     def describe_stack_resource(self, *, StackName: str, LogicalResourceId: str) -> Any:  # noqa: N803
         return {"StackResourceDetail": {"PhysicalResourceId": f"{StackName}-{LogicalResourceId}"}}
 
+    def get_paginator(self, _: str) -> Any:
+        return self
+
+    def paginate(self, **_: Any) -> Any:
+        names = ("PayoutLogs", "GrabLogs", "ApiLogs", "Table")
+        return [{"StackResourceSummaries": [{"LogicalResourceId": name} for name in names]}]
+
     def filter_log_events(self, **arguments: Any) -> Any:
         self.requests.append(arguments)
         line = json.dumps({"level": "ERROR", "exception": "Traceback\n  at\nUnavailable: 红包"})
@@ -209,6 +216,15 @@ def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
     assert aws.requests[0]["logGroupName"] == "redpacket-local-PayoutLogs"
     assert aws.requests[0]["filterPattern"] == '"claim_refused"'
     assert "filterPattern" not in aws.requests[1]
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_log_that_is_not_there_is_told_from_one_without_lines(stack: Stack) -> None:
+    unknown, gateway = stack.run("logs", "nope"), stack.run("logs", "api", "503")
+
+    assert unknown.exit_code == gateway.exit_code == 5
+    assert "these have: api, grab, payout" in unknown.stderr
+    assert "no such log here" in gateway.stderr
 
 
 def test_an_event_is_counted_by_hour(stack: Stack, aws: Aws) -> None:
