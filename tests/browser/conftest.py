@@ -125,6 +125,7 @@ class BrowserUser:
     def audit_views(self, name: str, *, is_strict: bool = False) -> None:
         """Assert that axe and a ruler find nothing in any of VIEWS, and keep their pictures."""
         before = self.page.viewport_size or PHONE
+        spoken = self.page.locator("html").get_attribute("lang") or "zh-CN"
         measured: dict[str, Any] = {}
         for language, views in VIEWS.items():
             self.speak(language)
@@ -136,6 +137,7 @@ class BrowserUser:
                 measured[view] = (found, self.overflow_px())
                 self.shoot(view)
         self.page.set_viewport_size(before)
+        self.speak(spoken)
         assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
 
     def speak(self, language: str) -> None:

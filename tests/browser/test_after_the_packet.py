@@ -1,12 +1,14 @@
 """Phone views around a packet: history, the sender's view, thanks, a campaign."""
 
 import re
+import time
 
 from playwright.sync_api import expect
 
+from testing.platform.servers import wait_for
 from tests.browser.conftest import SHOTS, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
-from tests.browser.test_classic_packet import coin, state
+from tests.browser.test_classic_packet import balance_fen, coin, state
 
 
 def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
@@ -40,6 +42,54 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     coin(sender.page).click()
     state(sender.page, "opened").to_be_visible()
     expect(sender.page.locator("red-packet .thanks")).to_have_count(0)
+
+
+def test_a_sender_ends_their_packet_and_reads_the_refund(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ann-ends", 1_000)
+    ann = operator.as_user("ann-ends", nickname="安妈妈")
+    packet_id = operator.send(ann, count=2, total_fen=1_000, kind="equal")
+    operator.grab("bob-before", packet_id, "小本")
+    sender = a_person("Ann-Ends", f"/packets/{packet_id}")
+    state(sender.page, "watching").to_be_visible()
+    end = sender.page.get_by_role("button", name="立即结束", exact=True)
+
+    end.click()
+    question = sender.page.get_by_role("dialog")
+    expect(question).to_contain_text("已经领走的钱不变，没领完的钱一分钟内退还到你的零钱")
+    sender.audit_views("packet-end")
+    question.get_by_role("button", name="取消").click()
+    assert operator.as_user("ann-ends").get(f"/packets/{packet_id}").json()["status"] == "open"
+    end.click()
+    question.get_by_role("button", name="立即结束").click()
+
+    expect(sender.page.get_by_text("没领完的钱会在一分钟内退还给发红包的人")).to_be_visible()
+    expect(end).to_have_count(0)
+    sender.shoot("packet-ending")
+    assert operator.grab("late", packet_id)["code"] == "packet_expired"
+    expect(sender.page.get_by_text("未领取的 5.00 元已退还")).to_be_visible(timeout=120_000)
+    sender.shoot("packet-ended")
+    record = ann.get(f"/packets/{packet_id}").json()
+    assert (record["status"], record["claimed_fen"], record["refunded_fen"]) == ("closed", 500, 500)
+
+
+def test_a_packet_that_has_not_started_tells_its_sender_when_it_will_and_ends_too(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("eva-ends", 1_000)
+    start_ms = int(time.time() * 1000) + 3_600_000
+    eva = operator.as_user("eva-ends")
+    packet_id = operator.send(eva, total_fen=1_000, starts_at_ms=start_ms)
+    sender = a_person("Eva-Ends", f"/packets/{packet_id}")
+    expect(sender.page.get_by_text(re.compile(r"\d\d:\d\d:\d\d 开抢"))).to_be_visible()
+    sender.shoot("packet-of-sender-before")
+
+    sender.page.get_by_role("button", name="立即结束", exact=True).click()
+    sender.page.get_by_role("dialog").get_by_role("button", name="立即结束").click()
+
+    expect(sender.page.get_by_text("红包已结束").first).to_be_visible()
+    wait_for(lambda: balance_fen(operator, "eva-ends") == 1_000, "the money back", timeout_s=120)
 
 
 def test_readers_see_everybodys_luck_before_they_open(

@@ -145,6 +145,35 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     assert operator.as_user(payee).get("/me").json()["balance_fen"] == 100_000_001
 
 
+def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="错发的雨", budget_fen=5_000)
+    packet_id = operator.send(operator.http, campaign_id=campaign_id, count=2, total_fen=1_000)
+    operator.grab("claims-before", packet_id)
+    boss = a_person("Operator", f"/operator/packets?campaign_id={campaign_id}", viewport=DESK)
+
+    _row(boss, packet_id).get_by_role("button", name="立即结束").click()
+    question = boss.page.get_by_role("dialog")
+    expect(question).to_contain_text("已经领走的不变，没领的一分钟内退回出钱的账户")
+    boss.audit_views("console-end-packet")
+    boss.page.get_by_label("原因").fill("金额写错了")
+    _agree(boss, "立即结束")
+
+    expect(boss.page.get_by_text("已结束，没领的钱一分钟内退回")).to_be_visible()
+    expect(_row(boss, packet_id)).to_contain_text("结算中")
+    expect(_row(boss, packet_id).get_by_role("button", name="立即结束")).to_have_count(0)
+    boss.shoot("console-packets-ended")
+    assert operator.grab("late", packet_id)["code"] in {"packet_expired", "packet_emptied"}
+    boss.go(f"/operator/packets/{packet_id}")
+    expect(boss.page.get_by_role("button", name="立即结束")).to_be_visible()  # a repeat is harmless
+    boss.go(f"/operator/journal?subject=campaign:{campaign_id}")
+    ended = _row(boss, f"提前结束了 活动 {campaign_id} 的红包 {packet_id}")
+    ended.locator("summary").first.click()
+    expect(ended).to_contain_text("金额写错了")
+
+
 def test_a_switch_is_turned_off_with_a_reason(a_person: MakePerson) -> None:
     boss = a_person("Operator", "/operator/switches")
     row = boss.page.get_by_role("listitem").filter(has_text="提现")

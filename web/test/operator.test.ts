@@ -3,8 +3,8 @@ import test from "node:test";
 
 import { Client } from "../src/api/client.ts";
 import { Problem } from "../src/api/problems.ts";
-import { decisionOf } from "../src/operator/deciding.ts";
-import type { Approval } from "../src/operator/lists.ts";
+import { decisionOf, mayEnd } from "../src/operator/deciding.ts";
+import type { Approval, Packet } from "../src/operator/lists.ts";
 import { look, Meter, speeds, Tail, warnings, withSample, type Sample } from "../src/operator/live.ts";
 import { address, CSV_PAGES_MAX, Rows, TooLongError, wholeCsv } from "../src/operator/pages.ts";
 import { Duties, rolesOf } from "../src/operator/roles.ts";
@@ -131,6 +131,19 @@ test("what is over is not decided again; what was cut off is finished, by anothe
   assert.equal(decisionOf({ ...approved, refusal: "version_conflict" }, "bob"), "over");
   assert.equal(decisionOf(approved, "dan"), "finish");
   assert.equal(decisionOf(approved, "alice"), "own");
+});
+
+test("campaigns' packets are ended by their operators, any other by an administrator, and prizes by no one", () => {
+  const packet = (changes: Partial<Packet>) =>
+    ({ status: "open", campaign_id: "spring", prize_id: null, ...changes }) as Packet;
+  const [operate, admin, audit] = ["operate", "admin", "audit"].map((role) => new Duties(`hongbao/${role}`));
+
+  assert.deepEqual([operate, admin, audit].map((duties) => mayEnd(packet({}), duties!)), [true, true, false]);
+  const other = packet({ campaign_id: null, status: "unpaid" });
+  assert.deepEqual([operate, admin].map((duties) => mayEnd(other, duties!)), [false, true]);
+  for (const over of [{ prize_id: "tea" }, { status: "closing" }, { status: "emptied" }] as const) {
+    assert.ok(!mayEnd(packet(over), admin!));
+  }
 });
 
 test("a role shows its duties, and a 403 hides one of them", () => {

@@ -12,7 +12,8 @@ import "./approvals.ts";
 import "./campaign.ts";
 import "./deposits.ts";
 import "./list.ts";
-import { auditLog, campaigns, claims, packets, sharers, withdrawals } from "./lists.ts";
+import { auditLog, campaigns, withdrawals } from "./lists.ts";
+import "./packets.ts";
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
@@ -150,13 +151,8 @@ export class OperatorApp extends View {
       case "winners":
         return html`<op-winners .campaignId=${id}></op-winners>`;
       case "packets":
-        return html`${heading(o("packets"))}<op-list .list=${packets()}></op-list>`;
       case "claims":
-        return html`${heading(o("claims"))}
-          <p class="ways"><code>${id}</code><a href="/packets/${id}" target="_blank">${o("as_users")}</a></p>
-          <op-list .list=${claims(id)}></op-list>
-          <h2>${o("sharers")}</h2>
-          <op-list .list=${sharers(id)}></op-list>`;
+        return html`<op-packets .packetId=${id}></op-packets>`;
       case "approvals":
         return html`<op-approvals></op-approvals>`;
       case "deposits":

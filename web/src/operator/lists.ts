@@ -16,7 +16,7 @@ import { WAITS } from "./withdrawal-words.ts";
 import { o, wordOf, type OpWord } from "./words.ts";
 
 type Campaign = Schemas["ListedCampaign"];
-type Packet = Schemas["ListedPacket"];
+export type Packet = Schemas["ListedPacket"];
 type Claim = Schemas["ListedClaim"];
 type Sharer = Schemas["ListedSharer"];
 export type Winner = Schemas["ListedWinner"];

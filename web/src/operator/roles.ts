@@ -17,6 +17,8 @@ const DUTIES = {
   send_rain: BY_ROUTE["POST /admin/packets"],
   edit_audience: BY_ROUTE["POST /admin/campaigns/{campaign_id}/audience"],
   see_withdrawals: BY_ROUTE["GET /admin/withdrawals"],
+  end_packet: BY_ROUTE["POST /admin/packets/{packet_id}/end"],
+  end_any_packet: ["admin"],
   preheat: BY_ROUTE["POST /admin/campaigns/{campaign_id}/preheat"],
   decide_winner: BY_ROUTE["PUT /admin/campaigns/{campaign_id}/winners/{unit}"],
   // One route, which lets each role add one kind of prizes.

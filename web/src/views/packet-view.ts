@@ -2,7 +2,7 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
-import { isOpen, type Cover, type Packet } from "../packet/states.ts";
+import { isOpen, isOver, type Cover, type Packet } from "../packet/states.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { f } from "../i18n/frame.ts";
@@ -10,7 +10,7 @@ import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
 import { note } from "./commitments.ts";
-import { View, wantsSignIn, WIDE } from "./view.ts";
+import { problemView, View, wantsSignIn, WIDE } from "./view.ts";
 
 export class PacketView extends View {
   static override properties = {
@@ -20,12 +20,14 @@ export class PacketView extends View {
     status: { state: true },
     isInside: { state: true },
     code: { state: true },
+    isEnding: { state: true },
   };
   declare packetId: string;
   declare packet: Packet | undefined;
-  declare status: string;
+  declare status: Packet["status"];
   declare isInside: boolean;
   declare code: TemplateResult | undefined;
+  declare isEnding: boolean;
   #isNamed = false;
 
   override connectedCallback(): void {
@@ -40,7 +42,7 @@ export class PacketView extends View {
   }
 
   override render() {
-    const isLive = this.status === "open";
+    const isLive = !isOver(this);
     return html`
       <section class="stage">
         <h1 class="unseen" tabindex="-1">${f("brand")}</h1>
@@ -58,6 +60,9 @@ export class PacketView extends View {
           ${this.packet && isLive
             ? html`<a href="/packets/${this.packetId}/share">${f("share_again")}</a>`
             : nothing}
+          ${this.packet?.is_sender && !this.packet.campaign_id && isLive
+            ? html`<button class="quiet" ?disabled=${this.isEnding} @click=${this.#end}>${f("end_now")}</button>`
+            : nothing}
           ${this.packet && !isLive
             ? html`<a href="/packets/${this.packetId}/proof">${f("proof")}</a>`
             : nothing}
@@ -66,6 +71,7 @@ export class PacketView extends View {
             ${f(isSoundOn() ? "sound_on" : "sound_off")}
           </button>
         </nav>
+        ${this.problem ? problemView(this.problem) : nothing}
         ${this.code
           ? html`<aside class="beside"><div class="qr">${this.code}</div><p class="hint">${f("scan_to_open")}</p></aside>`
           : nothing}
@@ -77,6 +83,17 @@ export class PacketView extends View {
     turnSound(!isSoundOn());
     this.requestUpdate();
   };
+
+  readonly #end = () =>
+    void this.attempt(async () => {
+      this.isEnding = true;
+      try {
+        const { endPacket } = await import("./end-packet.ts");
+        if (await endPacket(this.packet!)) await this.querySelector<RedPacket>("red-packet")?.flow?.load();
+      } finally {
+        this.isEnding = false;
+      }
+    });
 
   /** Notes the commitment as soon as the packet is known, for the check after its end. */
   readonly #look = (event: Event) => {

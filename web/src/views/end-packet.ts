@@ -1,0 +1,20 @@
+/** The end of one's own packet before its time. */
+
+import { html } from "lit";
+
+import { f } from "../i18n/frame.ts";
+import { t } from "../i18n/user.ts";
+import type { Packet } from "../packet/states.ts";
+import { session } from "../session.ts";
+import { ask } from "./ask.ts";
+
+/** An end whose outcome isn't known is asked for again this often: repeats change nothing. */
+const REPEATS = 6;
+
+/** Asks the sender, and ends *packet* after consent; returns whether it did. */
+export async function endPacket({ packet_id: id, status }: Packet): Promise<boolean> {
+  const hint = html`<p>${t(status === "unpaid" ? "end_unpaid_hint" : "end_hint")}</p>`;
+  if (!(await ask(t("end_title"), hint, { yes: f("end_now"), no: t("cancel") }))) return false;
+  await session.client.ask("POST", `/packets/${id}/end`, { repeats: REPEATS });
+  return true;
+}
