@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +13,16 @@ from typing import Any
 import httpx
 import pytest
 import redis
+from typer.testing import CliRunner
 
+from local import places
 from local.stack import Stack
 from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire
+from redpacket_cli.main import app
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
 # The tests here count what a sweep did.
@@ -181,6 +185,23 @@ def test_a_grab_while_the_cache_hangs_is_unknown_and_then_one_truth(
     assert again["share_no"] == told["share_no"]
     assert first["share_no"] == repeat["share_no"] != told["share_no"]
     assert first["amount_fen"] + told["amount_fen"] == 1000
+
+
+def test_the_command_of_the_runbook_finds_the_requests_of_a_frozen_cache(
+    stack: Stack, a_user: MakeUser, frozen_cache: Interruption, eventually: Eventually
+) -> None:
+    page = (places.ROOT / "docs" / "runbook" / "cache-lost.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"redpacket (logs grab .*)", page)
+    packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
+
+    with frozen_cache():
+        refused = a_user().grab(packet_id).json()["instance"]
+
+    def found() -> bool:
+        words = ["--state", str(stack.state_dir), *command.split()]
+        return refused in CliRunner().invoke(app, words).stdout
+
+    eventually(found)
 
 
 def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
