@@ -8,6 +8,7 @@ from redpacket.approvals.api import operator_lists as listed
 from redpacket.approvals.api import summaries
 from redpacket.approvals.api.approval_gate import (
     asked_deposit,
+    asked_move,
     log_verdict,
     run_or_request_approval,
 )
@@ -15,6 +16,9 @@ from redpacket.approvals.use_cases.list_packets import count_sharers, list_claim
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
+from redpacket.erasure.errors import AccountNotEmpty
+from redpacket.ledger.errors import InsufficientFunds
+from redpacket.ledger.use_cases import move_campaign_money as moves
 from redpacket.ledger.use_cases.deposit import deposit as credit
 from redpacket.lottery.use_cases.list_winners import list_winners
 from redpacket.operations.api import views
@@ -26,9 +30,7 @@ from redpacket.operations.use_cases.ask_risk import judge_user as judge
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.api.views import claim_cursor_of, claim_place
 from redpacket.packets.errors import PacketNotFound
-from redpacket.platform.errors import (
-    KEYED,
-)
+from redpacket.platform.errors import KEYED, InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.parameters import key_hash_of
@@ -36,7 +38,7 @@ from redpacket.platform.http.request import HttpRequest, RequestOf, person_of
 from redpacket.platform.settings import settings
 from redpacket.reconciliation.api.views import audit_view
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet as find_differences
-from redpacket.users.api.schemas import DepositBody
+from redpacket.users.api.schemas import CampaignMoneyBody, DepositBody
 
 if TYPE_CHECKING:
     from redpacket.approvals.api.answers import AwaitingApproval
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         WinnerPage,
     )
     from redpacket.operations.api.answers import (
+        CampaignAccount,
         Deposit,
         Limit,
         Limits,
@@ -94,6 +97,44 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
         case=body.case,
     )
     return run_or_request_approval(request, done, pending, payee)
+
+
+@handler.route(
+    "POST /admin/accounts/{user}/campaign-money",
+    parameters=(listed.user_of, key_hash_of),
+    scopes=TREASURERS,
+    statuses=(201, 202),
+    refusals=(*KEYED, InsufficientFunds),
+)
+def move_campaign_money(
+    request: RequestOf[CampaignMoneyBody],
+) -> HttpAnswer[Deposit | AwaitingApproval]:
+    """Move the rest of a user's campaign money to another marked account, or let it wait (202)."""
+    idempotent = idempotent_request(request)
+    body = body_of(CampaignMoneyBody, request)
+    owner, payee = listed.user_of(request), person_of(body.user)
+
+    def done() -> HttpAnswer[Deposit]:
+        transfer_id, balance_fen = moves.move_campaign_money(
+            owner, payee, body.reason, idempotent, ports=containers.operators.deposit_ports
+        )
+        return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
+
+    pending = asked_move(owner, payee, body.reason, idempotent)
+    return run_or_request_approval(request, done, pending, payee)
+
+
+@handler.route(
+    "DELETE /admin/accounts/{user}/campaign-money",
+    parameters=(listed.user_of,),
+    scopes=TREASURERS,
+    refusals=(AccountNotEmpty, InvalidRequest),
+)
+def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
+    """Let an empty account of campaign money be used for anything again."""
+    user_id = listed.user_of(request).user_id
+    containers.operators.unmark_account(user_id, request.user.user_id)
+    return HttpAnswer({"user_token": user_id, "is_for_campaigns": False})
 
 
 @handler.route(

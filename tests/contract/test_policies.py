@@ -590,6 +590,16 @@ def _tell_of_a_listed_return(handlers: Handlers) -> None:
     handlers.operate("POST /admin/payments/returns", {**named, "by": "deposit", "reason": "hers"})
 
 
+def _tell_of_campaign_money(handlers: Handlers) -> None:
+    """Move what a user has left for campaigns, and unmark the account."""
+    for user in ("chest", "till"):
+        deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
+        handlers.operate("POST /admin/deposits", deposit)
+    route, move = "/admin/accounts/{user}/campaign-money", {"user": "till", "reason": "over"}
+    handlers.operate(f"POST {route}", move, user="chest")
+    handlers.operate(f"DELETE {route}", user="chest")
+
+
 def _tell_of_payments(handlers: Handlers) -> None:
     gateway = handlers.gateway
     by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
@@ -642,6 +652,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     _tell_of_a_payout(handlers, packet["packet_id"])
     handlers.transfer("compare_bills")
     _tell_of_a_listed_return(handlers)
+    _tell_of_campaign_money(handlers)
     handlers.operate("GET /admin/payments/debts")
     handlers.operate("GET /admin/withdrawals")
     handlers.operate("GET /admin/withdrawals", query=json.dumps({"user": "gil"}))

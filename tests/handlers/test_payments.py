@@ -164,6 +164,42 @@ def test_an_operator_takes_no_money_of_campaigns(
     assert till.balance_fen() == 900
 
 
+def test_campaign_money_of_a_departed_operator_is_moved_and_their_account_is_free(
+    a_user: MakeUser, operator: HttpUser
+) -> None:
+    carol, boss = a_user("carol"), a_user("boss", scope="hongbao/treasury")
+    for user in ("carol", "dave"):
+        deposit = {"user": user, "amount_fen": 6_000, "is_for_campaigns": True}
+        assert operator.post("/admin/deposits", deposit).is_success
+    path = "/admin/accounts/carol/campaign-money"
+    move = {"user": "dave", "reason": "she left"}
+    payment = {"amount_fen": 300, "channel": "host", "method": "native"}
+
+    assert _refused(carol.post("/me/payments", payment)) == (403, "forbidden")
+    refused = operator.http.delete(path)
+    assert _refused(refused) == (409, "account_not_empty")
+    assert _refused(a_user("eve", scope="hongbao/operate").post(path, move)) == (403, "forbidden")
+    moved, again = (boss.post(path, move, key="move") for _ in range(2))
+    elsewhere = boss.post("/admin/accounts/erin/campaign-money", move, key="move")
+    emptied = boss.post(path, move, key="another")
+    freed = boss.http.delete(path)
+
+    assert (moved.status_code, moved.json()["balance_fen"]) == (201, 0)
+    assert again.json() == moved.json()
+    assert _refused(elsewhere) == (422, "idempotency_key_reused")
+    assert _refused(emptied) == (402, "insufficient_funds")
+    assert a_user("dave").balance_fen() == 12_000
+    assert freed.json() == {"user_token": carol.user_token(), "is_for_campaigns": False}
+    assert carol.post("/me/payments", payment).is_success
+    subject = f"user:{carol.user_token()}"
+    journal = operator.http.get("/admin/journal", params={"subject": subject}).json()["items"]
+    assert {each["summary"].partition(" ")[2] for each in journal} == {
+        "deposited ¥60.00 for carol",
+        "moved ¥60.00 of campaign money from carol",
+        "let carol pay for more than campaigns",
+    }
+
+
 def _withdraw(user: HttpUser, amount_fen: int) -> str:
     """Return the path of a new withdrawal to the host's wallet."""
     held = user.post("/me/withdrawals", {"amount_fen": amount_fen, "channel": "host"}).json()

@@ -40,6 +40,7 @@ class ApprovalKind(StrEnum):
     CAMPAIGN = "campaign"
     PRIZE = "prize"
     STOCK = "stock"
+    CAMPAIGN_MONEY = "campaign_money"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,33 @@ class StockAsked:
     body_hash: str
 
 
-PendingChange: TypeAlias = DepositAsked | CampaignAsked | PrizeAsked | StockAsked
+@dataclass(frozen=True, slots=True)
+class CampaignMoneyAsked:
+    """Pending move of campaign money, with the hashes of its request."""
+
+    owner_id: str
+    payee_id: str
+    reason: str
+    key_hash: str
+    body_hash: str
+
+
+PendingChange: TypeAlias = (
+    DepositAsked | CampaignAsked | PrizeAsked | StockAsked | CampaignMoneyAsked
+)
+Keyed: TypeAlias = DepositAsked | StockAsked | CampaignMoneyAsked
+"""Changes whose request has an idempotency key."""
 
 KIND_OF: dict[type[PendingChange], ApprovalKind] = {
     DepositAsked: ApprovalKind.DEPOSIT,
     CampaignAsked: ApprovalKind.CAMPAIGN,
     PrizeAsked: ApprovalKind.PRIZE,
     StockAsked: ApprovalKind.STOCK,
+    CampaignMoneyAsked: ApprovalKind.CAMPAIGN_MONEY,
 }
+
+
+_Paying: TypeAlias = DepositAsked | CampaignMoneyAsked
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +141,12 @@ class Approval:
     @property
     def payee_id(self) -> str | None:
         """User who receives the money, if any."""
-        return self.change.payee_id if isinstance(self.change, DepositAsked) else None
+        return self.change.payee_id if isinstance(self.change, _Paying) else None
 
     @property
     def version(self) -> int | None:
-        """Version that the requester saw; 0 for something new, None for a deposit."""
-        return None if isinstance(self.change, DepositAsked) else self.change.version
+        """Version that the requester saw; 0 for something new, None for money to a user."""
+        return None if isinstance(self.change, _Paying) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
         """Return the current status; a pending change expires."""

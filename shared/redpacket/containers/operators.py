@@ -17,6 +17,7 @@ from redpacket.containers.users import UsersContainer
 from redpacket.erasure.dynamodb.erasure import DynamoErasure
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
 from redpacket.erasure.use_cases.erase_user import erase_user
+from redpacket.erasure.use_cases.unmark_account import unmark_account
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.use_cases.deposit import DepositPorts
 from redpacket.lottery.dynamodb.winners import DynamoWinners
@@ -81,11 +82,20 @@ class OperatorsContainer(Container):
         return DecidePorts(approvals=self.approvals, clock=self.clock, apply=apply)
 
     @cached_property
+    def holdings(self) -> DynamoHoldings:
+        return DynamoHoldings(self.dynamo, self.platform.in_parallel)
+
+    @cached_property
+    def unmark_account(self) -> partial[None]:
+        """End of an account's use for campaigns only."""
+        return partial(unmark_account, holdings=self.holdings, clock=self.clock)
+
+    @cached_property
     def erase_user(self) -> partial[None]:
         """Erasure of users who have no money and no pending business."""
         return partial(
             erase_user,
-            holdings=DynamoHoldings(self.dynamo, self.platform.in_parallel),
+            holdings=self.holdings,
             erasure=DynamoErasure(self.dynamo, self.platform.in_parallel),
             profiles=self.users.profiles,
             pictures=self.packets.pictures,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from redpacket.payments.model.payments import Payment
     from redpacket.payments.model.withdrawals import Withdrawal
@@ -17,7 +17,8 @@ class Standing:
     """Balance and counters from a user's balance row.
 
     *open_count* includes unpaid packets. *sent_count* and *received_count* cover all funded packets
-    and settled claims. *owed_fen* is the user's debt, from another row.
+    and settled claims, *sent_counts* the former by column. *owed_fen* is the user's debt, from
+    another row.
     """
 
     balance_fen: int = 0
@@ -25,6 +26,7 @@ class Standing:
     sent_count: int = 0
     received_count: int = 0
     owed_fen: int = 0
+    sent_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class TransferKind(StrEnum):
     PAYMENT_REFUNDED = "payment_refunded"
     WITHDRAWAL = "withdrawal"
     WITHDRAWAL_RETURNED = "withdrawal_returned"
+    CAMPAIGN_MONEY = "campaign_money"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +160,10 @@ CASES = "case"
 """Requester of deposits that a case identifies instead of an operator; never a user id."""
 
 
-def deposit_id(operator_id: str, key_hash: str) -> str:
-    """Return the id of an operator's deposit with an idempotency key, or of a case's deposit."""
+def deposit_id(operator_id: str, key_hash: str, kind: TransferKind = TransferKind.DEPOSIT) -> str:
+    """Return the id of an operator's transfer with an idempotency key, or of a case's deposit."""
     named = f"{operator_id}\n{key_hash}".encode()
-    return f"deposit:{hashlib.sha256(named).hexdigest()[:32]}"
+    return f"{kind}:{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def entries(transfer: Transfer) -> list[Entry]:

@@ -18,6 +18,7 @@ from redpacket.approvals.model import (
     Approval,
     ApprovalStatus,
     CampaignAsked,
+    CampaignMoneyAsked,
     DepositAsked,
     PrizeAsked,
     StockAsked,
@@ -367,6 +368,55 @@ def test_an_approved_deposit_is_for_campaigns_if_it_was_asked_so(system: InMemor
     with pytest.raises(errors.Forbidden):
         system.send_order(an_order("user"))
     assert system.balance_fen("user") == 2_000
+
+
+@pytest.mark.parametrize("is_spent", [False, True])
+def test_a_move_of_campaign_money_waits_and_moves_what_was_shown(
+    system: InMemorySystem, *, is_spent: bool
+) -> None:
+    process, request = system.process(), Request("ann", "move", "body")
+    for user, amount_fen in (("chest", 900), ("chest", 1_000), ("till", 100)):
+        marking = Request(f"treasurer-{amount_fen}", user, "body")
+        process.deposit(a_person(user), amount_fen, marking, is_for_campaigns=True)
+    approval = _waits(
+        system,
+        lambda: process.move_campaign_money(a_person("chest"), a_person("till"), "over", request),
+        lambda _: CampaignMoneyAsked("chest", "till", "over", "move", "body"),
+        payee=a_person("till"),
+    )
+    asked = _asked(approval)
+    assert (asked.amount_fen, asked.payee_id, asked.version) == (1_900, "till", None)
+    with pytest.raises(FourEyesNeeded):
+        process.approve(asked.approval_id, an_operator("till"))
+    if is_spent:
+        campaign = a_campaign()
+        assert system.campaigns.create(campaign)
+        system.send_order(an_order("chest", campaign=campaign, total_fen=50, count=1))
+        with pytest.raises(InsufficientFunds):
+            process.approve(asked.approval_id, BOB)
+    else:
+        process.deposit(a_person("chest"), 30, Request("cat", "more", "body"))
+        process.approve(asked.approval_id, BOB)
+        process.approve(asked.approval_id, CAT)
+
+    balances = [system.balance_fen(user) for user in ("chest", "till")]
+    assert balances == ([1_850, 100] if is_spent else [30, 2_000])
+    assert system.differences() == []
+
+
+def test_deposits_and_moves_to_one_account_share_a_limit(system: InMemorySystem) -> None:
+    process = system.process()
+    for user in ("chest", "till"):
+        marking = Request("treasurer", user, "body")
+        process.deposit(a_person(user), 600, marking, is_for_campaigns=True)
+    assert _deposit(system, 500, "own", user="till") is None
+
+    with pytest.raises(ApprovalNeededError):
+        process.move_campaign_money(
+            a_person("chest"), a_person("till"), "over", Request("ann", "move", "body")
+        )
+
+    assert system.balance_fen("till") == 1_100
 
 
 # ---------------------------------------------------------------- budgets and cash

@@ -188,6 +188,7 @@ def test_an_erasure_that_was_cut_off_is_finished_by_a_repeat(town: PaymentSystem
 # ---- what is not erased
 
 
+NOT_EMPTY = "The balance is not 0. Withdraw it first, or move campaign money."
 NOT_ENDED = "A packet of the user has not ended. Try again later."
 PENDING = "A payment of the user is pending. Try again later."
 
@@ -195,7 +196,7 @@ PENDING = "A payment of the user is pending. Try again later."
 @pytest.mark.parametrize(
     ("begin", "refusal"),
     [
-        (lambda town: town.system.deposit("ann", 1), "The balance is not 0. Withdraw it first."),
+        (lambda town: town.system.deposit("ann", 1), NOT_EMPTY),
         (lambda town: town.send_unpaid("ann"), NOT_ENDED),
         (lambda town: town.start("ann", 100), PENDING),
     ],

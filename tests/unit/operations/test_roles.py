@@ -64,6 +64,8 @@ def test_money_and_what_is_personal_are_not_for_all_roles() -> None:
     by_role = {role: {key for key, roles in ROLES.items() if role in roles} for role in Duty}
     moves_money = {
         "POST /admin/deposits",
+        "POST /admin/accounts/{user}/campaign-money",
+        "DELETE /admin/accounts/{user}/campaign-money",
         "PUT /admin/campaigns/{campaign_id}",
         "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}",
         "POST /admin/campaigns/{campaign_id}/prizes/{prize_id}/stock",

@@ -38,7 +38,7 @@ class ListedApproval(TypedDict):
     status: ApprovalState
     operator: Annotated[OperatorName, about("Operator who requested it, as `asked_by`.")]
     asked_by: OperatorName
-    payee: Annotated[UserToken | None, about("Payee of a deposit; null for others.")]
+    payee: Annotated[UserToken | None, about("User who receives the money; null if none does.")]
     subject: Annotated[Word, about("Subject, as in the journal.", "user:FxwabzlgU")]
     subject_name: SubjectName
     summary: Summary
@@ -47,7 +47,7 @@ class ListedApproval(TypedDict):
         int | None,
         about(
             "The version that it applies to, another one by now refuses it; 0 for something new, "
-            "null for a deposit.",
+            "null for money to a user.",
             1,
             ge=0,
         ),

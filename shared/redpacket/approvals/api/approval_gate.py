@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from redpacket.approvals.api.views import awaiting_view
 from redpacket.approvals.model import (
     CampaignAsked,
+    CampaignMoneyAsked,
     DepositAsked,
     PendingChange,
     PrizeAsked,
@@ -66,6 +67,12 @@ def asked_deposit(
     """Return a deposit for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
     return lambda _: DepositAsked(payee.user_id, amount_fen, *hashes, is_for_campaigns, case)
+
+
+def asked_move(owner: User, payee: User, reason: str, idempotent: Request) -> AskedOf:
+    """Return a move of campaign money for approval."""
+    hashes = idempotent.key_hash, idempotent.body_hash
+    return lambda _: CampaignMoneyAsked(owner.user_id, payee.user_id, reason, *hashes)
 
 
 def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:

@@ -40,6 +40,8 @@ _SENTENCES = {
     ActionKind.LIMIT_SET: "set {subject} to {value}",
     ActionKind.RECONCILED: "started a reconciliation",
     ActionKind.RETURN_RESOLVED: "resolved the return of {amount_fen} to {subject}",
+    ActionKind.CAMPAIGN_MONEY_MOVED: "moved {amount_fen} of campaign money from {subject}",
+    ActionKind.CAMPAIGN_MARK_REMOVED: "let {subject} pay for more than campaigns",
 }
 
 _ASKED = {
@@ -47,6 +49,7 @@ _ASKED = {
     ApprovalKind.CAMPAIGN: "edit {subject}, which moves {amount_fen}",
     ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which moves {amount_fen}",
     ApprovalKind.STOCK: "change the stock of a prize of {subject}, which moves {amount_fen}",
+    ApprovalKind.CAMPAIGN_MONEY: "move {amount_fen} of campaign money to {subject}",
 }
 
 

@@ -13,6 +13,7 @@ from redpacket.approvals.model import (
     ApprovalKind,
     ApprovalStatus,
     CampaignAsked,
+    CampaignMoneyAsked,
     DepositAsked,
     PendingChange,
     PrizeAsked,
@@ -175,6 +176,8 @@ def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
         return CampaignAsked(plan_of(kept["plan"]), kept["budget_fen"], kept["version"])
     if kind is ApprovalKind.PRIZE:
         return PrizeAsked(prize_of(kept["plan"]), kept["version"])
+    if kind is ApprovalKind.CAMPAIGN_MONEY:
+        return CampaignMoneyAsked(**kept)
     return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)
 
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from redpacket.approvals.model import Approval, CampaignAsked, DepositAsked, PrizeAsked
+from redpacket.approvals.model import (
+    Approval,
+    CampaignAsked,
+    CampaignMoneyAsked,
+    DepositAsked,
+    PrizeAsked,
+)
 from redpacket.ledger.use_cases.deposit import DepositPorts, deposit
+from redpacket.ledger.use_cases.move_campaign_money import move_campaign_money
 from redpacket.lottery.use_cases.apply_edit import apply_campaign, apply_prize, apply_stock
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
@@ -27,6 +34,15 @@ def apply_approval(
             case=change.case,
             is_for_campaigns=change.is_for_campaigns,
             is_approved=True,
+            ports=deposits,
+        )
+    elif isinstance(change, CampaignMoneyAsked):
+        move_campaign_money(
+            User(change.owner_id),
+            User(change.payee_id),
+            change.reason,
+            Request(approval.operator_id, change.key_hash, change.body_hash),
+            approved_fen=approval.amount_fen,
             ports=deposits,
         )
     elif isinstance(change, CampaignAsked):

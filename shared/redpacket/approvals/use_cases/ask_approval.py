@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from redpacket.approvals.model import (
     Approval,
     ApprovalStatus,
-    DepositAsked,
+    Keyed,
     PendingChange,
-    StockAsked,
 )
 from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import Action, ActionKind, Operator
@@ -65,13 +64,13 @@ def ask_approval(
 
 
 def _word(change: PendingChange) -> str:
-    if isinstance(change, DepositAsked | StockAsked):
+    if isinstance(change, Keyed):
         return f"{type(change).__name__} {change.key_hash}"
     return repr(change)
 
 
 def _body_hash(change: PendingChange) -> str | None:
-    return change.body_hash if isinstance(change, DepositAsked | StockAsked) else None
+    return change.body_hash if isinstance(change, Keyed) else None
 
 
 def _action(approval: Approval) -> Action:

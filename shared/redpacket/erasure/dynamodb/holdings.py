@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from redpacket.erasure.model import OutsideRows, Standing
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import sums_of
-from redpacket.ledger.model import receivable_account, user_account
+from redpacket.ledger.dynamodb.posting import IS_FOR_CAMPAIGNS
+from redpacket.ledger.model import receivable_account, user_account, year_of
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, return_of, withdrawal_of
 from redpacket.payments.model.payments import Payment
-from redpacket.platform.dynamodb.client import Dynamo, Row, values
+from redpacket.platform.dynamodb.client import Dynamo, Row, update, values
 from redpacket.platform.runtime import InParallel
+
+_MINUTE_MS = 60_000
 
 
 class DynamoHoldings:
@@ -28,6 +33,7 @@ class DynamoHoldings:
         self._packets = dynamo.tables.packets
         self._shares = dynamo.tables.shares
         self._payments = dynamo.tables.payments
+        self._audit_table = dynamo.tables.journal
         self._in_parallel = in_parallel
 
     def standing(self, user_id: str) -> Standing:
@@ -41,7 +47,37 @@ class DynamoHoldings:
             sent_count=sums.sent_count,
             received_count=sums.received_count,
             owed_fen=-int(owed.get("balance_fen", 0)),
+            sent_counts={
+                name: int(count) for name, count in row.items() if name.startswith("sent_count_")
+            },
         )
+
+    def unmark(self, user_id: str, sent_counts: Mapping[str, int], action: Action) -> bool:
+        """Remove the mark of an empty account, and log *action*, unless it has none.
+
+        Return False if the account has money, or has sent more packets than *sent_counts* by year.
+        """
+        # A send that follows the caller's reads may begin the count of another year.
+        years = {year_of(action.at_ms + shift_ms) for shift_ms in (-_MINUTE_MS, _MINUTE_MS)}
+        absent = {f"sent_count_{year}" for year in years} - sent_counts.keys()
+        conditions = [
+            IS_FOR_CAMPAIGNS,
+            "balance_fen = :none",
+            *(f"{name} = :{name}" for name in sent_counts),
+            *(f"attribute_not_exists({name})" for name in sorted(absent)),
+        ]
+        key = keys.account(user_account(user_id))
+        unmarked = update(
+            self._accounts,
+            key,
+            "REMOVE is_for_campaigns",
+            condition=" AND ".join(conditions),
+            none=0,
+            **sent_counts,
+        )
+        if self._dynamo.try_transact([unmarked, *note_action(self._audit_table, action)]):
+            return True
+        return "is_for_campaigns" not in (self._dynamo.get(self._accounts, key) or {})
 
     def count_claims(self, user_id: str) -> int:
         """Return the number of shares that a user ever claimed or won."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from redpacket.erasure.errors import AccountNotEmpty
-from redpacket.erasure.model import OutsideRows
+from redpacket.erasure.model import OutsideRows, Standing
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.ports import Pictures
@@ -57,19 +57,7 @@ def erase_user(
 
 def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], OutsideRows]:
     """Return packets and external rows of an empty account. Read counters before their lists."""
-    standing = holdings.standing(user_id)
-    if standing.balance_fen:
-        raise AccountNotEmpty("The balance is not 0. Withdraw it first.")
-    if standing.owed_fen:
-        raise AccountNotEmpty("The user owes money. Settle the debt first.")
-    if standing.open_count:
-        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
-    if holdings.count_claims(user_id) > standing.received_count:
-        raise AccountNotEmpty("A claim of the user is not settled. Try again later.")
-    sent = holdings.list_sent(user_id)
-    if any(packet.status not in _OVER for packet in sent):
-        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
-    _check_complete(len(sent), standing.sent_count, "packets")
+    _, sent = check_settled(user_id, holdings)
     outside = holdings.list_outside(user_id)
     if outside.returning_count or any(
         payment.status is PaymentStatus.PENDING for payment in outside.payments
@@ -83,6 +71,27 @@ def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], 
     paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in RETURNED]
     _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
     return sent, outside
+
+
+def check_settled(user_id: str, holdings: DynamoHoldings) -> tuple[Standing, list[Packet]]:
+    """Return the standing and the packets of a user to whom no packet can bring money any more.
+
+    Raises AccountNotEmpty, Unavailable.
+    """
+    standing = holdings.standing(user_id)
+    if standing.balance_fen:
+        raise AccountNotEmpty("The balance is not 0. Withdraw it first, or move campaign money.")
+    if standing.owed_fen:
+        raise AccountNotEmpty("The user owes money. Settle the debt first.")
+    if standing.open_count:
+        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
+    if holdings.count_claims(user_id) > standing.received_count:
+        raise AccountNotEmpty("A claim of the user is not settled. Try again later.")
+    sent = holdings.list_sent(user_id)
+    if any(packet.status not in _OVER for packet in sent):
+        raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
+    _check_complete(len(sent), standing.sent_count, "packets")
+    return standing, sent
 
 
 def _check_complete(found_count: int, count: int, name: str) -> None:

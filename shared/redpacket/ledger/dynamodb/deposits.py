@@ -1,10 +1,10 @@
-"""Deposits of money from outside into an account."""
+"""Deposits of money from outside into an account, and moves of campaign money."""
 
 from __future__ import annotations
 
 from redpacket.ledger.dynamodb.posting import post
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
-from redpacket.ledger.model import Transfer
+from redpacket.ledger.model import Transfer, TransferKind
 from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.errors import AllowanceMoved
@@ -16,11 +16,9 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from redpacket.users.dynamodb.profiles import note_user
 
-_ROUTE = "deposit"
-
 
 class DynamoDeposits:
-    """Deposits of outside money into accounts."""
+    """Deposits of outside money into accounts, and moves of campaign money between them."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -29,13 +27,14 @@ class DynamoDeposits:
         self._audit_table = dynamo.tables.journal
         self._approvals = dynamo.tables.approvals
 
-    def find_deposited(self, request: Request) -> str | None:
-        """Return the request's transfer id, if it was executed."""
-        return find_result(self._dynamo, self._accounts, _ROUTE, request)
+    def find_posted(self, kind: TransferKind, request: Request) -> str | None:
+        """Return the id of the request's transfer of a *kind*, if it was executed."""
+        return find_result(self._dynamo, self._accounts, kind, request)
 
     def bind(self, request: Request, transfer_id: str) -> None:
         """Store the request of a case's deposit. Raises IdempotencyKeyReused for another body."""
-        transact_request(self._dynamo, self._accounts, _ROUTE, request, transfer_id, [])
+        kind = TransferKind.DEPOSIT
+        transact_request(self._dynamo, self._accounts, kind, request, transfer_id, [])
 
     def deposit(
         self,
@@ -47,7 +46,7 @@ class DynamoDeposits:
         *,
         is_for_campaigns: bool = False,
     ) -> None:
-        """Post a deposit, once for each request, with *payee*'s host id, *action* and *spent*.
+        """Post a transfer, once for each request, with *payee*'s host id, *action* and *spent*.
 
         After one that *is_for_campaigns*, the account only sends campaigns' packets.
         """
@@ -58,4 +57,6 @@ class DynamoDeposits:
         rows += [Guarded(row, lambda _: AllowanceMoved()) for row in allowed]
         marked = transfer.credit if is_for_campaigns else None
         rows += post(self._accounts, [transfer], for_campaigns=marked)
-        transact_request(self._dynamo, self._accounts, _ROUTE, request, transfer.transfer_id, rows)
+        transact_request(
+            self._dynamo, self._accounts, transfer.kind, request, transfer.transfer_id, rows
+        )

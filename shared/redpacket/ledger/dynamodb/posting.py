@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import entry_row
@@ -14,7 +14,8 @@ from redpacket.platform.errors import Forbidden, InvalidRequest, InvariantViolat
 
 HOLDS_ENOUGH = "balance_fen >= :needed"
 IS_FREE = "attribute_not_exists(is_for_campaigns)"
-MAY_BE_FOR_CAMPAIGNS = "attribute_not_exists(pk) OR attribute_exists(is_for_campaigns)"
+IS_FOR_CAMPAIGNS = "attribute_exists(is_for_campaigns)"
+MAY_BE_FOR_CAMPAIGNS = f"attribute_not_exists(pk) OR {IS_FOR_CAMPAIGNS}"
 OWES_AS_MUCH = "balance_fen <= :at_most"
 
 
@@ -44,11 +45,17 @@ def post(
                 (counts or {}).get(account),
                 is_for_campaigns=account == for_campaigns,
             ),
-            _is_used if account == for_campaigns else is_not_covered,
+            _is_used if account == for_campaigns else _refusal(account, movement),
         )
         for account, movement in moved.items()
     ]
     return posted + changes
+
+
+def _refusal(account: str, transfers: Sequence[Transfer]) -> Callable[[Row], RedPacketError]:
+    if transfers[0].kind is not TransferKind.CAMPAIGN_MONEY:
+        return is_not_covered
+    return _is_not_left if account == transfers[0].debit else _is_not_for_campaigns
 
 
 def post_operations(
@@ -86,6 +93,8 @@ def change_balance(
             condition = f"{HOLDS_ENOUGH} AND {IS_FREE}"
     elif at_most_fen is not None:
         condition, bound = OWES_AS_MUCH, {"at_most": at_most_fen}
+    if any(transfer.kind is TransferKind.CAMPAIGN_MONEY for transfer in transfers):
+        condition = f"{condition} AND {IS_FOR_CAMPAIGNS}" if condition else IS_FOR_CAMPAIGNS
     expression = mark + ", ".join(["ADD balance_fen :fen", *(f"{name} :{name}" for name in sums)])
     return update(
         accounts_table,
@@ -120,6 +129,14 @@ def exists(_row: Row) -> RedPacketError:
 def _is_used(_row: Row) -> RedPacketError:
     message = "is only allowed for a new account or one that already pays only for campaigns"
     return InvalidRequest.of("is_for_campaigns", message)
+
+
+def _is_not_for_campaigns(_row: Row) -> RedPacketError:
+    return InvalidRequest.of("user", "must be an account that pays only for campaigns")
+
+
+def _is_not_left(_row: Row) -> RedPacketError:
+    return InsufficientFunds("The account holds less campaign money, or none.")
 
 
 def is_not_covered(row: Row) -> RedPacketError:

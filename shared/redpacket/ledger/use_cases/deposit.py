@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,21 +64,15 @@ def deposit(
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
-    if payee.user_id == request.user_id:
-        raise Forbidden("You can't credit your own account. Ask another operator.")
-    account, operator = (
-        user_account(payee.user_id),
-        Operator(User(request.user_id), is_approved=is_approved),
-    )
-    operator_id, own_request = request.user_id, request
+    operator = operator_for(payee, request, is_approved=is_approved)
+    account, own_request = user_account(payee.user_id), request
     if case:
         # A key that was used for another body is refused.
-        ports.deposits.find_deposited(own_request)
+        ports.deposits.find_posted(TransferKind.DEPOSIT, own_request)
         facts_of_case = f"{payee.user_id}\n{amount_fen}\n{is_for_campaigns}"
         request = Request(CASES, hash_of_key(case), hash_of_key(facts_of_case))
-    for _ in range(_TRIES):
-        if transfer_id := ports.deposits.find_deposited(request):
-            return transfer_id, ports.ledger.balance_fen(account)
+
+    def post() -> str:
         if amount_fen > ports.amount_fen_max:
             message = f"must be at most {ports.amount_fen_max}. Split the deposit"
             raise InvalidRequest.of("amount_fen", message)
@@ -90,16 +85,34 @@ def deposit(
             facts["case"] = case
         changes = changes_between(None, facts)
         spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
-        action = Action(operator_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        action = Action(operator.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        if case:
+            ports.deposits.bind(own_request, transfer.transfer_id)
+        ports.deposits.deposit(
+            transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
+        )
+        return transfer.transfer_id
+
+    transfer_id = once(TransferKind.DEPOSIT, request, post, ports)
+    return transfer_id, ports.ledger.balance_fen(account)
+
+
+def operator_for(payee: User, request: Request, *, is_approved: bool) -> Operator:
+    """Return the operator of *request*. Raises Forbidden if operators credit themselves."""
+    if payee.user_id == request.user_id:
+        raise Forbidden("You can't credit your own account. Ask another operator.")
+    return Operator(User(request.user_id), is_approved=is_approved)
+
+
+def once(kind: TransferKind, request: Request, post: Callable[[], str], ports: DepositPorts) -> str:
+    """Return the id of the request's transfer, which *post* posts unless an earlier call did."""
+    for _ in range(_TRIES):
+        if transfer_id := ports.deposits.find_posted(kind, request):
+            return transfer_id
         try:
-            if case:
-                ports.deposits.bind(own_request, transfer.transfer_id)
-            ports.deposits.deposit(
-                transfer, request, payee, action, spent, is_for_campaigns=is_for_campaigns
-            )
+            return post()
         except AllowanceMoved:
             continue
-        return transfer.transfer_id, ports.ledger.balance_fen(account)
     raise Contended
 
 

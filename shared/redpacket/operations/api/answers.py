@@ -14,7 +14,7 @@ from redpacket.platform.http.bodies import about
 
 
 class Deposit(TypedDict):
-    """A deposit, and the account's balance after it."""
+    """A deposit or a move of campaign money, and the balance after it of the account it changed."""
 
     transfer_id: Annotated[Word, about("The transfer's id in the ledger.", f"deposit:{'3f' * 16}")]
     balance_fen: BalanceFen
@@ -90,6 +90,13 @@ class Erased(TypedDict):
     """Erased user, now only identified by the token."""
 
     user_token: UserToken
+
+
+class CampaignAccount(TypedDict):
+    """User whose account is used for campaigns only, or no longer."""
+
+    user_token: UserToken
+    is_for_campaigns: bool
 
 
 class Health(TypedDict):

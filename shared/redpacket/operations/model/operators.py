@@ -63,6 +63,8 @@ class ActionKind(StrEnum):
     LIMIT_SET = "limit_set"
     RECONCILED = "reconciled"
     RETURN_RESOLVED = "return_resolved"
+    CAMPAIGN_MONEY_MOVED = "campaign_money_moved"
+    CAMPAIGN_MARK_REMOVED = "campaign_mark_removed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,11 @@ def body_hash(body: dict[str, Any]) -> str:
 
 
 def idempotent_request(request: HttpRequest) -> Request:
-    """Return who asks under which key, and a hash of the body. Raises IdempotencyKeyMissing."""
-    key_hash = key_hash_of(request)
-    return Request(request.user.user_id, key_hash, body_hash(request.json()))
+    """Return who asks under which key, and a hash of path and body.
+
+    Raises IdempotencyKeyMissing.
+    """
+    key_hash, body = key_hash_of(request), request.json()
+    # Routes without path parameters keep the hash that their stored requests have.
+    hashed = {"path": dict(request.path), "body": body} if request.path else body
+    return Request(request.user.user_id, key_hash, body_hash(hashed))

@@ -1,4 +1,4 @@
-"""Request bodies of deposits and profiles."""
+"""Request bodies of deposits, campaign money and profiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.platform.http.request_fields import Fen, HostId, ImageUrl, Nickname
+from redpacket.platform.http.request_fields import Fen, HostId, ImageUrl, Nickname, Note
 from redpacket.platform.text import NICKNAME_GRAPHEMES_MAX
 
 
@@ -29,6 +29,17 @@ class DepositBody(StrictBody):
             "one deposit for a case: a repeat returns the first result."
         ),
     ] = None
+
+
+class CampaignMoneyBody(StrictBody):
+    """POST /admin/accounts/{user}/campaign-money; *user* receives what the path's user has."""
+
+    model_config = example({"user": "bob", "reason": "alice left"})
+
+    user: Annotated[
+        HostId, about("The host's user id of the account that receives it; it must be marked.")
+    ]
+    reason: Annotated[Note, about("Reason for the audit log.")]
 
 
 class ProfileBody(StrictBody):

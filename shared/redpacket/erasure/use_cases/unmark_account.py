@@ -1,0 +1,29 @@
+"""End of an account's use for campaigns only; its owner may then use it for anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redpacket.erasure.use_cases.erase_user import check_settled
+from redpacket.operations.model.operators import Action, ActionKind, user_subject
+from redpacket.platform.errors import Contended
+from redpacket.platform.runtime import Clock
+
+if TYPE_CHECKING:
+    from redpacket.erasure.dynamodb.holdings import DynamoHoldings
+
+
+def unmark_account(
+    user_id: str, operator_id: str, *, holdings: DynamoHoldings, clock: Clock
+) -> None:
+    """Remove the mark of an empty account; a repeat is harmless.
+
+    A packet that is open would refund campaign money into the user's own. Raises AccountNotEmpty,
+    Unavailable.
+    """
+    standing, _ = check_settled(user_id, holdings)
+    action = Action(
+        operator_id, ActionKind.CAMPAIGN_MARK_REMOVED, user_subject(user_id), clock.now_ms()
+    )
+    if not holdings.unmark(user_id, standing.sent_counts, action):
+        raise Contended

@@ -1,0 +1,59 @@
+"""Move of campaign money to another account of campaign money, once per idempotency key."""
+
+from __future__ import annotations
+
+from redpacket.ledger.errors import InsufficientFunds
+from redpacket.ledger.model import Transfer, TransferKind, deposit_id, user_account
+from redpacket.ledger.use_cases.deposit import DepositPorts, once, operator_for
+from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.platform.errors import InvalidRequest
+from redpacket.platform.idempotency import Request
+from redpacket.platform.user import User
+
+_KIND = TransferKind.CAMPAIGN_MONEY
+
+
+def move_campaign_money(
+    owner: User,
+    payee: User,
+    reason: str,
+    request: Request,
+    *,
+    approved_fen: int | None = None,
+    ports: DepositPorts,
+) -> tuple[str, int]:
+    """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
+
+    A second operator's approval names the amount, *approved_fen*. Raises Forbidden if operators
+    credit themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
+    InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
+    """
+    operator = operator_for(payee, request, is_approved=approved_fen is not None)
+    source, target = user_account(owner.user_id), user_account(payee.user_id)
+    if source == target:
+        raise InvalidRequest.of("user", "must be another account")
+
+    def post() -> str:
+        amount_fen = approved_fen or ports.ledger.balance_fen(source)
+        if amount_fen <= 0:
+            raise InsufficientFunds("The account holds no campaign money.")
+        transfer_id = deposit_id(operator.user_id, request.key_hash, _KIND)
+        at_ms = ports.clock.now_ms()
+        facts = {
+            "transfer_id": transfer_id,
+            "amount_fen": amount_fen,
+            "from": owner.user_id,
+            "to": payee.user_id,
+            "reason": reason,
+        }
+        changes, subject = changes_between(None, facts), user_subject(owner.user_id)
+        # The payee's allowance also counts deposits, so that detours do not raise the limit.
+        spent = ports.approval_policy.spend(
+            operator, user_subject(payee.user_id), amount_fen, changes=changes
+        )
+        transfer = Transfer(transfer_id, _KIND, source, target, amount_fen, at_ms)
+        action = Action(operator.user_id, ActionKind.CAMPAIGN_MONEY_MOVED, subject, at_ms, changes)
+        ports.deposits.deposit(transfer, request, payee, action, spent)
+        return transfer_id
+
+    return once(_KIND, request, post, ports), ports.ledger.balance_fen(source)
