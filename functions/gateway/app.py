@@ -32,3 +32,6 @@ def _mount(channel: ProviderName) -> None:
 
 for _channel in ProviderName:
     _mount(_channel)
+
+# A function whose keys are wrong must not start: it would refuse each callback.
+_callbacks = containers.providers.callbacks

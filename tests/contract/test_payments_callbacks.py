@@ -1,16 +1,27 @@
 """Callbacks of providers: true, repeated, late, forged, and in any order."""
 
 import json
+import subprocess
+import sys
 import time
 from base64 import b64encode
 from collections import Counter
 from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509 import Certificate, CertificateBuilder, Name, NameAttribute
+from cryptography.x509.oid import NameOID
 
 from local.gateways.deliveries import Message
-from local.gateways.wechat.wire import GatewayKeys
+from local.gateways.wechat.wire import GatewayKeys, make_private_key
+from local.places import ROOT
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import OrderState, ProviderEventKind
 from redpacket.payments.providers.host_wallet.client import HostClient, HostKeys
@@ -237,6 +248,106 @@ def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
         call_ms_max=CALL_MS_MAX,
     )
     assert client.get(f"/v3/pay/transactions/id/42000?mchid={old.mch_id}").status
+
+
+def _a_certificate(key: RSAPrivateKey) -> Certificate:
+    name = Name([NameAttribute(NameOID.COMMON_NAME, "Tenpay.com Root CA")])
+    now = datetime.now(UTC)
+    draft = CertificateBuilder(name, name, key.public_key(), serial_number=0x0A7B0C1D)
+    valid = draft.not_valid_before(now).not_valid_after(now + timedelta(days=1))
+    return valid.sign(key, SHA256())
+
+
+@pytest.mark.parametrize("serial", ["A7B0C1D", "0a7b0c1d"])
+@pytest.mark.parametrize("ids", ["{id}", "{id} {serial}", "{serial} {id}"])
+def test_while_a_merchant_moves_to_the_public_key_its_certificate_verifies_too(
+    tmp_path: Path, serial: str, ids: str
+) -> None:
+    keys, platform_key = GatewayKeys.of(tmp_path), make_private_key()
+    certificate = _a_certificate(platform_key).public_bytes(Encoding.PEM).decode()
+    merchant = WeChatMerchant(**asdict(keys.merchant))
+    resource = {"mchid": merchant.mch_id, "out_trade_no": "order1", "transaction_id": "42"}
+    event = keys.event("", "TRANSACTION.SUCCESS", "transaction", "order1", resource)
+    callbacks = _callbacks_of(
+        replace(
+            merchant,
+            public_key=certificate + merchant.public_key,
+            public_key_id=ids.format(id=merchant.public_key_id, serial=serial),
+        )
+    )
+
+    def read(key: RSAPrivateKey | None, key_id: str) -> str:
+        signed = keys.signed(event.body, key=key) | {"Wechatpay-Serial": key_id}
+        headers = {name.lower(): value for name, value in signed.items()}
+        return callbacks.read(headers, event.body, time.time_ns() // 1_000_000).number
+
+    assert read(None, merchant.public_key_id) == read(platform_key, serial) == "order1"
+    for key, key_id in ((None, serial), (platform_key, merchant.public_key_id)):
+        with pytest.raises(SignatureInvalid):
+            read(key, key_id)
+
+
+UNREADABLE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"public_key": ""}, "public_key has 0 public keys, and public_key_id 1 ids of them"),
+        ({"public_key_id": ""}, "public_key has 1 public keys, and public_key_id 0 ids of them"),
+        ({"public_key": UNREADABLE}, "public_key has an unreadable CERTIFICATE"),
+        (
+            {"public_key": UNREADABLE.replace("CERTIFICATE", "KEY")},
+            "public_key has an unreadable KEY",
+        ),
+        ({"api_v3_key": "x" * 31}, "an api_v3_key has 32 characters"),
+        ({"api_v3_key": " "}, "an api_v3_key has 32 characters"),
+    ],
+)
+def test_keys_that_verify_nothing_are_refused_at_the_start(
+    tmp_path: Path, changes: dict[str, str], problem: str
+) -> None:
+    merchant = replace(WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant)), **changes)
+
+    for start in (_callbacks_of, partial(WeChatClient, call_ms_max=CALL_MS_MAX)):
+        with pytest.raises(ValueError, match=f"^{problem}$"):
+            start(merchant)
+
+
+def test_the_private_key_and_keys_of_another_kind_verify_nothing(tmp_path: Path) -> None:
+    merchant = WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant))
+    elliptic = ec.generate_private_key(ec.SECP256R1()).public_key()
+    form = PublicFormat.SubjectPublicKeyInfo
+
+    for pem in (merchant.private_key, elliptic.public_bytes(Encoding.PEM, form).decode()):
+        with pytest.raises(ValueError, match="public_key has "):
+            _callbacks_of(replace(merchant, public_key=pem))
+
+
+def test_the_gateway_function_does_not_start_with_a_wrong_key(tmp_path: Path) -> None:
+    merchant = WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant))
+    variables = {
+        "WECHAT_MCH_ID": merchant.mch_id,
+        "WECHAT_PUBLIC_KEY": merchant.public_key,
+        "WECHAT_API_V3_KEY": merchant.api_v3_key,
+    }
+
+    def start(public_key_id: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-c", "import runpy; runpy.run_path('functions/gateway/app.py')"],
+            env={"PYTHONPATH": "shared", **variables, "WECHAT_PUBLIC_KEY_ID": public_key_id},
+            cwd=ROOT,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stderr.strip().rpartition("\n")[2]
+
+    assert start(merchant.public_key_id) == (0, "")
+    assert start("") == (
+        1,
+        "ValueError: public_key has 1 public keys, and public_key_id 0 ids of them",
+    )
 
 
 def _callbacks_of(merchant: WeChatMerchant) -> WeChatCallbacks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,10 +14,14 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, is_fresh
+from redpacket.payments.providers.wechat.keys import (
+    key_id_of,
+    read_api_v3_keys,
+    read_public_keys,
+)
 
 _SIGNATURE_TYPE = "WECHATPAY2-SHA256-RSA2048"
 _KINDS = {
@@ -36,7 +39,8 @@ _KINDS = {
 class CallbackKeys:
     """Subset of the merchant's keys that verifies callbacks and cannot sign.
 
-    All but *mch_id* may be several, while one is replaced: ids and APIv3 keys separated by spaces.
+    All but *mch_id* may be several, while one is replaced: ids and APIv3 keys separated by spaces,
+    PEM texts of public keys and certificates one after the other.
     """
 
     mch_id: str
@@ -46,34 +50,34 @@ class CallbackKeys:
 
 
 class WeChatCallbacks:
-    """WeChat Pay implementation of CallbackVerifier; the library would need the private key."""
+    """WeChat Pay implementation of CallbackVerifier; the library would need the private key.
+
+    Raises ValueError for keys that are unreadable or do not fit their ids.
+    """
 
     def __init__(self, keys: CallbackKeys) -> None:
         self._mch_id = keys.mch_id
-        self._public_keys = dict(
-            zip(keys.public_key_id.split(), pems_of(keys.public_key), strict=True)
-        )
-        self._api_v3_keys = keys.api_v3_key.split()
+        self._public_keys = read_public_keys(keys.public_key, keys.public_key_id)
+        self._api_v3_keys = read_api_v3_keys(keys.api_v3_key)
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
-        public_key = self._public_keys.get(headers.get("wechatpay-serial", ""))
+        public_key = self._public_keys.get(key_id_of(headers.get("wechatpay-serial", "")))
         if not public_key:
             raise SignatureInvalid("the callback names an unconfigured key")
         if not is_fresh(headers.get("wechatpay-timestamp", ""), now_ms):
             raise SignatureInvalid("the callback's time is off by more than five minutes")
         return self._notice(self._opened(headers, body, public_key))
 
-    def _opened(self, headers: Mapping[str, str], body: bytes, public_key: str) -> dict[str, Any]:
+    def _opened(
+        self, headers: Mapping[str, str], body: bytes, public_key: RSAPublicKey
+    ) -> dict[str, Any]:
         """Return a verified callback with its resource decrypted."""
-        key = load_pem_public_key(public_key.encode())
         lines = [headers.get(f"wechatpay-{name}", "").encode() for name in ("timestamp", "nonce")]
         try:
             if headers["wechatpay-signature-type"] != _SIGNATURE_TYPE:
                 raise SignatureInvalid("the callback has an unsupported signature type")
-            if not isinstance(key, RSAPublicKey):
-                raise SignatureInvalid("the configured public key is not RSA")
             signature = b64decode(headers["wechatpay-signature"])
-            key.verify(signature, b"\n".join([*lines, body, b""]), PKCS1v15(), SHA256())
+            public_key.verify(signature, b"\n".join([*lines, body, b""]), PKCS1v15(), SHA256())
             event: dict[str, Any] = json.loads(body)
             return {**event, "resource": json.loads(self._decrypted(event["resource"]))}
         except (InvalidSignature, InvalidTag, ValueError, LookupError, TypeError) as error:
@@ -85,9 +89,7 @@ class WeChatCallbacks:
         nonce, text = sealed["nonce"].encode(), b64decode(sealed["ciphertext"])
         for key in self._api_v3_keys:
             with suppress(InvalidTag):
-                return AESGCM(key.encode()).decrypt(
-                    nonce, text, sealed.get("associated_data", "").encode()
-                )
+                return AESGCM(key).decrypt(nonce, text, sealed.get("associated_data", "").encode())
         raise InvalidTag
 
     def _notice(self, event: Mapping[str, object]) -> ProviderEvent:
@@ -104,8 +106,3 @@ class WeChatCallbacks:
         return ProviderEvent(
             notice_kind, notice_id, str(number), str(resource.get(outside_name, ""))
         )
-
-
-def pems_of(text: str) -> list[str]:
-    """Return the keys of a text in PEM."""
-    return re.findall(r"-----BEGIN [^-]+-----[^-]+-----END [^-]+-----", text)

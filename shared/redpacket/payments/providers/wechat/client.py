@@ -8,10 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from wechatpayv3 import WeChatPay, WeChatPayType
 from wechatpayv3.type import RequestType
 
-from redpacket.payments.providers.wechat.callbacks import pems_of
+from redpacket.payments.providers.wechat.keys import read_api_v3_keys, read_public_keys
 from redpacket.platform.errors import AddressRefused, Unavailable
 from redpacket.platform.time_budget import time_budget
 
@@ -76,15 +77,19 @@ class WeChatClient:
     ) -> None:
         self.merchant = merchant
         self._url = gateway_url
+        public_keys = read_public_keys(merchant.public_key, merchant.public_key_id)
+        public_key_id, public_key = next(iter(public_keys.items()))
         self._pay = WeChatPay(
             WeChatPayType.NATIVE,
             mchid=merchant.mch_id,
             private_key=merchant.private_key,
-            cert_serial_no=merchant.cert_serial,
+            cert_serial_no=merchant.cert_serial.upper(),
             appid=merchant.app_id,
-            apiv3_key=merchant.api_v3_key.split()[0],
-            public_key=pems_of(merchant.public_key)[0],
-            public_key_id=merchant.public_key_id.split()[0],
+            apiv3_key=read_api_v3_keys(merchant.api_v3_key)[0].decode(),
+            public_key=public_key.public_bytes(
+                Encoding.PEM, PublicFormat.SubjectPublicKeyInfo
+            ).decode(),
+            public_key_id=public_key_id,
         )
         self._call_s_max = call_ms_max / 1_000
         _point_at(self._pay, gateway_url)

@@ -1,0 +1,54 @@
+"""WeChat Pay's keys that verify its callbacks and answers."""
+
+from __future__ import annotations
+
+import re
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from cryptography.x509 import load_pem_x509_certificate
+
+_PEM = re.compile(r"-----BEGIN ([^-]+)-----[^-]+-----END \1-----")
+_API_V3_KEY_BYTES = 32
+
+
+def read_public_keys(public_key: str, public_key_id: str) -> dict[str, RSAPublicKey]:
+    """Return the keys by `key_id_of`, public keys before platform certificates.
+
+    While a merchant moves to the public key, WeChat Pay also signs with the certificate. Its serial
+    number is its id, so *public_key_id* may omit it. Raises ValueError.
+    """
+    keys, certificates = [], {}
+    for pem in _PEM.finditer(public_key):
+        try:
+            if pem[1] == "CERTIFICATE":
+                certificate = load_pem_x509_certificate(pem[0].encode())
+                certificates[f"{certificate.serial_number:X}"] = certificate.public_key()
+            else:
+                keys.append(load_pem_public_key(pem[0].encode()))
+        except ValueError:
+            raise ValueError(f"public_key has an unreadable {pem[1]}") from None
+    ids = [key_id_of(name) for name in public_key_id.split()]
+    ids = [name for name in ids if name not in certificates]
+    if not keys or len(ids) != len(keys):
+        raise ValueError(
+            f"public_key has {len(keys)} public keys, and public_key_id {len(ids)} ids of them"
+        )
+    by_id = {**dict(zip(ids, keys, strict=True)), **certificates}
+    rsa_keys = {name: key for name, key in by_id.items() if isinstance(key, RSAPublicKey)}
+    if len(rsa_keys) != len(by_id):
+        raise ValueError("public_key has a key of another kind than RSA")
+    return rsa_keys
+
+
+def read_api_v3_keys(text: str) -> list[bytes]:
+    """Return the keys that decrypt callbacks. Raises ValueError."""
+    keys = [key.encode() for key in text.split()]
+    if not keys or any(len(key) != _API_V3_KEY_BYTES for key in keys):
+        raise ValueError(f"an api_v3_key has {_API_V3_KEY_BYTES} characters")
+    return keys
+
+
+def key_id_of(text: str) -> str:
+    """Return an id or serial number as it is compared: it may have any case and leading zeros."""
+    return text.upper().lstrip("0")
