@@ -126,6 +126,11 @@ def outside_of(account: str) -> str | None:
     return account if account.startswith((_PAYMENT, _WITHDRAWAL)) else None
 
 
+def is_outside(transfer: Transfer) -> bool:
+    """Return whether a side of *transfer* is a payment or a withdrawal."""
+    return bool(outside_of(transfer.debit) or outside_of(transfer.credit))
+
+
 def has_book(account: str) -> bool:
     """Return whether an account has a balance and entries; packets and outside sides have none."""
     return packet_of(account) is None and outside_of(account) is None

@@ -119,3 +119,40 @@ def test_a_withdrawal_that_every_table_lost_is_paid_once(town: PaymentSystem) ->
     assert town.balance_fen() == 700
     assert len(town.gateway.lines(StatementKind.TRANSFER)) == 1
     assert town.differences() == []
+
+
+@pytest.mark.parametrize("table", ["payments", COPY])
+def test_a_payment_whose_request_was_lost_keeps_its_number(town: PaymentSystem, table: str) -> None:
+    town.payments_per_day_max = 1
+    first = town.start("user", 300, key="key")
+    _forget(town.system.dynamo, table)
+
+    again = town.start("user", 300, key="key")
+    with pytest.raises(IdempotencyKeyReused):
+        town.start("user", 200, key="key")
+
+    assert again == town.paid(first)
+    assert len(town.gateway.orders) == 1
+
+
+def test_a_payment_that_every_table_lost_is_credited_by_its_repeat(town: PaymentSystem) -> None:
+    before = town.system.dynamo.rows()
+    town.gateway.pay(town.start("user", 300, key="key").number)
+    _restore(town.system.dynamo, before)
+
+    again = town.start("user", 300, key="key")
+    town.confirm(again)
+
+    assert town.balance_fen() == 1300
+    assert town.differences() == []
+
+
+@pytest.mark.parametrize("table", ["packets", COPY])
+def test_an_unpaid_packet_whose_request_was_lost_is_one(town: PaymentSystem, table: str) -> None:
+    first = town.send_unpaid("user", key="key")
+    _forget(town.system.dynamo, table)
+
+    again = town.send_unpaid("user", key="key")
+
+    assert (again.packet_id, again.payment_id) == (first.packet_id, first.payment_id)
+    assert town.differences() == []

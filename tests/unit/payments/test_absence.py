@@ -10,6 +10,7 @@ from redpacket.payments.model.provider import (
     Refusal,
     StatementKind,
     TransferFound,
+    TransferState,
     statement_day,
 )
 from redpacket.payments.model.withdrawals import (
@@ -20,8 +21,9 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.transfer import sync_transfer
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import Contended, Unavailable
 from redpacket_cli.restore import asked_first
 from testing.payments.fake_gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsOut
 from testing.payments.payment_system import WECHAT, PaymentSystem
@@ -48,6 +50,82 @@ def _sweep_hours(town: PaymentSystem, hours: int) -> None:
 
 
 # Restores
+
+
+def _lost_alone(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
+    """Restore PaymentsTable alone to what it was before *what_was_lost*."""
+    rows = town.system.dynamo.rows()
+    what_was_lost()
+    town.system.pass_time(HOUR_MS)
+    payments = {key: asked_first(row) for key, row in rows["payments"].items()}
+    town.system.dynamo.hold(town.system.dynamo.rows() | {"payments": payments})
+
+
+def test_a_credit_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+    payment = town.start("user", 300)
+    town.gateway.pay(payment.number)
+    _lost_alone(town, lambda: town.confirm(payment))
+
+    again = town.confirm(payment)
+
+    assert again.status is PaymentStatus.PAID
+    assert town.balance_fen() == 1300
+    assert town.differences() == []
+
+
+def test_a_second_payment_after_a_lost_credit_goes_back(town: PaymentSystem) -> None:
+    payment = town.start("user", 300)
+    town.gateway.pay(payment.number)
+    _lost_alone(town, lambda: town.confirm(payment))
+
+    town.pay_again(payment)
+
+    (returned,) = town.returns.list_returns(payment.number)
+    assert returned.status is ReturnStatus.DUE
+    assert town.balance_fen() == 1300
+
+
+def test_a_packets_credit_that_a_restore_lost_alone_is_not_posted_again(
+    town: PaymentSystem,
+) -> None:
+    packet = town.send_unpaid("user", total_fen=300, count=3)
+    payment = town.start_packet(packet)
+    town.gateway.pay(payment.number)
+    _lost_alone(town, lambda: town.confirm(payment))
+
+    town.confirm(payment)
+
+    assert town.balance_fen() == 1000
+    assert town.differences() == []
+
+
+def test_a_reversal_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 300)
+    refund_no = town.gateway.refund_outside(payment.number, 300)
+    _lost_alone(town, lambda: note_refund(WECHAT, refund_no, ports=town.payments))
+
+    with pytest.raises(Contended):
+        note_refund(WECHAT, refund_no, ports=town.payments)
+
+    assert town.balance_fen() == 1000
+
+
+def test_a_return_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+    town.gateway.next_state = lambda _: TransferState.FAILED
+    withdrawal = town.withdraw("user", 300)
+
+    def end() -> None:
+        town.dispatch(1_000)
+        _sweep_hours(town, 2)
+
+    _lost_alone(town, end)
+    assert town.balance_fen() == 1000
+
+    _sweep_hours(town, 2)
+
+    assert town.find(withdrawal).status is WithdrawalStatus.FAILED
+    assert town.balance_fen() == 1000
+    assert town.differences() == []
 
 
 def _restored_after(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:

@@ -53,6 +53,14 @@ RECEIPT_PREFIX = "paid#"
 RECEIPT = "receipt"
 
 
+def posted(transfer_id: str) -> dict[str, str]:
+    """Return the key of the row that keeps a transfer from a second post.
+
+    Transfers from and to providers have it: a restore may lose the row that causes them.
+    """
+    return {"pk": f"transfer#{transfer_id}", "sk": "posted"}
+
+
 def work(kind: str, shard: int) -> str:
     """Return a partition of a work list in the indexes by_work."""
     return f"{kind}#{shard}"

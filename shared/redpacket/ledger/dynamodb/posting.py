@@ -8,8 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.books import entry_row
 from redpacket.ledger.errors import InsufficientFunds
-from redpacket.ledger.model import Transfer, TransferKind, entries, may_go_below_zero, year_of
-from redpacket.platform.dynamodb.client import Guarded, Operation, Row, put, update
+from redpacket.ledger.model import (
+    Transfer,
+    TransferKind,
+    entries,
+    is_outside,
+    may_go_below_zero,
+    year_of,
+)
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Row, put, update
 from redpacket.platform.errors import Forbidden, InvalidRequest, InvariantViolated, RedPacketError
 
 HOLDS_ENOUGH = "balance_fen >= :needed"
@@ -31,7 +38,11 @@ def post(
     marked, because the mark would lock the user's own money.
     """
     moved: dict[str, list[Transfer]] = defaultdict(list)
-    posted: list[Guarded[RedPacketError]] = []
+    outside = {each.transfer_id: each.at_ms for each in transfers if is_outside(each)}
+    posted: list[Guarded[RedPacketError]] = [
+        Guarded(put(accounts_table, {**keys.posted(name), "at_ms": at_ms}), exists)
+        for name, at_ms in outside.items()
+    ]
     for transfer in transfers:
         for entry in entries(transfer):
             moved[entry.account].append(transfer)
@@ -65,6 +76,12 @@ def post_operations(
 ) -> list[Operation]:
     """Return the writes of `post` without refusals."""
     return [write.operation for write in post(accounts_table, transfers, counts)]
+
+
+def find_posted_at_ms(dynamo: Dynamo, accounts_table: str, transfer_id: str) -> int | None:
+    """Return the time at which a transfer from or to a provider was posted, or None."""
+    row = dynamo.get(accounts_table, keys.posted(transfer_id))
+    return int(row["at_ms"]) if row else None
 
 
 def change_balance(

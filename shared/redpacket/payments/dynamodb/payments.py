@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.ledger.dynamodb.posting import exists, post_operations, use_account
+from redpacket.ledger.dynamodb.posting import (
+    exists,
+    find_posted_at_ms,
+    post_operations,
+    use_account,
+)
 from redpacket.ledger.dynamodb.requests import transact_request
 from redpacket.ledger.model import Transfer, user_account
 from redpacket.ledger.provider_name import ProviderName
@@ -179,6 +184,25 @@ class DynamoPayments:
         the packet and changes it from UNPAID to OPEN. Return False if the payment has a transaction
         or the packet is not UNPAID; the caller must then read again.
         """
+        operations = self._set_paid(payment, transaction, now_ms)
+        credited = credit_transfer(payment, now_ms)
+        transfers, counts = [credited], {}
+        if funding:
+            packet, transfer = funding
+            operations.append(self._open(packet, payment.number))
+            transfers.append(transfer)
+            # The packet already counts as open.
+            counts[transfer.debit] = {"unpaid_count": -1}
+        operations += post_operations(self._accounts, transfers, counts)
+        if self._dynamo.try_transact(operations):
+            return True
+        # A restore may have lost the payment's end, and not its credit.
+        at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
+        return at_ms is not None and self._dynamo.try_transact(
+            self._set_paid(payment, transaction, at_ms)
+        )
+
+    def _set_paid(self, payment: Payment, transaction: Transaction, now_ms: int) -> list[Operation]:
         paid = update(
             self._payments,
             payment_keys.payment(payment.number),
@@ -190,20 +214,8 @@ class DynamoPayments:
             now_ms=now_ms,
         )
         key = payment_keys.payment_return(payment.number, transaction.transaction_id)
-        operations = [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
-        operations.append(
-            put(self._payments, line_row(payment.channel, line_in(transaction), now_ms))
-        )
-        transfers, counts = [credit_transfer(payment, now_ms)], {}
-        if funding:
-            packet, transfer = funding
-            operations.append(self._open(packet, payment.number))
-            transfers.append(transfer)
-            # The packet already counts as open.
-            counts[transfer.debit] = {"unpaid_count": -1}
-        return self._dynamo.try_transact(
-            [*operations, *post_operations(self._accounts, transfers, counts)]
-        )
+        line = line_row(payment.channel, line_in(transaction), now_ms)
+        return [paid, check(self._payments, key, IS_NOT_GIVEN_BACK), put(self._payments, line)]
 
     def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
         """Return whether a callback was processed."""

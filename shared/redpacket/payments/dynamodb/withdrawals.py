@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.ledger.dynamodb.posting import exists, post, post_operations
+from redpacket.ledger.dynamodb.posting import exists, find_posted_at_ms, post, post_operations
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
@@ -28,7 +28,7 @@ from redpacket.payments.model.withdrawals import (
     return_transfer,
 )
 from redpacket.payments.ports import PAYMENTS_CURSOR
-from redpacket.platform.dynamodb.client import Dynamo, Guarded, Value, put, update
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Value, put, update
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.idempotency import Request
@@ -270,6 +270,19 @@ class DynamoWithdrawals:
         The row keeps the *answer* of the provider.
         """
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
+        returned = return_transfer(seen, now_ms)
+        ended = self._end(seen, answer, status, now_ms)
+        if self._dynamo.try_transact([*ended, *post_operations(self._accounts, [returned])]):
+            return True
+        # A restore may have lost the withdrawal's end, and not its return.
+        at_ms = find_posted_at_ms(self._dynamo, self._accounts, returned.transfer_id)
+        return at_ms is not None and self._dynamo.try_transact(
+            self._end(seen, answer, status, at_ms)
+        )
+
+    def _end(
+        self, seen: Withdrawal, answer: TransferFound, status: WithdrawalStatus, now_ms: int
+    ) -> list[Operation]:
         ended = update(
             self._payments,
             payment_keys.withdrawal(seen.withdrawal_id),
@@ -291,8 +304,7 @@ class DynamoWithdrawals:
             minus_one=-1,
             minus_fen=-seen.amount_fen,
         )
-        returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
-        return self._dynamo.try_transact([ended, uncounted, *returned])
+        return [ended, uncounted]
 
     def _list_waiting(
         self, kind: str, channel: ProviderName, until_ms: int, limit: int
