@@ -15,6 +15,10 @@ export default config(
     rules: {
       "@typescript-eslint/no-shadow": "error",
       "no-self-compare": "error",
+      "no-restricted-globals": [
+        "error",
+        ...["localStorage", "sessionStorage"].map((name) => ({ name, message: "It may be forbidden: use src/store.ts." })),
+      ],
       "no-restricted-syntax": [
         "error",
         ...["MemberExpression[object.name=Date][property.name=now]", "NewExpression[callee.name=Date][arguments.length=0]"].map(

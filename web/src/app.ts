@@ -12,7 +12,7 @@ import { routeOf, type Route } from "./routes.ts";
 import { session } from "./session.ts";
 import { appHere, signInProvider } from "./providers/registry.ts";
 import "./views/packet-view.ts";
-import { View, problemView } from "./views/view.ts";
+import { isUp, View, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
@@ -61,11 +61,14 @@ export class App extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    onNavigate((scrollTop) => this.#arrive(scrollTop));
+    onNavigate((scrollTop) => void this.#arrive(scrollTop));
     session.onChange(() => {
       this.wantsSignIn = false;
       this.requestUpdate();
-      void this.#load();
+      void this.attempt(() => this.#load());
+    });
+    addEventListener("online", () => {
+      if (this.problem && this.isReady) void this.#retry();
     });
     void this.attempt(async () => {
       const wanted = this.#load();
@@ -90,6 +93,19 @@ export class App extends View {
     return !session.person && (this.wantsSignIn || !PUBLIC.includes(this.#route.view));
   }
 
+  /** Whether the view's element is there: one that renders before has no properties when it is connected. */
+  get #isThere(): boolean {
+    const { view } = this.#route;
+    const tag = this.#needsSignIn ? "rp-sign-in" : view === "packet" ? "rp-packet-view" : `rp-${view}`;
+    return view === "lost" || customElements.get(tag) !== undefined;
+  }
+
+  async #retry(): Promise<void> {
+    if (this.isReady) await this.#arrive(0);
+    // Some browsers remember a failure of a module until the page is loaded again.
+    if (!this.isReady || (this.problem?.code === "not_loaded" && (await isUp()))) location.reload();
+  }
+
   async #load(): Promise<void> {
     await LOADERS[this.#route.view]();
     if (this.isReady || session.config) {
@@ -98,11 +114,10 @@ export class App extends View {
     }
   }
 
-  #arrive(scrollTop: number): void {
+  async #arrive(scrollTop: number): Promise<void> {
     this.wantsSignIn = false;
     if (this.isReady) session.notice = undefined;
-    void this.attempt(async () => {
-      // A view that renders before it is loaded has no properties when it is connected.
+    await this.attempt(async () => {
       await this.#load();
       this.name = "";
       this.requestUpdate();
@@ -138,8 +153,8 @@ export class App extends View {
       >
         <p class=${notice ? "notice" : "unseen"} role="status">${notice && f(`notice_${notice}`)}</p>
         ${this.problem
-          ? problemView(this.problem, () => location.reload())
-          : this.isReady
+          ? problemView(this.problem, () => void this.#retry())
+          : this.isReady && this.#isThere
             ? keyed(`${location.pathname} ${session.person?.sub}`, this.#view())
             : nothing}
       </main>
@@ -147,7 +162,7 @@ export class App extends View {
   }
 
   override updated(): void {
-    if (this.isReady || this.problem) document.querySelector(".skeleton")?.remove();
+    if (this.isReady || this.problem) for (const each of document.querySelectorAll(".skeleton, .late")) each.remove();
   }
 
   #person(nickname: string) {
@@ -192,7 +207,12 @@ export class App extends View {
     // The provider identifies the user: ask nothing before it does.
     const isSilent = signInProvider(session.config)?.app?.isHere();
     if (session.config?.auth.kind === "oidc" || isSilent) void this.attempt(() => session.signIn(here()));
-    else void import("./views/sign-in.ts").then(() => (this.wantsSignIn = true));
+    else {
+      void this.attempt(async () => {
+        await import("./views/sign-in.ts");
+        this.wantsSignIn = true;
+      });
+    }
   }
 
   readonly #skip = (event: Event) => {

@@ -2,4 +2,4 @@
 
 import "./begin.ts";
 
-void import("./app.ts");
+import("./app.ts").catch(() => document.querySelector(".late")?.classList.add("is-due"));

@@ -2,6 +2,7 @@
 
 import { Problem } from "./api/problems.ts";
 import type { OidcAuth } from "./config.ts";
+import { tab } from "./store.ts";
 
 interface Provider {
   authorization_endpoint: string;
@@ -46,7 +47,8 @@ async function ask(address: string, init?: RequestInit): Promise<Response> {
 /** Leaves for the provider; comes back to `path`. */
 export async function depart(auth: OidcAuth, path: string): Promise<void> {
   const journey: Journey = { state: random(), verifier: random(), path };
-  sessionStorage.setItem(SLOT, JSON.stringify(journey));
+  // Without it, nothing could be done with the answer.
+  if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(journey.verifier));
   const target = new URL((await provider(auth)).authorization_endpoint);
   target.search = new URLSearchParams({
@@ -71,7 +73,7 @@ export interface Arrival {
 
 /** Result of a sign-in, if this page load comes back from the provider. */
 export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
-  const noted = sessionStorage.getItem(SLOT);
+  const noted = tab.getItem(SLOT);
   if (location.pathname !== BACK || !noted) return undefined;
   const { state, verifier, path } = JSON.parse(noted) as Journey;
   const query = new URLSearchParams(location.search);
@@ -88,7 +90,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
     });
   }
   // Not before the provider has answered: a reload after a lost answer asks again.
-  sessionStorage.removeItem(SLOT);
+  tab.removeItem(SLOT);
   if (tokens) return { path, tokens };
   return { path, reason: isOurs && query.get("error") === "access_denied" ? "denied" : "failed" };
 }

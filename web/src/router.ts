@@ -1,5 +1,7 @@
 /** The route of the page, and navigation without a reload. */
 
+import { tab } from "./store.ts";
+
 /** Receives the scroll position at the new place: 0 unless the reader returns to it. */
 type Listener = (scrollTop: number) => void;
 
@@ -27,12 +29,12 @@ history.scrollRestoration = "manual";
 
 // A state that is replaced while the page unloads is lost.
 const SLOT = "redpacket.scroll";
-addEventListener("pagehide", () => sessionStorage.setItem(SLOT, `${scrollY} ${location.href}`));
+addEventListener("pagehide", () => tab.setItem(SLOT, `${scrollY} ${location.href}`));
 
 /** Scroll position before a reload; 0 after any other arrival. */
 export function scrollBeforeReload(): number {
   const [visit] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
-  const [top, at] = (sessionStorage.getItem(SLOT) ?? "").split(" ");
+  const [top, at] = (tab.getItem(SLOT) ?? "").split(" ");
   return visit?.type === "reload" && at === location.href ? Number(top) : 0;
 }
 

@@ -6,6 +6,7 @@ import { claimsOf } from "./claims.ts";
 import { readConfig, type Config } from "./config.ts";
 import { arrive, BACK, depart, HOME, refresh, type Arrival, type Tokens } from "./oidc.ts";
 import { signInProvider } from "./providers/registry.ts";
+import { tab } from "./store.ts";
 
 export interface Person {
   /** The token's `sub`. */
@@ -34,7 +35,7 @@ export class Session {
   config: Config | undefined;
   /** Why there is no user, if that needs an explanation. */
   notice: "denied" | "failed" | "expired" | undefined;
-  readonly writes = new PendingWrites(sessionStorage);
+  readonly writes = new PendingWrites(tab);
   readonly #listeners = new Set<() => void>();
   #token: string | undefined;
   #tokens: Tokens | undefined;
@@ -58,7 +59,7 @@ export class Session {
     const { auth } = this.config;
     if (auth.kind === "oidc") return this.#arrive(await arrive(auth));
     if (auth.kind !== "dev") return this.#arrive(await this.#arriveSilently());
-    const noted = sessionStorage.getItem(SLOT);
+    const noted = tab.getItem(SLOT);
     if (noted) await this.signInAs(JSON.parse(noted) as DevUser);
     return undefined;
   }
@@ -93,13 +94,13 @@ export class Session {
   /** Signs in as a user of the development issuer. */
   async signInAs(user: DevUser): Promise<void> {
     this.#devUser = user;
-    sessionStorage.setItem(SLOT, JSON.stringify(user));
+    tab.setItem(SLOT, JSON.stringify(user));
     await this.#renewDev();
     this.#notify();
   }
 
   signOut(): void {
-    sessionStorage.removeItem(SLOT);
+    tab.removeItem(SLOT);
     this.#end();
   }
 

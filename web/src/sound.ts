@@ -1,5 +1,7 @@
 /** The sound of a coin, made here; off until the user turns it on, on this device. */
 
+import { device } from "./store.ts";
+
 const SLOT = "redpacket.sound";
 /** The two notes of a coin, in Hz and seconds. */
 const NOTES = [
@@ -11,19 +13,11 @@ const VOLUME = 0.12;
 let context: AudioContext | undefined;
 
 export function isSoundOn(): boolean {
-  try {
-    return localStorage.getItem(SLOT) === "on";
-  } catch {
-    return false;
-  }
+  return device.getItem(SLOT) === "on";
 }
 
 export function turnSound(isOn: boolean): void {
-  try {
-    localStorage.setItem(SLOT, isOn ? "on" : "off");
-  } catch {
-    // Storage is forbidden: the sound stays off.
-  }
+  device.setItem(SLOT, isOn ? "on" : "off");
   if (isOn) playCoin();
 }
 

@@ -1,5 +1,7 @@
 /** Writes that are under way, kept for a reload: the same key and body are sent again. */
 
+import type { Store } from "../store.ts";
+
 export interface Pending<Body> {
   key: string;
   body: Body;
@@ -7,11 +9,10 @@ export interface Pending<Body> {
   user: string;
 }
 
-/** The part of Storage that is used; sessionStorage, or a map in tests. */
-export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
-
 export class PendingWrites {
   readonly #store: Store;
+  /** Also here: a storage may be cleared while the page is open. */
+  readonly #memory = new Map<string, string>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -19,7 +20,7 @@ export class PendingWrites {
 
   /** Returns what is under way as *name* for *user*, if anything. */
   find<Body>(name: string, user: string): Pending<Body> | undefined {
-    const text = this.#store.getItem(slot(name));
+    const text = this.#memory.get(name) ?? this.#store.getItem(slot(name));
     if (!text) return undefined;
     try {
       const pending = JSON.parse(text) as Pending<Body>;
@@ -34,16 +35,15 @@ export class PendingWrites {
     const existing = this.find<Body>(name, user);
     if (existing && JSON.stringify(existing.body) === JSON.stringify(body)) return existing;
     const pending = { key: newKey(), body, user };
-    try {
-      this.#store.setItem(slot(name), JSON.stringify(pending));
-    } catch {
-      // Storage is full or forbidden: the key lives as long as the page.
-    }
+    const text = JSON.stringify(pending);
+    this.#memory.set(name, text);
+    this.#store.setItem(slot(name), text);
     return pending;
   }
 
   /** Forgets it, once the answer is certain. */
   end(name: string): void {
+    this.#memory.delete(name);
     this.#store.removeItem(slot(name));
   }
 }

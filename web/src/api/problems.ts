@@ -13,14 +13,16 @@ export type ApiCode = {
     : never;
 }[keyof Schemas];
 
-/** Also those that only a browser meets: no network, an origin or token that is refused, an answer it can't read. */
-export type Code = ApiCode | "offline" | "origin_refused" | "unauthorized" | "unknown";
+/** Also those that only a browser meets: no network, no storage, a module, origin, token or answer that can't be used. */
+export type Code = ApiCode | "no_storage" | "not_loaded" | "offline" | "origin_refused" | "unauthorized" | "unknown";
 
 export class Problem extends Error {
   readonly code: Code;
   readonly status: number;
   /** Seconds until the next attempt; undefined if another attempt is pointless. */
   readonly retryAfterS: number | undefined;
+  /** What its button does, if the view that shows it has no other one. */
+  retry: (() => void) | undefined;
 
   constructor(code: Code, status = 0, retryAfterS?: number) {
     super(code);
@@ -33,9 +35,18 @@ export class Problem extends Error {
   get passesByItself(): boolean {
     return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
   }
+
+  /** Whether a write may have taken effect: then only a repeat with its key tells. */
+  get isUncertain(): boolean {
+    const isRefused = (this.status >= 400 && this.status < 500) || this.code === "switched_off";
+    return this.passesByItself || !isRefused;
+  }
 }
 
 /** Any thrown value as a problem. */
 export function problemOf(error: unknown): Problem {
-  return error instanceof Problem ? error : new Problem("unknown");
+  if (error instanceof Problem) return error;
+  // Browsers name a module that could not be had only in their own words.
+  if (!/import|preload/i.test(String(error))) return new Problem("unknown");
+  return new Problem(navigator.onLine ? "not_loaded" : "offline");
 }

@@ -3,6 +3,7 @@
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 
 import { now } from "../now.ts";
+import { device } from "../store.ts";
 import { OTHERS } from "./others/index.ts";
 
 /** The tag of a language that the page has: one that the source is written in, or a folder of web/languages/. */
@@ -76,21 +77,13 @@ export function speaking<Made>(wanted: Language | undefined, render: () => Made)
 export function setLanguage(wanted: Language): void {
   chosen = wanted;
   load(wanted);
-  try {
-    localStorage.setItem(SLOT, wanted);
-  } catch {
-    // Storage is forbidden: the choice lives as long as the page.
-  }
+  device.setItem(SLOT, wanted);
   for (const listener of listeners) listener();
 }
 
 function remembered(): Language | undefined {
-  try {
-    const stored = localStorage.getItem(SLOT);
-    return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
-  } catch {
-    return undefined;
-  }
+  const stored = device.getItem(SLOT);
+  return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
 }
 
 /** Translates a text of the source, and puts `{name}` from *params* into it. */

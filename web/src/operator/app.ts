@@ -7,7 +7,7 @@ import { languages } from "../i18n/choice.ts";
 import { language } from "../i18n/language.ts";
 import { here, navigate, onNavigate } from "../router.ts";
 import { devUser, session } from "../session.ts";
-import { loadingView, problemView, View } from "../views/view.ts";
+import { isUp, loadingView, problemView, View } from "../views/view.ts";
 import "./approvals.ts";
 import "./campaign.ts";
 import "./deposits.ts";
@@ -45,7 +45,7 @@ export class OperatorApp extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    onNavigate(() => this.#arrive());
+    onNavigate(() => void this.#arrive());
     session.onChange(() => this.#greet());
     void this.attempt(async () => {
       const path = await session.begin();
@@ -65,10 +65,25 @@ export class OperatorApp extends View {
     return LOADERS[routeOf(location.pathname).place]?.();
   }
 
-  #arrive(): void {
+  /** Whether the view's element is there: one that renders before has no properties when it is connected. */
+  get #isThere(): boolean {
+    const { place } = routeOf(location.pathname);
+    return !LOADERS[place] || customElements.get(place === "wall" ? "op-wall" : "op-editor") !== undefined;
+  }
+
+  async #retry(): Promise<void> {
+    if (this.isReady) await this.#arrive();
+    // Some browsers remember a failure of a module until the page is loaded again.
+    if (!this.isReady || (this.problem?.code === "not_loaded" && (await isUp()))) location.reload();
+  }
+
+  override updated(): void {
+    if (this.isReady || this.problem) document.querySelector(".late")?.remove();
+  }
+
+  async #arrive(): Promise<void> {
     if (this.isReady) session.notice = undefined;
-    void this.attempt(async () => {
-      // A view that renders before it is loaded has no properties when it is connected.
+    await this.attempt(async () => {
       await this.#load();
       this.requestUpdate();
       await this.updateComplete;
@@ -96,8 +111,8 @@ export class OperatorApp extends View {
       ${person && duties().roles.length ? this.#places() : nothing}
       <main id="main" tabindex="-1">
         ${this.problem
-          ? problemView(this.problem, () => location.reload())
-          : this.isReady
+          ? problemView(this.problem, () => void this.#retry())
+          : this.isReady && this.#isThere
             ? // Another address of the same view, as by its filters, is the same view.
               keyed(`${location.pathname} ${person?.sub}`, person ? this.#view() : this.#signIn())
             : loadingView()}

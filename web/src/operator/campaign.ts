@@ -23,8 +23,6 @@ export class OperatorCampaign extends CampaignView {
   override connectedCallback(): void {
     super.connectedCallback();
     this.message = takeOver();
-    // Curves are the only view that needs the library, and no figure waits for it.
-    void import("./charts.ts");
   }
 
   override render() {
@@ -55,7 +53,7 @@ export class OperatorCampaign extends CampaignView {
           ? shown.map((warning) => html`<p class="bad">${warningText(warning)}</p>`)
           : html`<p>${o("no_warnings")}</p>`}
       </div>
-      ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
+      ${this.#figures(campaign, seen)} ${this.#curves()}
       ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
       ${card(o("funnel"), html`<op-refusals></op-refusals>`)}
       ${card(o("promote"), html`<op-promote .campaign=${campaign}></op-promote>`)}
@@ -91,6 +89,12 @@ export class OperatorCampaign extends CampaignView {
       await this.lookNow(true);
       return message ?? "";
     });
+  }
+
+  /** Only curves need the library, and no figure waits for it. */
+  #curves() {
+    const isThere = this.has("op-charts", () => import("./charts.ts"));
+    return isThere ? html`<op-charts .samples=${this.samples}></op-charts>` : nothing;
   }
 
   #figures(campaign: Campaign, seen: Look) {

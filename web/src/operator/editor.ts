@@ -9,6 +9,7 @@ import { parseYuan, plainAmount, yuanGrouped } from "../money.ts";
 import { now } from "../now.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
+import { device } from "../store.ts";
 import { loadingView } from "../views/view.ts";
 import {
   atMs,
@@ -60,7 +61,7 @@ export class OperatorEditor extends ConsoleView {
     super.connectedCallback();
     void this.attempt(async () => {
       if (this.campaignId) this.#before = await session.client.get(`/admin/campaigns/${this.campaignId}`);
-      const kept = localStorage.getItem(slot(this.campaignId));
+      const kept = device.getItem(slot(this.campaignId));
       this.isDraft = kept !== null;
       this.form = kept ? (JSON.parse(kept) as PlanForm) : this.#fresh();
     });
@@ -290,11 +291,11 @@ export class OperatorEditor extends ConsoleView {
 
   #change(changed: Partial<PlanForm>): void {
     this.form = { ...this.form!, ...changed };
-    localStorage.setItem(slot(this.campaignId), JSON.stringify(this.form));
+    device.setItem(slot(this.campaignId), JSON.stringify(this.form));
   }
 
   #discard(): void {
-    localStorage.removeItem(slot(this.campaignId));
+    device.removeItem(slot(this.campaignId));
     this.isDraft = false;
     this.wrong = {};
     this.form = this.#fresh();
@@ -324,11 +325,11 @@ export class OperatorEditor extends ConsoleView {
       const pendingStep = await this.#run(steps);
       if (pendingStep) {
         // The rest is saved after the approval: the form stays as it is until then.
-        localStorage.removeItem(slot(""));
-        localStorage.setItem(slot(form.id), JSON.stringify(form));
+        device.removeItem(slot(""));
+        device.setItem(slot(form.id), JSON.stringify(form));
         return html`${awaitingView()} ${pendingStep === "rest" ? o("save_again") : nothing}`;
       }
-      for (const id of [form.id, ""]) localStorage.removeItem(slot(id));
+      for (const id of [form.id, ""]) device.removeItem(slot(id));
       navigate(`/operator/campaigns/${form.id}`);
       return "";
     });

@@ -200,7 +200,7 @@ export class Lottery extends View {
       });
       session.writes.end(this.#slot);
     } catch (error) {
-      if (!problemOf(error).passesByItself) session.writes.end(this.#slot);
+      if (!problemOf(error).isUncertain) session.writes.end(this.#slot);
       throw error;
     } finally {
       this.isDrawing = false;
@@ -357,8 +357,7 @@ export class Lottery extends View {
 
   /** Asks the winner of goods where they go. */
   #address({ prize, draw_id }: Draw) {
-    if (prize?.kind !== "goods") return nothing;
-    void import("./address.ts");
+    if (prize?.kind !== "goods" || !this.has("rp-address", () => import("./address.ts"))) return nothing;
     return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${draw_id}></rp-address>`;
   }
 

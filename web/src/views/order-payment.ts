@@ -1,6 +1,7 @@
 /** Money in: orders a payment once, and goes to the page that pays it. */
 
 import type { AnswerOf, Schemas } from "../api/client.ts";
+import { problemOf } from "../api/problems.ts";
 import { methodOf } from "../providers/registry.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
@@ -28,7 +29,7 @@ export async function writeOnce<Path extends "/me/payments" | "/me/withdrawals">
     session.writes.end(name);
     return made;
   } catch (error) {
-    if (!(error as { passesByItself?: boolean }).passesByItself) session.writes.end(name);
+    if (!problemOf(error).isUncertain) session.writes.end(name);
     throw error;
   }
 }

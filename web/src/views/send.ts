@@ -34,12 +34,14 @@ export class Send extends View {
     hasTried: { state: true },
     balanceFen: { state: true },
     waitUntilMs: { state: true },
+    showsCovers: { state: true },
   };
   declare draft: Draft;
   declare state: "idle" | "sending" | "resending";
   declare hasTried: boolean;
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
+  declare showsCovers: boolean;
   /** First values of the fields; later input stays in them. */
   readonly #kept = keptDraft();
 
@@ -49,6 +51,7 @@ export class Send extends View {
     this.state = "idle";
     this.hasTried = false;
     this.waitUntilMs = 0;
+    this.showsCovers = false;
   }
 
   override connectedCallback(): void {
@@ -59,8 +62,6 @@ export class Send extends View {
       .get("/me")
       .then((me) => (this.balanceFen = me.balance_fen))
       .catch(() => undefined);
-    if (this.draft.audience === "some") void import("./recents.ts");
-    if (this.draft.cover) void import("./covers.ts");
   }
 
   get #shareFenMax(): number {
@@ -99,9 +100,11 @@ export class Send extends View {
         ${this.#choice("audience", ["all", "one", "some"], isBusy)}
         <p class="hint center">${t(`audience_${draft.audience}_hint`)}</p>
         ${draft.audience === "some" ? this.#recipients(isBusy) : nothing}
-        <details class="card" ?open=${Boolean(this.#kept.cover)} @toggle=${() => void import("./covers.ts")}>
+        <details class="card" ?open=${Boolean(this.#kept.cover)} @toggle=${() => (this.showsCovers = true)}>
           <summary>${t("cover")}</summary>
-          <rp-covers .draft=${draft} .isBusy=${isBusy}></rp-covers>
+          ${(this.showsCovers || this.draft.cover) && this.has("rp-covers", () => import("./covers.ts"))
+            ? html`<rp-covers .draft=${draft} .isBusy=${isBusy}></rp-covers>`
+            : nothing}
         </details>
         ${this.#options(isBusy)} ${this.#payWith(isBusy)}
         <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFenOf(draft) ?? 0)}</p>
@@ -170,7 +173,9 @@ export class Send extends View {
     const wrong = this.hasTried ? this.#wrong.people : undefined;
     return html`
       <div class="card">
-        <rp-recents .chosen=${this.draft.people} .isBusy=${isBusy}></rp-recents>
+        ${this.has("rp-recents", () => import("./recents.ts"))
+          ? html`<rp-recents .chosen=${this.draft.people} .isBusy=${isBusy}></rp-recents>`
+          : nothing}
         <p class="wrong" id="people-wrong">${wrong ? t(wrong) : nothing}</p>
       </div>
     `;
@@ -325,10 +330,8 @@ export class Send extends View {
   }
 
   readonly #change = (event: Event) => {
-    const before = this.draft.audience;
     this.draft = draftOf(event.currentTarget as HTMLFormElement);
     session.writes.begin(SLOT, session.person?.sub ?? "", this.draft);
-    if (this.draft.audience === "some" && before !== "some") void import("./recents.ts");
   };
 
   readonly #submit = (event: SubmitEvent) => {
@@ -364,7 +367,7 @@ export class Send extends View {
     if (!this.problem) return;
     // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
     // that was needed first, it is sent as it was.
-    if (!this.problem.passesByItself && this.problem.code !== "unauthorized") session.writes.end("send");
+    if (!this.problem.isUncertain && this.problem.code !== "unauthorized") session.writes.end("send");
     if (this.problem.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 

@@ -14,6 +14,8 @@ export const WIDE = "(min-width: 900px)";
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
   declare problem: Problem | undefined;
+  /** Elements whose modules this view asked for. */
+  readonly #loading = new Set<string>();
 
   constructor() {
     super();
@@ -25,7 +27,7 @@ export class View extends LitElement {
   }
 
   /** Runs *work* and shows its problem, if it has one. */
-  protected async attempt(work: () => Promise<void>): Promise<void> {
+  protected async attempt(work: () => Promise<unknown>): Promise<void> {
     this.problem = undefined;
     try {
       await work();
@@ -33,15 +35,46 @@ export class View extends LitElement {
       this.problem = problemOf(error);
     }
   }
+
+  /** Returns whether the element *tag* is there; loads it otherwise, and a problem's button tries again. */
+  protected has(tag: string, load: () => Promise<unknown>): boolean {
+    if (customElements.get(tag)) return true;
+    if (!this.#loading.has(tag)) {
+      this.#loading.add(tag);
+      void this.#load(load);
+    }
+    return false;
+  }
+
+  async #load(load: () => Promise<unknown>): Promise<void> {
+    try {
+      await load();
+      this.requestUpdate();
+    } catch (error) {
+      this.problem = problemOf(error);
+      this.problem.retry = () => {
+        this.problem = undefined;
+        void this.#load(load);
+      };
+    }
+  }
 }
 
-export function problemView(problem: Problem, retry?: () => void): TemplateResult {
+export function problemView(problem: Problem, retry = problem.retry): TemplateResult {
   return html`
     <div class="problem" role="alert">
       <p>${problemText(problem.code)}</p>
       ${retry ? html`<button class="quiet" @click=${retry}>${p("retry")}</button>` : ""}
     </div>
   `;
+}
+
+/** Whether the page could be loaded again now. */
+export function isUp(): Promise<boolean> {
+  return fetch("/config.json", { cache: "no-store" }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 export function loadingView(): TemplateResult {

@@ -2,8 +2,10 @@
 
 import type { Client } from "../../api/client.ts";
 import { newKey } from "../../api/keys.ts";
+import { Problem } from "../../api/problems.ts";
 import type { Config } from "../../config.ts";
 import { navigate } from "../../router.ts";
+import { tab } from "../../store.ts";
 import { isSetUp } from "./config.ts";
 import { authorizationUrl } from "./sign-in.ts";
 
@@ -13,7 +15,7 @@ const BACK = "/wallet";
 /** Leaves for WeChat, which asks nothing and comes back at once. */
 export function ask(config: Config): void {
   const state = newKey();
-  sessionStorage.setItem(SLOT, state);
+  if (!tab.keep(SLOT, state)) throw new Problem("no_storage");
   location.assign(authorizationUrl(config, BACK, state));
 }
 
@@ -24,8 +26,8 @@ export async function bind(client: Client, config: Config): Promise<boolean> {
   // A code is good once: a reload must not send it again.
   navigate(BACK, true);
   // Without this tab's own state, the code may be somebody else's, who would get this user's money.
-  const state = sessionStorage.getItem(SLOT);
-  sessionStorage.removeItem(SLOT);
+  const state = tab.getItem(SLOT);
+  tab.removeItem(SLOT);
   if (!state || query.get("state") !== state) return false;
   await client.ask("POST", "/me/wechat", { body: { code } });
   return true;

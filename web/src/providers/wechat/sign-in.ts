@@ -2,8 +2,10 @@
 
 import type { Client } from "../../api/client.ts";
 import { newKey } from "../../api/keys.ts";
+import { Problem } from "../../api/problems.ts";
 import type { Config } from "../../config.ts";
 import { BACK, HOME, type Arrival } from "../../oidc.ts";
+import { tab } from "../../store.ts";
 import { partOf } from "./config.ts";
 
 const SLOT = "redpacket.wechat-sign-in";
@@ -33,16 +35,17 @@ export function authorizationUrl(config: Config, path: string, state: string): s
 /** Leaves for WeChat, which asks nothing; comes back to *path*. */
 export function depart(config: Config, path: string): void {
   const journey: Journey = { state: newKey(), path };
-  sessionStorage.setItem(SLOT, JSON.stringify(journey));
+  // Without it, nothing could be done with the answer.
+  if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
   // Not in the history: Back leads to where the reader was before.
   location.replace(authorizationUrl(config, BACK, journey.state));
 }
 
 export async function arrive(client: Client): Promise<Arrival | undefined> {
   if (location.pathname !== BACK) return undefined;
-  const noted = sessionStorage.getItem(SLOT);
+  const noted = tab.getItem(SLOT);
   // A state is good once.
-  sessionStorage.removeItem(SLOT);
+  tab.removeItem(SLOT);
   // Without a journey of this tab, leaving again could go round in circles.
   if (!noted) return { path: HOME, reason: "failed" };
   const { state, path } = JSON.parse(noted) as Journey;
