@@ -86,7 +86,7 @@ ifndef SIDE_BY_SIDE
 endif
 
 ##@ Use it
-.PHONY: setup page run up down demo demo-site
+.PHONY: setup page run up down drill demo demo-site
 setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpacket ## install everything that is missing, into .local/
 
 page: web/dist/index.html
@@ -99,6 +99,9 @@ up: setup page ## start the whole stack in the background; the last line is JSON
 
 down: ## stop what `make up` started
 	@test ! -x $(APP)/python || PYTHONPATH=shared $(APP)/python -m local down
+
+drill: ## make one fault on the running stack, to rehearse the runbook: CACHE=kill|freeze, GATEWAY=freeze, WALLET=freeze or WEBHOOK=down; SECONDS=60
+	@CACHE="$(CACHE)" GATEWAY="$(GATEWAY)" WALLET="$(WALLET)" WEBHOOK="$(WEBHOOK)" SECONDS="$(SECONDS)" PYTHONPATH=shared $(APP)/python -m local drill
 
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo

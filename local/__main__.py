@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
     # is how `make run` is meant to end; for the others it is a failure.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))
-    from local import commands, demo, demo_site
+    from local import commands, demo, demo_site, drill
     from local.errors import StackError
 
     names = {
@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
         "serve": commands.serve,
         "up": commands.up,
         "down": commands.down,
+        "drill": drill.drill,
         "demo": demo.demo,
         "demo-site": demo_site.serve,
     }

@@ -59,14 +59,13 @@ def _serve(state_dir: Path, hint: str) -> None:
             ready = state_dir / "ready.json"
             ready.write_text(json.dumps(stack.description()))
             try:
-                while stack.is_whole():
+                while (ended := stack.ended()) is None:
                     time.sleep(0.2)
             finally:
                 # Before the stack stops: from then on another one may start here.
                 ready.unlink()
             raise StackError(
-                f"a program of the stack ended unexpectedly: read its log in {state_dir / 'logs'}, "
-                "then start the stack again"
+                f"{ended.name} ended unexpectedly: read {ended.log}, then start the stack again"
             )
     except KeyboardInterrupt:
         say("\nStopped.")

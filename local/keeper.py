@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 # Seconds for a command to stop before it is killed; Valkey and the emulator need well under one.
 GRACE_S = 5.0
 
 
-def main(command: list[str]) -> int:
-    """Run *command* to its end and return its exit code."""
+def main(pid_file: str, *command: str) -> int:
+    """Run *command* to its end and return its exit code; *pid_file* gets its process id."""
     # A session of its own: Ctrl-C reaches only the asker, which stops everything in order.
     listener = os.environ.get("LISTEN_FD")
     child = subprocess.Popen(
@@ -26,6 +27,7 @@ def main(command: list[str]) -> int:
         start_new_session=True,
         pass_fds=[int(listener)] if listener else [],
     )
+    Path(pid_file).write_text(str(child.pid))
     signal.signal(signal.SIGTERM, lambda *_: _signal_group(child.pid, signal.SIGTERM))
     threading.Thread(target=_end_with_asker, args=[child], daemon=True).start()
     try:
@@ -51,4 +53,4 @@ def _signal_group(group: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -34,10 +34,12 @@ class Process:
         """Start *command*, which serves *listener* (`local/serving.py`) if there is one."""
         self.name = name
         self.log = log
+        self._pid_file = log.with_suffix(".pid")
+        self._pid_file.unlink(missing_ok=True)
         with log.open("ab") as output:
             # -I -S: the keeper needs only the standard library, and starts in 20 ms without more.
             self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(KEEPER), *command],
+                [sys.executable, "-I", "-S", str(KEEPER), str(self._pid_file), *command],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -51,8 +53,12 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Process id of the keeper; the program and its children are its descendants."""
-        return self._keeper.pid
+        """Process id of the program, once its keeper has started it."""
+        while not (pid := self._pid_file.read_text() if self._pid_file.exists() else ""):
+            if self._keeper.poll() is not None:
+                raise StackError(f"{self.name} did not start: read {self.log}{self.log_tail()}")
+            time.sleep(0.02)
+        return int(pid)
 
     def wait(self) -> int:
         """Wait for the program to end and return its exit code."""

@@ -45,6 +45,7 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 ORCHESTRATED = ("AWS_ENDPOINT_URL_SFN", "AWS_ENDPOINT_URL_ATHENA")
 """Variables of botocore: services that the emulator does not have in full."""
 
+CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
 STOPPED = "emulator.stopped"
 """Files that an emulator left in the state folder."""
@@ -220,7 +221,7 @@ class Stack:
         parts = page_parts(providers, self._simulators)
         self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
-        (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
+        self.describe()
 
     def stop(self) -> None:
         """Stop everything that was started; harmless when nothing was."""
@@ -237,6 +238,10 @@ class Stack:
             self._lock = None
             shutil.rmtree(stopped, ignore_errors=True)
 
+    def describe(self) -> None:
+        """Write stack.json, for the CLI and the drills."""
+        (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
+
     def description(self) -> dict[str, Any]:
         """Return what others need to use this stack, as stack.json holds it."""
         return {
@@ -251,9 +256,22 @@ class Stack:
             "outputs": self.outputs,
         }
 
-    def is_whole(self) -> bool:
-        """Return whether all programs of the stack still run."""
-        return all(process.is_running() for process in self._processes)
+    def ended(self) -> Process | None:
+        """Return a program that ended, or None; a cache that ended starts again, without data."""
+        for process in self._processes:
+            if process.is_running():
+                continue
+            if process.name != CACHE:
+                return process
+            process.stop()
+            self._processes.remove(process)
+            self._start_cache().wait_until(
+                lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S
+            )
+            self.describe()
+            self._say("The cache ended, and runs again without data.")
+            break
+        return None
 
     def _take_state_dir(self) -> None:
         self.state_dir.mkdir(parents=True, exist_ok=True)
@@ -298,7 +316,7 @@ class Stack:
         }
         command = [places.cache_server(), *(part for pair in options.items() for part in pair)]
         env = {"PATH": os.environ["PATH"]}
-        return self._run("cache", command, env, self.state_dir / "cache")
+        return self._run(CACHE, command, env, self.state_dir / "cache")
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ import redis
 from typer.testing import CliRunner
 
 from local import places
+from local.drill import drill
 from local.stack import Stack
 from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.dynamodb import keys
@@ -138,6 +140,26 @@ def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
     assert sum(claim["amount_fen"] for claim in claims) == 1000
     eventually(lambda: _is_settled(sender, packet_id))
     assert sum(user.balance_fen() for user in [*early, *late]) == 1000
+
+
+def test_a_killed_cache_of_a_local_stack_runs_again_and_every_share_keeps_its_owner(
+    stack: Stack, a_user: MakeUser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = a_user(), a_user()
+    packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
+    told = old.grab(packet_id).json()
+    (tmp_path / "up").symlink_to(stack.state_dir)
+    monkeypatch.setattr(places, "STATES", tmp_path)
+    monkeypatch.setenv("CACHE", "kill")
+    killed = stack.description()["pids"]["cache"]
+
+    drill()
+    while stack.description()["pids"]["cache"] == killed:
+        assert stack.ended() is None
+    again, first = old.grab(packet_id).json(), new.grab(packet_id).json()
+
+    assert (again["outcome"], again["share_no"]) == ("already_claimed", told["share_no"])
+    assert first["amount_fen"] + told["amount_fen"] == 1000
 
 
 def test_scripts_that_the_cache_forgot_are_loaded_again(
