@@ -1,12 +1,17 @@
 """A repeat of an old idempotency key has no second effect after its request's row was lost."""
 
+from dataclasses import replace
+
 import pytest
 
+from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.payments.model.provider import StatementKind
 from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.platform.errors import IdempotencyKeyReused, Unavailable
 from redpacket.platform.idempotency import Request
+from testing.builders import a_prize
 from testing.fakes import FakeDynamo
+from testing.in_memory_system import InMemorySystem, an_order
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import Item, Key
 
@@ -156,3 +161,123 @@ def test_an_unpaid_packet_whose_request_was_lost_is_one(town: PaymentSystem, tab
 
     assert (again.packet_id, again.payment_id) == (first.packet_id, first.payment_id)
     assert town.differences() == []
+
+
+# Packets
+
+
+@pytest.mark.parametrize("table", ["packets", COPY])
+def test_a_packet_whose_request_was_lost_is_funded_once(system: InMemorySystem, table: str) -> None:
+    system.deposit("ann", 600)
+    first = system.send_order(an_order("ann", key="key", total_fen=600, count=3))
+    _forget(system.dynamo, table)
+    system.pass_time(60_000)
+
+    again = system.send_order(an_order("ann", key="key", total_fen=600, count=3))
+
+    assert again.packet_id == first.packet_id
+    assert system.balance_fen("ann") == 0
+
+
+@pytest.mark.parametrize("table", ["packets", COPY])
+def test_a_lost_request_answers_before_limits_that_were_lowered(
+    system: InMemorySystem, table: str
+) -> None:
+    system.deposit("ann", 600)
+    order = an_order("ann", key="key", total_fen=600, count=3)
+    first = system.send_order(order)
+    _forget(system.dynamo, table)
+
+    again = system.send_order(replace(order, refused_fields=(("total_fen", "is too large"),)))
+
+    assert again.packet_id == first.packet_id
+
+
+def test_a_lost_request_still_refuses_another_packet(system: InMemorySystem) -> None:
+    system.deposit("ann", 600)
+    order = an_order("ann", key="key", total_fen=300, count=3)
+    system.send_order(order)
+    _forget(system.dynamo, "packets")
+
+    with pytest.raises(IdempotencyKeyReused):
+        system.send_order(replace(order, request=replace(order.request, body_hash="other")))
+
+    assert system.balance_fen("ann") == 300
+
+
+def test_a_packet_that_a_restore_lost_alone_is_not_funded_again() -> None:
+    system = InMemorySystem()
+    system.deposit("ann", 600)
+    before = system.dynamo.rows()
+    system.send_order(an_order("ann", key="key", total_fen=300, count=3))
+    _restore(system.dynamo, before, "packets")
+
+    with pytest.raises(Unavailable):
+        system.send_order(an_order("ann", key="key", total_fen=300, count=3))
+
+    assert system.balance_fen("ann") == 300
+
+
+def test_a_funding_that_a_restore_lost_alone_is_not_made_again() -> None:
+    system = InMemorySystem()
+    system.deposit("ann", 600)
+    before = system.dynamo.rows()
+    first = system.send_order(an_order("ann", key="key", total_fen=300, count=3))
+    _restore(system.dynamo, before, "accounts")
+
+    again = system.send_order(an_order("ann", key="key", total_fen=300, count=3))
+
+    assert again.packet_id == first.packet_id
+
+
+# Prizes
+
+
+@pytest.mark.parametrize("table", ["packets", COPY])
+def test_stock_whose_request_was_lost_is_added_once(system: InMemorySystem, table: str) -> None:
+    system.deposit("operator", 1000)
+    system.lottery(a_prize("gala", total=5))
+    prize = system.put_prize(
+        a_prize("gala", "cash", kind=PrizeKind.PACKET, total=3, amount_fen=100)
+    )
+    first = system.change_stock(prize, 2, key="key")
+    _forget(system.dynamo, table)
+
+    again = system.change_stock(prize, 2, key="key")
+    with pytest.raises(IdempotencyKeyReused):
+        system.change_stock(prize, 1, key="key")
+
+    assert again == first
+    assert system.prizes.list_prizes("gala")[0].total == 5
+    assert system.balance_fen("operator") == 500
+
+
+@pytest.mark.parametrize("table", ["packets", COPY])
+def test_a_cash_prize_that_was_cut_off_is_funded_once(system: InMemorySystem, table: str) -> None:
+    system.deposit("operator", 1000)
+    system.lottery(a_prize("gala", total=5))
+    plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, total=3, amount_fen=100)
+    snapshot = system.dynamo.rows()["campaigns"]
+    system.put_prize(plan)
+    # The prize is lost, and the money of its packet has moved.
+    system.dynamo.hold(system.dynamo.rows() | {"campaigns": snapshot})
+    _forget(system.dynamo, table)
+
+    system.put_prize(plan)
+
+    assert system.balance_fen("operator") == 700
+
+
+def test_the_packet_of_a_cash_prize_that_a_restore_lost_is_not_funded_again() -> None:
+    system = InMemorySystem()
+    system.deposit("operator", 1000)
+    system.lottery(a_prize("gala", total=5))
+    plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, total=3, amount_fen=100)
+    before = system.dynamo.rows()
+    system.put_prize(plan)
+    _restore(system.dynamo, before, "packets", "campaigns")
+
+    with pytest.raises(Unavailable):
+        system.put_prize(plan)
+
+    assert system.balance_fen("operator") == 700

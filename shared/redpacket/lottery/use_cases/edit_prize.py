@@ -39,7 +39,7 @@ from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.ports import Funding, PacketReader
 from redpacket.packets.split import SEED_BYTES, Split, Terms
-from redpacket.packets.use_cases.send_packet import funding_action, funding_of
+from redpacket.packets.use_cases.send_packet import funding_action, funding_of, sent_before
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,
@@ -295,8 +295,7 @@ def _fund(
                 raise
         if packet_id == packet.packet_id:
             return packet_id
-        funded = ports.packets.find_packet(packet_id)
-        if funded and funded.status is PacketStatus.OPEN:
+        if sent_before(packet_id, ports.packets).status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
     raise Contended

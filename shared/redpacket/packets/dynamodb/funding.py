@@ -21,7 +21,7 @@ from redpacket.ledger.dynamodb.posting import (
 )
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.errors import InsufficientFunds
-from redpacket.ledger.model import Transfer, entries, user_account
+from redpacket.ledger.model import Transfer, TransferKind, entries, user_account
 from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
@@ -59,8 +59,6 @@ HAS_ROOM_UNPAID = (
 
 OPEN_RETRY_S = 60
 """Seconds until a sender with too many open packets may retry; sweeps run every minute."""
-
-_ROUTE = "send"
 
 
 class DynamoFunding:
@@ -126,12 +124,12 @@ class DynamoFunding:
         else:
             rows += post(self._accounts, [transfer])
         first_id = transact_request(
-            self._dynamo, self._packets, _ROUTE, request, packet.packet_id, rows
+            self._dynamo, self._packets, TransferKind.SEND, request, packet.packet_id, rows
         )
         return first_id or packet.packet_id
 
     def find_sent(self, request: Request) -> str | None:
-        return find_result(self._dynamo, self._packets, _ROUTE, request)
+        return find_result(self._dynamo, self._packets, TransferKind.SEND, request)
 
     def _open(self, transfer: Transfer) -> Operation:
         account, open_max = transfer.debit, self._open_packets_max

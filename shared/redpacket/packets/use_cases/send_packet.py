@@ -16,7 +16,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
-from redpacket.packets.ports import ClaimCache, Funding, Pictures
+from redpacket.packets.ports import ClaimCache, Funding, PacketReader, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
@@ -34,9 +34,8 @@ class SendOrder:
     """A sender's request.
 
     *life_ms* is None only with a *campaign*, whose end then applies; it counts from *starts_at_ms*,
-    where a time in the past is now. With a *payment_id* the packet
-    is unpaid until that payment. *own_picture_id* is the sender's picture in *cover_url*.
-    *refused_fields* reject a new request but not a repeated one.
+    where a time in the past is now. With a *payment_id* the packet is unpaid until that payment.
+    *own_picture_id* is the sender's picture in *cover_url*. *refused_fields* reject a new request.
     """
 
     sender: User
@@ -101,7 +100,7 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     except Rejected:
         # I10: a request accepted the first time keeps its answer after limits change.
         if first_id := ports.funding.find_sent(order.request):
-            return _sent_before(first_id, ports.packets)
+            return sent_before(first_id, ports.packets)
         raise
     if order.own_picture_id:
         # Money moves last, so a failure here costs nothing.
@@ -109,7 +108,7 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     action = funding_action(packet, ActionKind.PACKET_SENT) if order.campaign else None
     packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action)
     if packet_id != packet.packet_id:
-        return _sent_before(packet_id, ports.packets)
+        return sent_before(packet_id, ports.packets)
     if packet.status is PacketStatus.UNPAID:
         return packet
     try:
@@ -220,7 +219,8 @@ def _window(order: SendOrder, now_ms: int) -> tuple[Rules, int, int]:
     return rules, *rules.window_in(campaign.starts_at_ms, campaign.ends_at_ms)
 
 
-def _sent_before(packet_id: str, packets: DynamoPackets) -> Packet:
+def sent_before(packet_id: str, packets: PacketReader) -> Packet:
+    """Return the packet of an earlier request. Raises Unavailable if a restore has lost it."""
     packet = packets.find_packet(packet_id)
     if packet is None:
         raise Unavailable(f"the ledger knows the request of {packet_id} and not the packet")
