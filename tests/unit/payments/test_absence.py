@@ -128,6 +128,24 @@ def test_a_return_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSys
     assert town.differences() == []
 
 
+def test_a_withdrawal_whose_cancel_a_restore_lost_alone_is_not_called(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+
+    def cancel() -> None:
+        town.cancel(withdrawal)
+        _sweep_hours(town, 1)
+
+    _lost_alone(town, cancel)
+    assert town.balance_fen() == 1000
+
+    _sweep_hours(town, 3)
+
+    assert _paid_fen(town) == 0
+    assert town.find(withdrawal).returned_on == "not_found"
+    assert town.balance_fen() == 1000
+    assert town.differences() == []
+
+
 def _restored_after(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
     """Restore all tables, a day later, to what they were before *what_was_lost*."""
     rows = town.system.dynamo.rows()

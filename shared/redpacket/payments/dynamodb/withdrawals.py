@@ -270,12 +270,21 @@ class DynamoWithdrawals:
         The row keeps the *answer* of the provider.
         """
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
-        returned = return_transfer(seen, now_ms)
+        returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
         ended = self._end(seen, answer, status, now_ms)
-        if self._dynamo.try_transact([*ended, *post_operations(self._accounts, [returned])]):
-            return True
-        # A restore may have lost the withdrawal's end, and not its return.
-        at_ms = find_posted_at_ms(self._dynamo, self._accounts, returned.transfer_id)
+        return self._dynamo.try_transact([*ended, *returned]) or self.end_returned(
+            seen, answer, status
+        )
+
+    def end_returned(
+        self, seen: Withdrawal, answer: TransferFound, status: WithdrawalStatus
+    ) -> bool:
+        """Set to *status* if the money has returned; return False otherwise.
+
+        A restore may have lost a withdrawal's end, and not its return.
+        """
+        name = return_transfer(seen, 0).transfer_id
+        at_ms = find_posted_at_ms(self._dynamo, self._accounts, name)
         return at_ms is not None and self._dynamo.try_transact(
             self._end(seen, answer, status, at_ms)
         )

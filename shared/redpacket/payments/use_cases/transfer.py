@@ -97,6 +97,11 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
     ports.repository.look_again(seen, _next_look_ms(seen, now_ms))
     provider = ports.provider_of(seen)
     transfer = provider.query(seen.transfer_no)
+    if transfer.state is TransferState.NOT_FOUND and ports.repository.end_returned(
+        seen, transfer, WithdrawalStatus.FAILED
+    ):
+        # A call would pay money that has returned.
+        return ports.repository.find(withdrawal_id)
     if transfer.state in GONE and _has_next(seen, provider):
         # The row was restored from a time before its second transfer.
         ports.repository.renumber(seen, now_ms)
