@@ -1,4 +1,4 @@
-"""Users and their pictures: what is kept of them can be erased."""
+"""Users: erase their data and pictures; move and release their campaign money."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -7,11 +7,13 @@ import typer
 
 from redpacket.platform.user import HOST_ID
 from redpacket_cli.api import again
-from redpacket_cli.session import an_id, session_of
+from redpacket_cli.packets import Key
+from redpacket_cli.session import an_id, new_key, session_of
 from redpacket_cli.words import translate
 
 users = typer.Typer(help="Personal data: erase.", no_args_is_help=True)
 pictures = typer.Typer(help="Pictures that users uploaded as covers: remove.", no_args_is_help=True)
+campaign_money = typer.Typer(help="Accounts of campaign money: move, unmark.", no_args_is_help=True)
 
 
 def _a_host_id(text: str) -> str:
@@ -22,10 +24,13 @@ def _a_host_id(text: str) -> str:
     return text
 
 
+UserId = Annotated[str, typer.Argument(help="As the host knows them.", callback=_a_host_id)]
+
+
 @users.command("erase")
 def erase(
     context: typer.Context,
-    user: Annotated[str, typer.Argument(help="As the host knows them.", callback=_a_host_id)],
+    user: UserId,
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
     """Erase a user's personal data permanently, once the account is empty. A repeat is harmless."""
@@ -34,6 +39,32 @@ def erase(
         typer.confirm(translate(f"Erase {user} permanently?"), abort=True, err=True)
     path = f"/admin/users/{quote(user, safe='')}"
     session.screen.report(again(lambda: session.target.operator.delete(path)))
+
+
+@campaign_money.command("move")
+def move(
+    context: typer.Context,
+    user: UserId,
+    to: Annotated[
+        str, typer.Argument(help="Owner of another account of campaign money.", callback=_a_host_id)
+    ],
+    reason: Annotated[str, typer.Option(help="For the audit log.")],
+    key: Key = "",
+) -> None:
+    """Move what is left in an account of campaign money to another one."""
+    session, body = session_of(context), {"user": to, "reason": reason}
+    session.screen.report(session.target.operator.post(_money_of(user), body, key=new_key(key)))
+
+
+@campaign_money.command("unmark")
+def unmark(context: typer.Context, user: UserId) -> None:
+    """Let an empty account be used for anything again. A repeat is harmless."""
+    session = session_of(context)
+    session.screen.report(again(lambda: session.target.operator.delete(_money_of(user))))
+
+
+def _money_of(user: str) -> str:
+    return f"/admin/accounts/{quote(user, safe='')}/campaign-money"
 
 
 @pictures.command("remove")

@@ -145,6 +145,28 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     assert operator.as_user(payee).get("/me").json()["balance_fen"] == 100_000_001
 
 
+def test_campaign_money_is_moved_to_another_account(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    chest, till = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("chest", "till"))
+    for user in (chest, till):
+        deposit = {"user": user, "amount_fen": 6_000, "is_for_campaigns": True}
+        headers = {"Idempotency-Key": user}
+        answer = operator.http.post("/admin/deposits", json=deposit, headers=headers)
+        assert answer.is_success, answer.text
+    boss = a_person("Operator", "/operator/deposits")
+
+    for label, text in (("转出方", chest), ("转入方", till), ("原因", "离职")):
+        boss.page.get_by_label(label).fill(text)
+    boss.page.get_by_role("button", name="转移").click()
+    _agree(boss, "转移")
+
+    expect(boss.page.get_by_text(f"完成，{chest} 现有 ¥0.00")).to_be_visible()
+    assert operator.as_user(till).get("/me").json()["balance_fen"] == 12_000
+    boss.go("/operator/journal")
+    expect(_row(boss, f"转出了 {chest} 的活动资金 ¥60.00")).to_be_visible()
+
+
 def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     a_person: MakePerson, operator: Operator
 ) -> None:

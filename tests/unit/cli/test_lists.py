@@ -237,6 +237,23 @@ def test_a_user_is_erased_once_it_is_sure(stack: Stack) -> None:
     assert stack.run("users", "erase", "../switches", "--yes").exit_code == 2
 
 
+def test_campaign_money_is_moved_and_its_empty_account_unmarked(stack: Stack) -> None:
+    path = "/admin/accounts/ann@host/campaign-money"
+    stack.answers[f"POST {path}"] = httpx.Response(201, json={"transfer_id": "t", "balance_fen": 0})
+    unmarked = {"user_token": "token", "is_for_campaigns": False}
+    stack.answers[f"DELETE {path}"] = httpx.Response(200, json=unmarked)
+
+    moved = stack.ask_json(
+        "campaign-money", "move", "ann@host", "bob", "--reason", "she left", "--key", "k"
+    )
+
+    assert moved == {"transfer_id": "t", "balance_fen": 0}
+    assert stack.ask_json("campaign-money", "unmark", "ann@host") == unmarked
+    (sent,) = stack.sent(f"POST {path}")
+    assert json.loads(sent.content) == {"user": "bob", "reason": "she left"}
+    assert len(sent.headers["idempotency-key"]) > 0
+
+
 def test_a_user_with_money_is_not_erased(stack: Stack) -> None:
     stack.answers["DELETE /admin/users/ann"] = _problem(409, "account_not_empty")
 

@@ -1,4 +1,4 @@
-/** Money into a user's account; above the limit it waits for another operator. */
+/** Money into a user's account, and moves of campaign money; above the limit another operator approves. */
 
 import { html } from "lit";
 
@@ -43,7 +43,41 @@ export class OperatorDeposits extends ConsoleView {
         </label>
         <button class="primary" ?disabled=${this.isBusy}>${o("deposit")}</button>
       </form>
+      <h2>${o("campaign_money")}</h2>
+      <p class="hint">${o("campaign_money_hint")}</p>
+      <form class="card" @submit=${(event: SubmitEvent) => this.#move(event)}>
+        ${["from", "to", "reason"].map(
+          (name) =>
+            html`<label class="field tall">
+              <span>${o(`money_${name}` as "money_from")}</span><input name=${name} required autocomplete="off" />
+            </label>`,
+        )}
+        <button class="primary" ?disabled=${this.isBusy}>${o("move")}</button>
+      </form>
     `;
+  }
+
+  async #move(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const [from = "", to = "", reason = ""] = ["from", "to", "reason"].map((name) => typed(form, name));
+    if (!from || !to || !reason || this.isBusy) return;
+    const body = facts([o("money_from"), from], [o("money_to"), to], [o("money_reason"), reason]);
+    if (!(await confirm(o("move_title"), body, o("move")))) return;
+    await this.act("deposit", async () => {
+      const sent = { user: to, reason };
+      const answer = await this.#once(`/admin/accounts/${encodeURIComponent(from)}/campaign-money`, sent);
+      form.reset();
+      return answer ? o("deposited", { n: money(answer.balance_fen), user: from }) : awaitingView();
+    });
+  }
+
+  /** Write under a key that a reload of the same form keeps; undefined if it waits for approval. */
+  async #once(path: string, sent: object): Promise<Schemas["Deposit"] | undefined> {
+    const { key } = session.writes.begin(path, session.person?.sub ?? "", sent);
+    const answer = await write<Schemas["Deposit"] | Awaiting>("POST", path, sent, key);
+    session.writes.end(path);
+    return awaits(answer) ? undefined : answer;
   }
 
   async #submit(event: SubmitEvent): Promise<void> {
@@ -62,13 +96,10 @@ export class OperatorDeposits extends ConsoleView {
     );
     if (!(await confirm(o("deposit_title"), body, o("deposit")))) return;
     await this.act("deposit", async () => {
-      // Noted first: after a reload the same form has the same key, and no second effect.
       const sent = { user, amount_fen: amountFen, ...(isForCampaigns && { is_for_campaigns: true }) };
-      const { key } = session.writes.begin("deposit", session.person?.sub ?? "", sent);
-      const answer = await write<Schemas["Deposit"] | Awaiting>("POST", "/admin/deposits", sent, key);
-      session.writes.end("deposit");
+      const answer = await this.#once("/admin/deposits", sent);
       form.reset();
-      return awaits(answer) ? awaitingView() : o("deposited", { n: money(answer.balance_fen), user });
+      return answer ? o("deposited", { n: money(answer.balance_fen), user }) : awaitingView();
     });
   }
 }

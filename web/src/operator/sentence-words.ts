@@ -23,9 +23,12 @@ export const SENTENCES: Record<string, string> = {
   limit_set: "把 {subject} 调整为 {value}",
   reconciled: "开始了一次对账",
   return_resolved: "处理了 {subject} 的待退款 {amount_fen}",
+  campaign_money_moved: "转出了 {subject} 的活动资金 {amount_fen}",
+  campaign_mark_removed: "解除了 {subject} 仅用于活动的限制",
   asks_deposit: "申请给 {subject} 入账 {amount_fen}",
   asks_campaign: "申请修改 {subject}，涉及 {amount_fen}",
   asks_prize: "申请修改 {subject} 的奖品 {prize_id}，涉及 {amount_fen}",
+  asks_campaign_money: "申请把活动资金 {amount_fen} 转给 {subject}",
   asks_stock: "申请增加 {subject} 的奖品库存，涉及 {amount_fen}",
 };
 
@@ -91,6 +94,8 @@ export const FIELDS: Record<string, string> = {
   user: "用户",
   is_for_campaigns: "仅用于活动",
   case: "事由编号",
+  from: "转出方",
+  to: "转入方",
 };
 
 /** Values of these fields; English shows the API's own. */

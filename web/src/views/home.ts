@@ -20,7 +20,7 @@ type Page = Packets | Schemas["Transfers"];
 const TABS: Tab[] = ["received", "sent", "transfers"];
 const FIRST_YEAR = 2026;
 /** Kinds of transfers that have words; a new one is shown as "other". */
-const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned".split(" ");
+const KINDS = "deposit send settle refund payment withdrawal withdrawal_returned campaign_money".split(" ");
 
 export class Home extends View {
   static override properties = {
