@@ -1,15 +1,18 @@
 """Addresses of winners of goods: whose they are, until when, and who reads them."""
 
+import json
 from typing import Any
 
 import httpx
 import pytest
 
+from local.places import ROOT
 from testing.in_memory_system import InMemorySystem
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 
 HOME = {"name": "王小明", "phone": "+86 138-0013-8000", "address": "=上海市世纪大道 1 号"}
+PHONES = json.loads((ROOT / "tests/vectors/texts.json").read_text(encoding="utf-8"))["phones"]
 WINNERS = "/admin/campaigns/gala/winners"
 
 
@@ -71,12 +74,36 @@ def test_an_address_is_bounded_visible_text(winner: HttpUser) -> None:
     wrong: list[dict[str, object]] = [
         *[dict[str, object]({name: text}) for name in HOME for text in ("", "x" * 1000)],
         {"phone": "call me"},
-        {"address": "上海\u202e"},
+        {"address": "\u200b"},
         {"name": 7},
         {"draw_id": "0" * 32},
     ]
 
     assert {_give(winner, path, **each) for each in wrong} == {(422, "invalid_request")}
+
+
+@pytest.mark.parametrize("case", PHONES, ids=[case["kept"] for case in PHONES])
+def test_a_pasted_phone_number_is_accepted_as_it_was_seen(
+    winner: HttpUser, case: dict[str, str]
+) -> None:
+    path = _path(winner)
+
+    assert _give(winner, path, phone=case["pasted"]) == (200, None)
+
+    assert winner.http.get(path).json()["phone"] == case["kept"]
+
+
+def test_a_pasted_address_loses_what_is_invisible(winner: HttpUser) -> None:
+    path = _path(winner)
+
+    _give(winner, path, name="\u2068王小明\u2069", address=" 12 Main St\r\nSpringfield\u200b")
+
+    assert winner.http.get(path).json() == {
+        "status": "won",
+        "name": "王小明",
+        "phone": HOME["phone"],
+        "address": "12 Main St Springfield",
+    }
 
 
 def test_operators_who_send_goods_read_addresses_until_the_handover(

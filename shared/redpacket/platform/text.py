@@ -57,6 +57,8 @@ NICKNAME_GRAPHEMES_MAX = 32
 # Only letters, marks and numbers are audible.
 _HEARD = "LMN"
 
+_PUNCTUATION_OF_PHONES = str.maketrans({**dict.fromkeys("‐‒–—―−.", "-"), "(": None, ")": None})
+
 RESERVED_WORDS = (
     *("admin", "administrator", "hongbao", "moderator", "official", "redpacket", "root"),
     *("service", "support", "system", "wechat", "weixin"),
@@ -73,6 +75,22 @@ RESERVED_PHRASES = (
 def composed(text: str) -> str:
     """Return *text* in NFC, without white space at its ends."""
     return unicodedata.normalize("NFC", text).strip()
+
+
+def pasted(text: str) -> str:
+    """Return pasted *text* as it was seen: on one line, without invisible characters."""
+    return composed(without_invisible(" ".join(text.split())))
+
+
+def pasted_phone(text: str) -> str:
+    """Return a pasted phone number in ASCII digits, spaces and hyphens, if it has no letters."""
+    plain = pasted(unicodedata.normalize("NFKC", text))
+    return with_ascii_digits(plain).translate(_PUNCTUATION_OF_PHONES)
+
+
+def with_ascii_digits(text: str) -> str:
+    """Return *text* with the decimal digits of all scripts as 0 to 9."""
+    return "".join(str(unicodedata.decimal(letter, letter)) for letter in text)
 
 
 def audible(text: str) -> str:

@@ -12,9 +12,12 @@ type Prize = Schemas["GoodsAddress"];
 
 const FIELDS = [
   ["name", "name", 32],
-  ["phone", "tel", 26],
+  ["phone", "tel", 40],
   ["address", "street-address", 120],
 ] as const;
+
+/** Digits of any script: the API cleans what people paste, and knows the form. */
+const FIVE_DIGITS = "(\\P{Nd}*\\p{Nd}){5}.*";
 
 class Address extends View {
   static override properties = {
@@ -72,7 +75,7 @@ class Address extends View {
               value=${prize[name] ?? ""}
               autocomplete=${autocomplete}
               inputmode=${name === "phone" ? "tel" : "text"}
-              pattern=${name === "phone" ? "\\+?[0-9][0-9 \\-]{4,24}" : ".*\\S.*"}
+              pattern=${name === "phone" ? FIVE_DIGITS : ".*\\S.*"}
               maxlength=${length}
               required
             />

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
-from pydantic import StringConstraints
+from pydantic import BeforeValidator, StringConstraints
 
 from redpacket.lottery.model.winners import Address, WinnerStatus
 from redpacket.platform.http.bodies import StrictBody, about, example
@@ -14,6 +15,12 @@ from redpacket.platform.http.request_fields import (
     Note,
     PostalAddress,
 )
+from redpacket.platform.text import pasted, pasted_phone
+
+
+def _as_seen(clean: Callable[[str], str]) -> BeforeValidator:
+    """Clean a text before its rules are applied: users paste names, numbers and addresses."""
+    return BeforeValidator(lambda text: clean(text) if isinstance(text, str) else text)
 
 
 class AddressBody(StrictBody):
@@ -23,11 +30,16 @@ class AddressBody(StrictBody):
         {"name": "王小明", "phone": "+86 138 0013 8000", "address": "上海市世纪大道 1 号"}
     )
 
-    name: Annotated[Nickname, about("The recipient.")]
+    name: Annotated[Nickname, _as_seen(pasted), about("The recipient.")]
     phone: Annotated[
-        str, StringConstraints(pattern=r"^\+?[0-9][0-9 -]{4,24}$"), about("Digits, spaces and -.")
+        str,
+        StringConstraints(pattern=r"^\+?[0-9][0-9 -]{4,24}$"),
+        _as_seen(pasted_phone),
+        about("Digits, spaces and -; digits and dashes of other scripts are replaced."),
     ]
-    address: Annotated[PostalAddress, about(f"At most {ADDRESS_GRAPHEMES_MAX} characters.")]
+    address: Annotated[
+        PostalAddress, _as_seen(pasted), about(f"At most {ADDRESS_GRAPHEMES_MAX} characters.")
+    ]
 
     @property
     def given(self) -> Address:

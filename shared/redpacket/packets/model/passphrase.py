@@ -6,7 +6,7 @@ import hmac
 import unicodedata
 from collections.abc import Callable
 
-from redpacket.platform.text import audible
+from redpacket.platform.text import audible, with_ascii_digits
 
 THRESHOLD_DEFAULT = 80
 """Percentage that allows one wrong sound in 恭喜发财 but rejects other phrases of its length."""
@@ -41,8 +41,7 @@ def is_alike(
 
 
 def _in_one_script(text: str, simplified: Callable[[str], str]) -> str:
-    digits = (str(unicodedata.decimal(letter, letter)) for letter in simplified(text))
-    return "".join(digits).translate(_DIGITS)
+    return with_ascii_digits(simplified(text)).translate(_DIGITS)
 
 
 def _bears_tolerance(phrase: str) -> bool:
