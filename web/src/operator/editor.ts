@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { newKey } from "../api/keys.ts";
 import { Problem } from "../api/problems.ts";
 import { problemText } from "../i18n/packet.ts";
 import { parseYuan, plainAmount, yuanGrouped } from "../money.ts";
@@ -33,7 +34,7 @@ type Written = Pick<Campaign, "version"> & Partial<Campaign>;
 const KINDS = ["goods", "packet", "code"] as const;
 const ZONES = ["Asia/Shanghai", "Asia/Hong_Kong", "Asia/Singapore", "Asia/Tokyo", "Europe/London", "America/New_York"];
 const slot = (id: string) => `redpacket.plan.${id || "new"}`;
-const random = (length: number) => crypto.randomUUID().replaceAll("-", "").slice(0, length);
+const random = (length: number) => newKey().slice(0, length);
 
 export class OperatorEditor extends ConsoleView {
   static override properties = {

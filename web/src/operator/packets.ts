@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { atMost } from "../views/view.ts";
 import { mayEnd } from "./deciding.ts";
 import "./list.ts";
 import type { OperatorList } from "./list.ts";
@@ -45,7 +46,7 @@ export class OperatorPackets extends ConsoleView {
       ${facts([o("packet"), html`<code>${id}</code>`])}
       <p>${o("end_packet_hint")}</p>
       <label class="field tall">
-        <span>${o("reason")}</span><input name="reason" required maxlength="200" autocomplete="off" />
+        <span>${o("reason")}</span><input name="reason" required @input=${atMost(100)} autocomplete="off" />
       </label>
       <p class="hint">${o("reason_hint")}</p>
     `;

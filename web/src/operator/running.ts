@@ -6,6 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { amountProblem, parseYuan, yuanGrouped } from "../money.ts";
 import { now } from "../now.ts";
 import { session } from "../session.ts";
+import { atMost } from "../views/view.ts";
 import { bodyOf, stateOf, type Campaign } from "./plan.ts";
 import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
 import { o } from "./words.ts";
@@ -57,7 +58,7 @@ export async function sendRain(campaign: Campaign) {
     <p class="hint">${o("rain_hint", { left: yuanGrouped(campaign.budget_left_fen) })}</p>
     ${field(o("total"), html`<input name="total" inputmode="decimal" required autocomplete="off" @input=${type} /><small aria-live="polite"></small>`)}
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
-    ${field(o("greeting"), html`<input name="greeting" maxlength="50" autocomplete="off" placeholder=${o("greeting_default")} />`)}
+    ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
   const form = await confirm(o("rain_title"), body, o("send_rain"));
   const text = (name: string) => {

@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { graphemes } from "../graphemes.ts";
 import { fill, language, translate } from "../i18n/language.ts";
 import { FIELDS, SENTENCES, VALUES } from "./sentence-words.ts";
 import { money, when } from "./view.ts";
@@ -91,7 +92,7 @@ const SHORT_MAX = 300;
 
 function linesOf(changes: readonly Change[]) {
   const short = (text: string) =>
-    text.length > SHORT_MAX ? html`<details><summary>${text.slice(0, 80)}…</summary>${text}</details>` : text;
+    text.length > SHORT_MAX ? html`<details><summary>${graphemes(text).slice(0, 80).join("")}…</summary>${text}</details>` : text;
   return html`<ul>
     ${changes.map(
       ({ field, before, after }) =>

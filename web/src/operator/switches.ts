@@ -4,7 +4,7 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { session } from "../session.ts";
-import { loadingView } from "../views/view.ts";
+import { atMost, loadingView } from "../views/view.ts";
 import { confirm, ConsoleView, duties, when, write } from "./view.ts";
 import { o, wordOf } from "./words.ts";
 
@@ -66,7 +66,7 @@ export class OperatorSwitches extends ConsoleView {
   #ask(state: Switch): Promise<FormData | undefined> {
     const body = html`
       <p>${o("turn_off_hint")}</p>
-      <label class="field tall"><span>${o("reason")}</span><input name="reason" maxlength="200" autocomplete="off" /></label>
+      <label class="field tall"><span>${o("reason")}</span><input name="reason" @input=${atMost(100)} autocomplete="off" /></label>
     `;
     return confirm(`${o("turn_off")}: ${wordOf(`switch_${state.name}`)}`, body, o("turn_off"));
   }

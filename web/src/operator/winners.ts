@@ -3,6 +3,7 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { atMost } from "../views/view.ts";
 import type { OperatorList } from "./list.ts";
 import { winners, type Winner } from "./lists.ts";
 import { confirm, ConsoleView, duties, facts, when, write } from "./view.ts";
@@ -35,7 +36,7 @@ export class OperatorWinners extends ConsoleView {
         [o("user"), `${row.user ?? row.user_token} ${row.nickname ?? ""}`],
         [o("won_at"), when(row.won_at_ms)],
       )}
-      <label class="field tall"><span>${o("note")}</span><input name="note" maxlength="200" autocomplete="off" /></label>
+      <label class="field tall"><span>${o("note")}</span><input name="note" @input=${atMost(100)} autocomplete="off" /></label>
       <p class="hint">${o("note_hint")}</p>
       <p class="hint">${o(`${verb}_hint`)}</p>
     `;

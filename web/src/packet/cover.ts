@@ -2,6 +2,7 @@
 
 import { html, nothing, type TemplateResult } from "lit";
 
+import { graphemes } from "../graphemes.ts";
 import { duration, p, problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
 import { now } from "../now.ts";
@@ -70,13 +71,14 @@ export function coverView(flow: PacketFlow, deeds: CoverDeeds): TemplateResult {
 
 /** Long greetings are set smaller: the coin keeps its place. */
 function greetingView(text: string): TemplateResult {
-  const size = text.length > 28 ? "is-longer" : text.length > 14 ? "is-long" : "";
+  const { length } = graphemes(text);
+  const size = length > 28 ? "is-longer" : length > 14 ? "is-long" : "";
   return html`<p class="greeting ${size}">${text}</p>`;
 }
 
 /** A person's first letter on a seal, under their picture where the API names one. */
 export function sealView(nickname = "", avatarUrl: string | null = null): TemplateResult {
-  const [letter = "福"] = nickname.trim();
+  const [letter = "福"] = graphemes(nickname.trim());
   const show = ({ type, currentTarget }: Event) =>
     ((currentTarget as HTMLElement).hidden = type === "error");
   return html`<span class="seal" aria-hidden="true">
@@ -134,7 +136,7 @@ function phraseView(flow: PacketFlow, deeds: CoverDeeds) {
           name="passphrase"
           autocomplete="off"
           enterkeyhint="go"
-          maxlength="40"
+          maxlength="200"
           ?readonly=${flow.state !== "ready"}
           aria-invalid=${problem === "passphrase_mismatch" ? "true" : "false"}
         />

@@ -5,7 +5,7 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { t } from "../i18n/user.ts";
 import { session } from "../session.ts";
-import { problemView, typed, View } from "./view.ts";
+import { atMost, problemView, typed, View } from "./view.ts";
 import "./user.css";
 
 type Prize = Schemas["GoodsAddress"];
@@ -76,7 +76,7 @@ class Address extends View {
               autocomplete=${autocomplete}
               inputmode=${name === "phone" ? "tel" : "text"}
               pattern=${name === "phone" ? FIVE_DIGITS : ".*\\S.*"}
-              maxlength=${length}
+              @input=${atMost(length)}
               required
             />
           </label>`,

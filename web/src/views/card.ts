@@ -1,5 +1,7 @@
 /** A packet's card as an image, for chats that show pictures but no links. */
 
+import { graphemes } from "../graphemes.ts";
+
 export const WIDTH = 720;
 const HEIGHT = 1080;
 export const SERIF = '"Songti SC", "Noto Serif CJK SC", serif';
@@ -107,7 +109,7 @@ function drawCode(pen: CanvasRenderingContext2D, modules: boolean[][]): void {
 /** At most three lines; Chinese breaks anywhere. */
 function linesOf(pen: CanvasRenderingContext2D, text: string, width: number): string[] {
   const lines = [""];
-  for (const letter of text) {
+  for (const letter of graphemes(text)) {
     const line = lines.at(-1)! + letter;
     if (pen.measureText(line).width <= width) lines[lines.length - 1] = line;
     else lines.push(letter.trimStart());

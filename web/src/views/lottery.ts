@@ -305,7 +305,7 @@ export class Lottery extends View {
           : html`
               <label class="hint" for="phrase">${t("help_say")}</label>
               <div class="row link">
-                <input id="phrase" name="phrase" maxlength="40" required autocomplete="off" />
+                <input id="phrase" name="phrase" maxlength="200" required autocomplete="off" />
                 ${canListen()
                   ? micView(this.listening !== undefined, () => void this.#listen())
                   : nothing}

@@ -3,6 +3,7 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { graphemes } from "../graphemes.ts";
 import { t } from "../i18n/user.ts";
 import { session } from "../session.ts";
 import { loadingView, problemView, View } from "./view.ts";
@@ -63,7 +64,7 @@ class Recents extends View {
       <fieldset class="people" ?disabled=${this.isBusy} aria-describedby="people-wrong">
         <legend>${t("recents")}</legend>
         ${this.users.map(({ user_token, nickname }) => {
-          const [letter = ""] = nickname;
+          const [letter = ""] = graphemes(nickname);
           return html`
             <label>
               <input

@@ -15,7 +15,7 @@ import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
 import { orderPayment } from "./order-payment.ts";
-import { problemView, View } from "./view.ts";
+import { atMost, problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
@@ -89,7 +89,7 @@ export class Send extends View {
             <span>${t("greeting")}</span>
             <input
               name="greeting"
-              maxlength="50"
+              @input=${atMost(50)}
               value=${this.#kept.greeting}
               placeholder=${p("default_greeting")}
               ?disabled=${isBusy}
@@ -195,7 +195,7 @@ export class Send extends View {
           <span>${t("passphrase")}<small>${t("passphrase_hint")}</small></span>
           <input
             name="passphrase"
-            maxlength="20"
+            @input=${atMost(20)}
             value=${kept.passphrase ?? ""}
             placeholder=${t("passphrase_example")}
             ?disabled=${isBusy}
@@ -343,6 +343,7 @@ export class Send extends View {
       void this.updateComplete.then(() => this.querySelector<HTMLElement>(`[name=${wrong}]`)?.focus());
       return;
     }
+    if (!this.querySelector("form")!.reportValidity()) return;
     const { pay_with: way = "balance" } = this.draft;
     const method = way === "balance" ? "native" : methodOf(way as Channel);
     void this.#send(bodyOf(this.draft, p("default_greeting"), method), "sending");

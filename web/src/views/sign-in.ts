@@ -9,7 +9,7 @@ import { say } from "../providers/say.ts";
 import { here } from "../router.ts";
 import "./copy.ts";
 import { devUser, session, type DevUser } from "../session.ts";
-import { problemView, typed, View, WIDE } from "./view.ts";
+import { atMost, problemView, typed, View, WIDE } from "./view.ts";
 
 const PEOPLE = ["Alice", "Bob", "Carol", "小明"];
 const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin" };
@@ -80,7 +80,7 @@ export class SignIn extends View {
       <form class="inline" @submit=${enter}>
         <label for="name">${t("dev_name")}</label>
         <div class="row">
-          <input id="name" name="name" maxlength="32" autocomplete="off" required />
+          <input id="name" name="name" @input=${atMost(32)} autocomplete="off" required />
           <button class="secondary">${t("dev_enter")}</button>
         </div>
       </form>

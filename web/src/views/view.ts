@@ -3,6 +3,7 @@
 import { html, LitElement, type TemplateResult } from "lit";
 
 import { problemOf, type Problem } from "../api/problems.ts";
+import { graphemes } from "../graphemes.ts";
 import { Speaks } from "../i18n/language.ts";
 import { p, problemText } from "../i18n/packet.ts";
 import "../i18n/problems.ts";
@@ -92,6 +93,14 @@ export function wantsSignIn(view: View): boolean {
 export function typed(form: EventTarget | null, name: string): string {
   const value = new FormData(form as HTMLFormElement).get(name);
   return typeof value === "string" ? value.trim() : "";
+}
+
+/** Handler of a field's input: more than *max* letters, as readers count them, can't be sent. */
+export function atMost(max: number) {
+  return ({ target }: Event): void => {
+    const field = target as HTMLInputElement;
+    field.setCustomValidity(graphemes(field.value).length > max ? p("too_long", { n: max }) : "");
+  };
 }
 
 /** Shows *problem* at the field *name* of a form, "" for no field; returns whether the form is valid. */

@@ -2,6 +2,7 @@
 
 import { html, nothing, svg } from "lit";
 
+import { graphemes } from "../graphemes.ts";
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
@@ -97,10 +98,10 @@ function segmentView({ title, odds, picture }: Sector, place: number, count: num
 function linesOf(text: string, wide: number): string[] {
   const lines = [""];
   let left = wide;
-  for (const word of text.match(/[\u2e80-\uffef]|[^\s\u2e80-\uffef]+\s*|\s+/g) ?? []) {
-    const length = word.trimEnd().length * (word > "\u2e80" ? 1 : 0.56);
+  for (const word of wordsOf(text)) {
+    const length = isWide(word) ? 1 : word.trimEnd().length * 0.56;
     if (length > left && lines.at(-1)) {
-      if (lines.length === 2) return [lines[0]!, `${lines[1]!.slice(0, -1)}…`];
+      if (lines.length === 2) return [lines[0]!, `${graphemes(lines[1]!).slice(0, -1).join("")}…`];
       lines.push("");
       left = wide;
     }
@@ -108,6 +109,22 @@ function linesOf(text: string, wide: number): string[] {
     left -= length;
   }
   return lines;
+}
+
+/** Narrow letters make words with the space behind them; a wide one, or an emoji, is a word. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const letter of graphemes(text)) {
+    const last = words.at(-1) ?? "";
+    const isNew = !last || isWide(letter) || isWide(last) || (/\s$/.test(last) && letter.trim() !== "");
+    if (isNew) words.push(letter);
+    else words[words.length - 1] = last + letter;
+  }
+  return words;
+}
+
+function isWide(letter: string): boolean {
+  return letter > "\u2e80" || /^\p{Emoji_Presentation}|\ufe0f/u.test(letter);
 }
 
 customElements.define("rp-wheel", Wheel);
