@@ -114,6 +114,7 @@ VARIABLES = {
     "DEPOSIT_FEN_MAX": str(DEPOSIT_FEN_MAX),
     "CLOSE_GRACE_S": str(GRACE_MS // 1000),
     "PICTURES_BUCKET": "pictures",
+    "ORDER_FUNCTION": "order",
     "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
 }
 """Environment variables of a function here."""
@@ -332,6 +333,16 @@ class InMemorySystem:
         share = claim.share
         self.told.append(Told(share.packet_id, user_id, share.share_no, share.amount_fen))
         return claim
+
+    def end_packet(self, packet: Packet, reason: str = "", **given: Any) -> Packet:
+        """End a packet early as its sender, or with a *reason* as an operator."""
+        process, packet_id = self.process(), packet.packet_id
+        ended: Packet = (
+            process.end_any_packet(packet_id, an_operator(), reason, may_end_all=True, **given)
+            if reason
+            else process.end_own_packet(packet_id, packet.sender.user_id, **given)
+        )
+        return ended
 
     def put_prize(self, plan: Prize) -> Prize:
         """Put or edit a prize; cash is the operator's money."""

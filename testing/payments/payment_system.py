@@ -33,6 +33,7 @@ from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import (
     PaymentAsk,
+    close_order,
     start_packet_payment,
     start_payment,
 )
@@ -208,6 +209,14 @@ class PaymentSystem:
         return start_packet_payment(
             packet, channel, PayMethod.JSAPI, payees=self.payees, ports=self.payments
         )
+
+    def end_packet(self, packet: Packet, reason: str = "") -> Packet:
+        """End a packet early; the order function closes its order at the provider."""
+        return self.system.end_packet(packet, reason, payments=self)
+
+    def close(self, number: str) -> None:
+        """Close an order, as the client of the order function does."""
+        close_order(number, ports=self.payments)
 
     def withdraw(
         self,

@@ -33,7 +33,6 @@ _VARIABLES = {
     "SHARE_FEN_MAX": "20000",
     "AVATAR_HOSTS": "images.example,a.example",
     "COVER_HOSTS": "images.example",
-    "ORDER_FUNCTION": "order",
 }
 
 

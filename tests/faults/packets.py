@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from redpacket.campaigns.dynamodb.keys import WINDOW_PREFIX
@@ -19,6 +20,7 @@ from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef, Sha
 from redpacket.packets.model.packet import (
     Opening,
     Packet,
+    PacketStatus,
     Rules,
     is_sharded,
     shard_count,
@@ -45,6 +47,8 @@ SENDER_FEN = 2_000
 SHORT_MS = 4_000
 """The life of a packet that ends while many are about to claim."""
 
+_ENDED = {PacketStatus.CLOSING, PacketStatus.CLOSED}
+
 Asker = tuple[str, str]
 """A packet's id and a user."""
 
@@ -54,8 +58,8 @@ class PacketSchedule(Schedule):
     """One run of packets from one seed."""
 
     MUST_SEE = Schedule.MUST_SEE | names(
-        "check_claim_counts, check_told, check_windows, claims by a passphrase, "
-        "claims of the invited, claims under a quota, edited windows, forged messages, "
+        "check_claim_counts, check_own_ends, check_told, check_windows, claims by a passphrase, "
+        "claims of the invited, claims under a quota, early ends, edited windows, forged messages, "
         "numbers of emptied packets, pages of wrongly refused owners, wrong packet_emptied"
     )
 
@@ -71,6 +75,8 @@ class PacketSchedule(Schedule):
         self._snapshots = [self.system.memory.snapshot()]
         self._knew_phrase: set[Asker] = set()
         self._quota_max = 0
+        self._told_ends: dict[str, int] = {}
+        self._doubtful_ends: set[str] = set()
         # By how much the sweep is early that meets the last claims.
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
         count = self.random.randint(8, 16)
@@ -98,7 +104,7 @@ class PacketSchedule(Schedule):
         steps += [self.payout_worker, self.payout_worker, self._chaos]
         steps += [self.sweeper(group) for group in (*range(self.groups), 0)]
         if not self.is_naive:
-            steps += [self._operator, self._operator, self._sweep_at_the_end]
+            steps += [self._operator, self._operator, self._sweep_at_the_end, self._ender]
         return steps
 
     def heal(self) -> None:
@@ -118,6 +124,10 @@ class PacketSchedule(Schedule):
         self._judge(sorted({answer.user_id for answer in self.system.told}))
         self._check_rules()
         self.system.pass_time(BOUND_MS)
+
+    def run(self) -> list[Difference]:
+        """Play the schedule, and leave out claims after ends that the cache may not know."""
+        return [found for found in super().run() if not self._is_of_a_doubtful_end(found)]
 
     # People
 
@@ -275,6 +285,64 @@ class PacketSchedule(Schedule):
         process.recorder.record_claim(share)
         process.payouts.put([share.ref])
 
+    # Early ends
+
+    def _ender(self) -> None:
+        """End some packets at random moments, each once or twice."""
+        for _ in range(self.random.randint(0, 2)):
+            self.sleep_ms(self.random.randint(0, 2_500))
+            if self.packets:
+                packet = self.random.choice(self.packets)
+                self.trying(partial(self._end, packet=packet), times=2)()
+
+    def _end(self, process: Process, packet: Packet) -> None:
+        """End a packet as its sender or an operator; a repeat must answer alike."""
+        packet_id, began_at_ms = packet.packet_id, self.system.clock.now_ms()
+        reason = "a test" if packet.rules.campaign_id or self.random.random() < 0.5 else ""
+        self.story.append(f"{packet_id} is ended")
+        failed_before = self._failed_closes()
+        try:
+            ended = process.end_packet(packet, reason)
+        except BaseException:
+            self._doubtful_ends.add(packet_id)
+            raise
+        took_ms = self.system.clock.now_ms() - began_at_ms
+        if took_ms > SKEW_MAX_MS or self._failed_closes() > failed_before:
+            self._doubtful_ends.add(packet_id)
+        is_doubtful = packet_id in self._doubtful_ends
+        is_known = ended.status is not PacketStatus.CLOSING or self._is_closed_in_cache(packet_id)
+        if not is_doubtful and not is_known:
+            self._complain("end", packet_id, "a closed cache", "an open one")
+        self.seen["early ends"] += not is_doubtful
+        first_ms = self._told_ends.setdefault(packet_id, ended.expires_at_ms)
+        if (first_ms, ended.status in _ENDED) != (ended.expires_at_ms, True):
+            self._complain("end", packet_id, f"the end at {first_ms}", str(ended))
+
+    def _failed_closes(self) -> int:
+        return sum(name == "cache_not_closed" for name, _ in self.system.logger.errors)
+
+    def _is_closed_in_cache(self, packet_id: str) -> bool:
+        caches = self.system.memory.caches
+        ids = [packet_id]
+        if is_sharded(packet_id):
+            ids = [shard_id(packet_id, shard) for shard in range(shard_count(packet_id))]
+        return all(caches.get(each, {}).get("letter") in {"C", "E"} for each in ids)
+
+    def _doubt_ends(self) -> None:
+        """Allow late claims of packets that have ended and are not refunded yet.
+
+        A cache that fails then forgets the end until the sweep, and a jump of the clock makes
+        claims under way late.
+        """
+        stored = map(self.system.stored, self.packets)
+        self._doubtful_ends |= {
+            each.packet_id for each in stored if each.status is PacketStatus.CLOSING
+        }
+
+    def _is_of_a_doubtful_end(self, found: Difference) -> bool:
+        is_late = (found.rule, found.actual) == ("I-window", "after it")
+        return is_late and found.subject in self._doubtful_ends
+
     # Operators
 
     def _operator(self) -> None:
@@ -316,6 +384,7 @@ class PacketSchedule(Schedule):
                 self.wait()
                 if self.random.random() < 0.04:
                     self._snapshots.append(memory.snapshot())
+            self._doubt_ends()
             kinds = ("rollback", "rollback", "rollback", "flush", "clock")
             # The control's packets are not cut: a node of several is all that they have.
             match self.random.choice(kinds if self.is_naive else (*kinds, "node", "forged")):
@@ -342,6 +411,7 @@ class PacketSchedule(Schedule):
     def _fail_over_a_last_time(self) -> None:
         """Lose what the cache knows once more, in most schedules, before all is judged."""
         memory = self.system.memory
+        self._doubt_ends()
         match self.random.choice(("rollback", "node", "nothing")):
             case "rollback":
                 self.story.append("the cache fails over to an older replica in the end")

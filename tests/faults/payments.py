@@ -49,6 +49,7 @@ from redpacket.payments.use_cases.withdraw import withdraw_above
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejected, Unavailable
+from redpacket.platform.idempotency import Request
 from testing.faulty import Killed, Wire
 from testing.payments import fake_gateway as gateway
 from testing.payments.outside_checks import check_outside_in_time
@@ -160,6 +161,7 @@ class PaymentSchedule(Schedule):
         "partial restores that were told, "
         "refused repeats, stalled calls, answers while a channel hangs, "
         "ends while a channel hangs, ends without a gateway, automatic payouts, "
+        "early ends of cancelled packets, early ends of closing packets, "
         "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
         "lines on two days, lines that a bill lacks, notices before their row, "
         "returned locks, returns of paid transfers, returns that a bill lacks, "
@@ -340,11 +342,23 @@ class PaymentSchedule(Schedule):
                 self._pay(payment, is_forced=chance() < 0.3)
             if chance() < 0.5:
                 town.confirm(payment)
+            if chance() < 0.2:
+                self._end(town, packet)
             if chance() < 0.5:
                 claim = town.system.grab(packet, "user-9")
                 self.story.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
 
         return self._often(send, times=self.random.randint(2, 5))
+
+    def _end(self, town: PaymentSystem, packet: Packet) -> None:
+        """End a packet early, which may be unpaid, or about to be paid."""
+        self.story.append(f"{packet.packet_id} is ended")
+        ended = town.end_packet(packet, self.random.choice(("", "a test")))
+        self.seen[f"early ends of {ended.status} packets"] += 1
+        if ended.status in {PacketStatus.UNPAID, PacketStatus.OPEN}:
+            self.differences.append(
+                Difference("end", packet.packet_id, "status", "ended", ended.status)
+            )
 
     def _withdrawer(self, user_id: str) -> Callable[[], None]:
         key = f"withdraw-{user_id}-{self.random.random()}"
@@ -462,10 +476,11 @@ class PaymentSchedule(Schedule):
         """Bring notices in any order, and what no provider has told yet."""
         for _ in range(self.random.randint(8, 16)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
-            if self.payments and self.random.random() < 0.2:
+            if self.random.random() < 0.2:
                 # Perhaps for a payment that somebody starts next.
-                number = int(self.payments[-1].number[2:]) + self.random.randint(1, 6)
-                early = ProviderEvent(ProviderEventKind.PAYMENT, "", f"pm{number:030d}", "")
+                user_id = self.random.choice(self.users)
+                number = Request(user_id, f"pay-{user_id}", "").id_of("payment")
+                early = ProviderEvent(ProviderEventKind.PAYMENT, "", number, "")
                 channel = self.random.choice(CHANNELS)
                 self.notices.append((self.system.clock.now_ms(), channel, early, 0))
             with suppress(Killed):

@@ -43,8 +43,8 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         assert line in stories
 
 
-# Few schedules of packets refuse an owner for a while; two after seed 1100 do.
-@pytest.mark.parametrize(("of", "seed"), [(PACKETS, 1100), (DRAWS, 1), (PAYMENTS, 1)])
+# Few schedules of packets refuse an owner for a while; one after seed 5001 does.
+@pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 1)])
 def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, seed: int) -> None:
     some: list[Any] = []
 

@@ -153,6 +153,26 @@ def test_a_load_that_began_before_the_end_does_not_open_the_packet(
     assert _refused(a_user().grab(packet_id)) == (410, "packet_expired")
 
 
+def test_a_load_amid_the_end_does_not_open_the_packet(
+    system: InMemorySystem, sender: HttpUser, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet_id, late = _sent(sender), a_user()
+    read_before, is_loaded = system.packets.find_packet(packet_id), ShardedClaims.is_loaded
+    assert read_before
+
+    def load_then(cache: ShardedClaims, packet_id: str, shard: int) -> bool:
+        answer = is_loaded(cache, packet_id, shard)
+        cache.load(read_before, [], shard)
+        return answer
+
+    system.memory.caches.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(ShardedClaims, "is_loaded", load_then)
+        assert _end(sender, packet_id).status_code == 202
+
+    assert _refused(late.grab(packet_id)) == (410, "packet_expired")
+
+
 def test_a_claim_that_was_interrupted_is_not_recorded_after_an_early_end(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser, invoke: Invoke
 ) -> None:

@@ -87,11 +87,12 @@ def _end(
 def _close_cache(packet: Packet, ports: SendPorts) -> None:
     packet_id, cache = packet.packet_id, ports.claim_cache
     try:
-        cache.close(packet_id)
         for shard in range(shard_count(packet_id)):
             if not cache.is_loaded(packet_id, shard):
                 # Otherwise a load that read the open packet would still open it.
                 cache.load(packet, [], shard)
+        # Last, because such a load may have come first.
+        cache.close(packet_id)
     except Unavailable as error:
         ports.logger.failure("cache_not_closed", error, packet_id=packet_id)
 
