@@ -201,7 +201,7 @@ class PaymentSystem:
     ) -> Packet:
         """Send a packet that a payment will fund."""
         order = an_order(sender, key=key or f"unpaid-{next(self.ids)}", **changes)
-        number = f"pp{next(self.ids):030d}"
+        number = order.request.id_of("send")
         unpaid = replace(order, payment_id=number, pay_channel=channel, pay_method=PayMethod.JSAPI)
         return self.system.send_order(unpaid)
 
