@@ -46,7 +46,7 @@ _POINTS_MAX = 600
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this page."""
-    for function in (token, deposit, balance, send, show, watch, audit, find, verify):
+    for function in (token, deposit, balance, send, draw, show, watch, audit, find, verify):
         app.command()(function)
 
 
@@ -129,13 +129,31 @@ def send(
     session.screen.report(sent, shown.pairs({**link, **given}))
 
 
+def draw(
+    context: typer.Context,
+    campaign: Annotated[str, typer.Argument(help="The campaign's id.", callback=an_id)],
+    user: As = "",
+    user_token: UserToken = "",
+    key: Key = "",
+) -> None:
+    """Draw once in a campaign's lottery, as a user."""
+    session = session_of(context)
+    drawer = _named_user(session.target, user, user_token)
+    session.screen.report(drawer.post(f"/campaigns/{campaign}/draws", key=new_key(key)))
+
+
 def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -> None:
     """Show what a user's account holds."""
     session = session_of(context)
+    account = _named_user(session.target, user, user_token).get("/me")
+    session.screen.report(account, Text(shown.yuan(account["balance_fen"])))
+
+
+def _named_user(target: Target, user: str, user_token: str) -> Api:
+    """Return the API for the user that the options name. Raises Failure."""
     if not (user or user_token):
         raise no_target("name the user: --as USER on a local stack, --user-token on AWS")
-    account = session.target.user(user, user_token).get("/me")
-    session.screen.report(account, Text(shown.yuan(account["balance_fen"])))
+    return target.user(user, user_token)
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:

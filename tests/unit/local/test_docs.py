@@ -49,6 +49,7 @@ _WORDS_MAX = 2_000
 # Whole words between back quotes, outside code blocks.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+_EACH = re.DOTALL | re.MULTILINE
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -170,8 +171,10 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def _commands(document: Path) -> list[str]:
-    """Return the commands of a document without their comments."""
-    lines = "".join(_SHELL.findall(_text(document))).splitlines()
+    """Return the commands of a document without their comments, and without the files they write."""
+    blocks = "".join(_SHELL.findall(_text(document)))
+    text = re.sub(r"(<<EOF\n).*?^ *EOF$", r"\1", blocks, flags=_EACH)
+    lines = text.splitlines()
     return [command for line in lines if (command := re.sub(r"(^|\s+)#.*$", "", line))]
 
 
