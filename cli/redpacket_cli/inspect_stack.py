@@ -156,11 +156,18 @@ def run(
     is_skipped: Annotated[
         bool, typer.Option("--skip", help="Let the schedule continue after that day.")
     ] = False,
+    returned: Annotated[
+        str, typer.Option("--return", help="Withdrawal to return if no statement calls it paid.")
+    ] = "",
 ) -> None:
     """Run the work of a schedule now and print its report. It may run beside the schedule."""
     session = session_of(context)
     function, event = _RUNS[name]
-    if day or is_skipped:
+    if returned:
+        if name != "statements" or day or is_skipped:
+            raise typer.BadParameter("--return is for `statements`, without another option")
+        event = {"task": "return_forgotten", "withdrawal_id": returned}
+    elif day or is_skipped:
         if name != "statements" or not day:
             raise typer.BadParameter("--day and --skip are for `statements`; --skip needs --day")
         event = {**event, "day": _a_day(day), **({"skip": True} if is_skipped else {})}

@@ -285,6 +285,9 @@ ZH = {
     "--day and --skip are for `statements`; --skip needs --day": (
         "--day 和 --skip 用于 `statements`；--skip 需要 --day"
     ),
+    "--return is for `statements`, without another option": (
+        "--return 只用于 `statements`，不能与其他选项一起用"
+    ),
     "{} is neither a number nor `default`: see `redpacket limits show`": (
         "{} 既不是数字也不是 `default`：见 `redpacket limits show`"
     ),

@@ -8,6 +8,7 @@ from redpacket.containers import containers
 from redpacket.operations.model.switches import Switch
 from redpacket.payments.use_cases.compare_statements import compare_statements
 from redpacket.payments.use_cases.dispatch import BATCH, dispatch_all
+from redpacket.payments.use_cases.forgotten import return_forgotten
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.sweep_payments import sweep_payments
 from redpacket.platform.runtime import in_threads
@@ -22,6 +23,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN
 
     `{"task": "compare_bills", "day": "2027-01-29"}` compares the bills of one day, for a person who
     invokes it; with `"skip": true` the schedule continues after that day in any case.
+    `{"task": "return_forgotten", "withdrawal_id": "..."}` is an operator's decision.
     """
     try:
         return _follow(event["Records"]) if "Records" in event else _do(event, context)
@@ -66,8 +68,12 @@ def _do(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ANN401 
                 channel: [asdict(day_report) for day_report in bills]
                 for channel, bills in reports.items()
             }
+        case {"task": "return_forgotten", "withdrawal_id": str(withdrawal_id)}:
+            report = {"result": return_forgotten(withdrawal_id, ports=withdrawals)}
         case _:
-            raise ValueError("an event names a task: dispatch, sweep or compare_bills")
+            raise ValueError(
+                "an event names a task: dispatch, sweep, compare_bills or return_forgotten"
+            )
     powertools_logger().info(event["task"], extra={"report": report})
     return report
 

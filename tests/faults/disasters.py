@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
+from redpacket.payments.errors import ProviderChanged
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
     TransferFound,
     TransferState,
 )
-from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.model.withdrawals import ID_LENGTH, Withdrawal, WithdrawalStatus
+from redpacket.payments.use_cases.forgotten import return_forgotten, settle_forgotten
+from redpacket.payments.use_cases.transfer import LOOK_PAUSE_MS_MAX
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import RedPacketError
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
@@ -167,38 +169,36 @@ class Aftermath:
 
     # The end
 
+    def decide(self, town: PaymentSystem) -> None:
+        """Let statements post what providers forgot, and operators return the rest."""
+        if self.kind is not Disaster.FORGET or self.is_trusting:
+            return
+        seen = self._of.seen
+        for _, channel in product(range(2), town.gates_out):
+            rows = self._of.system.ledger_state().outside.withdrawals
+            stop_at_ms = town.clock.now_ms() + MOVING_MS
+            left = settle_forgotten(channel, ports=town.transfers, stop_at_ms=stop_at_ms)
+            seen["forgotten and paid"] += sum(
+                not row.is_final and town.find(row).status is WithdrawalStatus.PAID for row in rows
+            )
+            for each in left:
+                with suppress(ProviderChanged):
+                    result = return_forgotten(each.subject[:ID_LENGTH], ports=town.transfers)
+                    seen["forgotten and returned"] += result == "returned"
+            # One may be about to be queried, and is not listed then.
+            self._of.system.pass_time(LOOK_PAUSE_MS_MAX)
+            self._of.end_minute(town)
+
     def expected(self, lines: Iterable[StatementLine], facts: OutsideFacts) -> list[StatementLine]:
-        """Return the lines of all books that rows must explain.
-
-        One line may be left over for each withdrawal that is held: a person looks for it.
-        """
-        held = {each.transfer_no for each in self.held(facts)}
-        explained = []
-        for line in lines:
-            if line.kind is StatementKind.TRANSFER and line.number in held:
-                held.remove(line.number)
-                self._of.seen["forgotten transfers"] += 1
-            elif line.number not in self.lost - _numbers(facts):
-                explained.append(line)
-        return explained
-
-    def held(self, facts: OutsideFacts) -> list[Withdrawal]:
-        """Return the withdrawals that no answer can end any more; they stay listed."""
-        if self.kind is not Disaster.FORGET:
-            return []
-        since_ms = self._of.system.clock.now_ms() - QUERY_HORIZON_MS
-        return [
-            row
-            for row in facts.withdrawals
-            if not row.is_final and row.is_listed and row.created_at_ms < since_ms
-        ]
+        """Return the lines of all books that rows must explain."""
+        lost = self.lost - _numbers(facts)
+        return [line for line in lines if line.number not in lost]
 
     def unexplained(self) -> set[str]:
         """Return the numbers whose movements no row explains."""
         if self.kind is None:
             return set()
-        facts = self._of.system.ledger_state().outside
-        return {each.transfer_no for each in self.held(facts)} | (self.lost - _numbers(facts))
+        return self.lost - _numbers(self._of.system.ledger_state().outside)
 
     def wrong(self, differences: Iterable[Difference]) -> list[Difference]:
         """Return those differences of statements from our rows that no disaster explains."""

@@ -74,6 +74,10 @@ WeChat counts them.
 """
 
 
+RETURN_DAYS = 2
+"""Days from a lock to the return of its money: one to confirm, and one until it is booked."""
+
+
 def required(by_provider: Mapping[ProviderName, Part], channel: ProviderName) -> Part:
     """Return a provider's part. Raises ChannelUnavailable."""
     if channel not in by_provider:

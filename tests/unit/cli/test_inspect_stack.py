@@ -239,13 +239,21 @@ def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
     report = stack.ask_json("run", "sweep")
     aws.answer["Payload"] = io.BytesIO(b"{}")
     stack.ask_json("run", "statements", "--day", "2026-01-31", "--skip")
+    aws.answer["Payload"] = io.BytesIO(b"{}")
+    stack.ask_json("run", "statements", "--return", "0123456789")
 
     assert report == {"closed_count": 1}
     assert [json.loads(request["Payload"]) for request in aws.requests] == [
         {},
         {"task": "compare_bills", "day": "2026-01-31", "skip": True},
+        {"task": "return_forgotten", "withdrawal_id": "0123456789"},
     ]
-    for words in (["sweep", "--day", "2026-01-31"], ["statements", "--skip"]):
+    for words in (
+        ["sweep", "--day", "2026-01-31"],
+        ["statements", "--skip"],
+        ["follow", "--return", "1"],
+        ["statements", "--return", "1", "--day", "2026-01-31"],
+    ):
         assert stack.run("run", *words).exit_code == 2
     assert stack.run("run", "statements", "--day", "today").exit_code == 2
 

@@ -1,6 +1,7 @@
 """Absence in our rows, or in a provider's answer after its horizon, proves nothing."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from redpacket.payments.model.provider import (
     TransferFound,
     TransferState,
     statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import (
     GIVEN_UP_AFTER_MS,
@@ -21,10 +23,14 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.use_cases.forgotten import return_forgotten, settle_forgotten
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.transfer import sync_transfer
-from redpacket.platform.errors import Contended, Unavailable
+from redpacket.platform.difference import Difference
+from redpacket.platform.errors import Contended, IdempotencyKeyReused, Unavailable
+from redpacket.platform.idempotency import Request
 from redpacket_cli.restore import asked_first
+from testing.in_memory_system import a_person
 from testing.payments.fake_gateway import CALL_MS_MAX, SETTLING_MS, FakePaymentsOut
 from testing.payments.payment_system import WECHAT, PaymentSystem
 
@@ -315,7 +321,7 @@ def test_a_provider_forgot_a_transfer_before_its_old_keys_came_back(
 
     town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
     town.system.logger.events.clear()
-    _sweep_hours(town, 3)
+    _sweep_hours(town, 13)
 
     stored = town.find(withdrawal)
     is_known = days < 30
@@ -353,7 +359,205 @@ def test_a_forgotten_transfer_is_not_asked_for_each_minute(town: PaymentSystem) 
     sync_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     look_at_ms = town.find(withdrawal).next_at_ms
-    assert look_at_ms == town.clock.now_ms() + 30 * 60_000
+    assert look_at_ms == town.clock.now_ms() + 12 * HOUR_MS
+
+
+# Forgotten transfers
+
+
+@pytest.fixture
+def forgetful(town: PaymentSystem) -> PaymentSystem:
+    """Return a town at noon in China, whose provider forgets."""
+    town.gateway.remembers_ms = 30 * DAY_MS
+    town.clock.at_ms = statement_day_start_ms(statement_day(town.clock.now_ms())) + DAY_MS // 2
+    return town
+
+
+def _forget(town: PaymentSystem) -> None:
+    """Let 31 days pass without an answer, and compare no statement meanwhile."""
+    town.gates_out = {}
+    town.system.pass_time(DAY_MS)
+    town.sweep_after(30 * DAY_MS)
+    town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
+    town.sweep_after(13 * HOUR_MS)
+
+
+def _settle(town: PaymentSystem) -> list[Difference]:
+    stop_at_ms = town.clock.now_ms() + 60_000
+    return settle_forgotten(WECHAT, ports=town.transfers, stop_at_ms=stop_at_ms)
+
+
+def _return(town: PaymentSystem, withdrawal: Withdrawal) -> str:
+    return return_forgotten(withdrawal.withdrawal_id, ports=town.transfers)
+
+
+def test_a_forgotten_transfer_that_a_statement_has_is_paid(forgetful: PaymentSystem) -> None:
+    withdrawal = _paid_without_answer(forgetful)
+    _forget(forgetful)
+    is_waiting = not forgetful.find(withdrawal).is_final
+    refusal = _return(forgetful, withdrawal)
+
+    left = _settle(forgetful)
+
+    stored = forgetful.find(withdrawal)
+    (line,) = forgetful.gateway.bill_lines()
+    assert (is_waiting, left) == (True, [])
+    assert (stored.status, stored.outside_no) == (WithdrawalStatus.PAID, line.outside_no)
+    assert refusal == "not returned: the statements say that it was paid"
+    assert _return(forgetful, withdrawal).startswith("not returned: it has ended")
+    assert forgetful.differences(bound_ms=0) == []
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_a_forgotten_transfer_that_no_statement_calls_paid_returns_as_an_operator_decides(
+    forgetful: PaymentSystem, *, is_made: bool
+) -> None:
+    forgetful.gateway.locks_money = True
+    forgetful.gates_out = {WECHAT: FakePaymentsOut(forgetful.gateway, "confirm")}
+    withdrawal = forgetful.withdraw("user", 300)
+    if is_made:
+        forgetful.gateway.next_state = lambda state: state
+        forgetful.dispatch(1_000)
+    _forget(forgetful)
+    locks = [line.kind for line in forgetful.gateway.locks]
+
+    left = [_settle(forgetful) for _ in range(2)]
+    held = forgetful.find(withdrawal)
+    result = _return(forgetful, withdrawal)
+
+    stored = forgetful.find(withdrawal)
+    difference = Difference("bill", withdrawal.transfer_no, "forgotten transfer", "not paid", 300)
+    assert locks == (["lock", "unlock"] if is_made else [])
+    assert left == [[difference]] * 2
+    assert held.status is WithdrawalStatus.CANCELLING
+    assert (stored.status, stored.reason, result) == (
+        WithdrawalStatus.CANCELLED,
+        "statements",
+        "returned",
+    )
+    assert (_settle(forgetful), forgetful.balance_fen()) == ([], 1_000)
+    assert forgetful.differences(bound_ms=0) == []
+
+
+@pytest.mark.parametrize("is_deposited_first", [False, True])
+def test_a_forgotten_transfer_is_returned_or_deposited_never_both(
+    forgetful: PaymentSystem, *, is_deposited_first: bool
+) -> None:
+    withdrawal = forgetful.withdraw("user", 300)
+    _forget(forgetful)
+
+    def deposit() -> None:
+        request = Request("treasurer", "key", "body")
+        forgetful.system.process().deposit(
+            a_person("user"), 300, request, case=withdrawal.withdrawal_id
+        )
+
+    if is_deposited_first:
+        deposit()
+        result = _return(forgetful, withdrawal)
+    else:
+        result = _return(forgetful, withdrawal)
+        with pytest.raises(IdempotencyKeyReused):
+            deposit()
+
+    refused = "not returned: it has changed, or its case has a deposit"
+    assert result == (refused if is_deposited_first else "returned")
+    assert forgetful.balance_fen() == 1_000
+
+
+def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
+    forgetful: PaymentSystem,
+) -> None:
+    withdrawal = forgetful.withdraw("user", 300)
+    forgetful.gates_out = {}
+    forgetful.sweep_after(28 * DAY_MS)
+
+    assert _return(forgetful, withdrawal).startswith("not returned: it has ended, or the provider")
+    assert (_settle(forgetful), forgetful.balance_fen()) == ([], 700)
+
+
+@pytest.mark.parametrize("missing", [-1, 0, 5])
+def test_without_the_statement_of_each_day_nothing_is_decided(
+    forgetful: PaymentSystem, missing: int
+) -> None:
+    start_ms = forgetful.clock.now_ms()
+    withdrawal = _paid_without_answer(forgetful)
+    _forget(forgetful)
+    gone = statement_day(start_ms + missing * DAY_MS)
+    forgetful.gateway.edit_statement = lambda day, _kinds, lines: None if day == gone else lines
+
+    left = _settle(forgetful)
+
+    is_needed = missing >= 0
+    assert [each.expected for each in left] == [f"there is no statement of {gone}"] * is_needed
+    assert forgetful.find(withdrawal).is_final is not is_needed
+    if is_needed:
+        with pytest.raises(Unavailable):
+            _return(forgetful, withdrawal)
+
+
+@pytest.mark.parametrize("forged", ["amount", "twice", "number", "unlock"])
+def test_a_statement_that_contradicts_a_forgotten_transfer_decides_nothing(
+    forgetful: PaymentSystem, forged: str
+) -> None:
+    withdrawal = _paid_without_answer(forgetful)
+    _forget(forgetful)
+    (line,) = book = forgetful.gateway.book
+    if forged == "amount":
+        book[0] = replace(line, amount_fen=301)
+    elif forged == "twice":
+        book.append(line)
+    elif forged == "number":
+        book.append(replace(line, number=f"{withdrawal.withdrawal_id}09"))
+    else:
+        book[0] = replace(line, kind="unlock")
+
+    (left,) = _settle(forgetful)
+
+    assert (left.subject, left.actual) == (withdrawal.transfer_no, 300)
+    assert isinstance(left.expected, str)
+    assert not forgetful.find(withdrawal).is_final
+
+
+def test_a_forgotten_second_number_of_a_restored_row_is_paid(forgetful: PaymentSystem) -> None:
+    withdrawal = _paid_without_answer(forgetful)
+    _forget(forgetful)
+    (line,) = forgetful.gateway.book
+    forgetful.gateway.book[0] = replace(line, number=withdrawal.next_transfer_no)
+    refusal = _return(forgetful, withdrawal)
+
+    first = _settle(forgetful)
+    forgetful.sweep_after(HOUR_MS)
+    second = _settle(forgetful)
+
+    stored = forgetful.find(withdrawal)
+    assert (first, second) == ([], [])
+    assert (stored.status, stored.attempt_no) == (WithdrawalStatus.PAID, 2)
+    assert refusal == "not returned: the statements say that it was paid"
+
+
+def test_the_schedule_of_statements_settles_and_tells_forgotten_transfers(
+    forgetful: PaymentSystem,
+) -> None:
+    paid, unpaid = _paid_without_answer(forgetful), forgetful.withdraw("user", 200)
+    other_merchant = forgetful.withdraw("user", 100)
+    _forget(forgetful)
+    key = next(
+        key
+        for key in forgetful.system.dynamo.tables["payments"]
+        if key[0] == f"withdrawal#{other_merchant.withdrawal_id}"
+    )
+    forgetful.system.dynamo.tables["payments"][key]["mch_id"] = {"S": "another"}
+    process = forgetful.system.process(
+        payment_ports=forgetful.payments, withdrawal_ports=forgetful.transfers
+    )
+
+    process.compare_statements(stop_at_ms=forgetful.clock.now_ms() + 60_000)
+
+    told = [line for line in forgetful.system.logger.lines if line.startswith("bill_differs")]
+    assert forgetful.find(paid).status is WithdrawalStatus.PAID
+    assert all(each.transfer_no in str(told) for each in (unpaid, other_merchant))
+    assert paid.transfer_no not in str(told)
 
 
 # Orders

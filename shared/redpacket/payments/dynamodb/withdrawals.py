@@ -7,6 +7,7 @@ from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
+    SHARDS,
     calls_text,
     line_row,
     withdrawal_of,
@@ -28,7 +29,15 @@ from redpacket.payments.model.withdrawals import (
     return_transfer,
 )
 from redpacket.payments.ports import PAYMENTS_CURSOR
-from redpacket.platform.dynamodb.client import Dynamo, Guarded, Operation, Value, put, update
+from redpacket.platform.dynamodb.client import (
+    Dynamo,
+    Guarded,
+    Operation,
+    Value,
+    put,
+    update,
+    values,
+)
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.idempotency import Request
@@ -110,6 +119,21 @@ class DynamoWithdrawals:
     def list_to_look(self, channel: ProviderName, until_ms: int, limit: int) -> list[str]:
         """Return ids of withdrawals to query at the provider; the list may lag."""
         return self._list_waiting("look", channel, until_ms, limit)
+
+    def list_looks_after(self, channel: ProviderName, after_ms: int) -> list[str]:
+        """Return ids of withdrawals whose next query is not before a time; the list may lag."""
+        return [
+            str(row["pk"]).removeprefix(payment_keys.WITHDRAWAL_PREFIX)
+            for shard in SHARDS
+            for row in self._dynamo.query(
+                self._payments,
+                IndexName="by_work",
+                KeyConditionExpression="work_pk = :work AND work_at_ms >= :after_ms",
+                ExpressionAttributeValues=values(
+                    work=keys.work(f"look-{channel}", shard), after_ms=after_ms
+                ),
+            )
+        ]
 
     def note_call(self, seen: Withdrawal, answer: ProviderAnswer) -> None:
         """Keep a provider's answer for operators, with the last ones of *seen*."""
@@ -263,15 +287,24 @@ class DynamoWithdrawals:
         )
 
     def refund(
-        self, seen: Withdrawal, answer: TransferFound, *, is_cancelled: bool, now_ms: int
+        self,
+        seen: Withdrawal,
+        answer: TransferFound,
+        *,
+        is_cancelled: bool,
+        now_ms: int,
+        is_case: bool = False,
     ) -> bool:
         """Set to CANCELLED or FAILED and return the money; return False if the row has changed.
 
-        The row keeps the *answer* of the provider.
+        The row keeps the *answer* of the provider. A return that *is_case* excludes a deposit whose
+        case is the withdrawal.
         """
         status = WithdrawalStatus.CANCELLED if is_cancelled else WithdrawalStatus.FAILED
         returned = post_operations(self._accounts, [return_transfer(seen, now_ms)])
         ended = self._end(seen, answer, status, now_ms)
+        if is_case:
+            returned += close_case(self._dynamo, seen.withdrawal_id, answer.state)
         return self._dynamo.try_transact([*ended, *returned]) or self.end_returned(
             seen, answer, status
         )

@@ -4,6 +4,8 @@ Unknown lines are followed first, because a refund made outside may send no call
 
 A provider that locks money (`PayoutProvider.locks_money`) may book a transfer when it is requested,
 at most a day before it is paid. If it is not paid, its return follows within RETURN_DAYS.
+
+The schedule's run also settles forgotten transfers (forgotten.py).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from redpacket.payments.model.provider import (
     statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import withdrawal_of_transfer
+from redpacket.payments.ports import RETURN_DAYS
 from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
+from redpacket.payments.use_cases.forgotten import settle_forgotten
 from redpacket.payments.use_cases.handle_callback import follow_money
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
@@ -33,9 +37,6 @@ EDGE_MS = 600_000
 
 DAYS_AT_ONCE = 7
 """Maximum days that one run compares for a provider."""
-
-RETURN_DAYS = 2
-"""Days from a lock to the return of its money: one to confirm, and one until it is booked."""
 
 LATE_AFTER_MS = 38 * 3_600_000
 """Milliseconds from the start of a day to 14:00 of the next, when its statement is overdue."""
@@ -93,6 +94,7 @@ def compare_statements(
                 payments.compared.note_compared(channel, compared_day)
         if day is None:
             _report_late(channel, payments)
+            _report(settle_forgotten(channel, ports=withdrawals, stop_at_ms=stop_at_ms), payments)
     if errors:
         raise errors[0]
     return reports

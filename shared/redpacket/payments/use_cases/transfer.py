@@ -25,13 +25,18 @@ from redpacket.payments.model.withdrawals import (
     judge,
     settled_after_ms,
 )
-from redpacket.payments.ports import PayoutProvider
+from redpacket.payments.ports import QUERY_HORIZON_MS, PayoutProvider
 from redpacket.payments.use_cases.dependencies import WithdrawalPorts
 from redpacket.payments.use_cases.withdraw import find_withdrawal
 from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
 
 _FIRST_LOOK_MS = 5_000
-_LOOK_PAUSE_MS_MAX = 30 * 60_000
+
+LOOK_PAUSE_MS_MAX = 30 * 60_000
+"""Maximum milliseconds between two queries until the provider's horizon."""
+
+_FORGOTTEN_PAUSE_MS = 12 * 3_600_000
+"""Milliseconds between two queries after it, when they prove nothing but a payment."""
 
 _CALL_PAUSE_MS = 60_000
 """Milliseconds until the next call after a temporary refusal."""
@@ -76,7 +81,7 @@ def call_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Called:
         ports.logger.failure("transfer_unknown", error, transfer_no=leased.transfer_no)
         _note(leased, "no answer", ports)
         return Called.FAILED
-    next_action = _act(leased, transfer, provider, ports)
+    next_action = apply_answer(leased, transfer, provider, ports)
     return Called.FAILED if next_action is NextAction.CALL_LATER else Called.ANSWERED
 
 
@@ -106,7 +111,7 @@ def sync_transfer(withdrawal_id: str, *, ports: WithdrawalPorts) -> Withdrawal |
         # The row was restored from a time before its second transfer.
         ports.repository.renumber(seen, now_ms)
         return ports.repository.find(withdrawal_id)
-    next_action = _act(seen, transfer, provider, ports)
+    next_action = apply_answer(seen, transfer, provider, ports)
     if next_action is NextAction.AWAIT and not _is_answered(seen):
         # The answer was lost. Only a repeated call returns the payee's confirmation data.
         ports.repository.call_again(seen, max(now_ms, seen.lease_until_ms))
@@ -152,9 +157,10 @@ def _provider_of(seen: Withdrawal, now_ms: int, ports: WithdrawalPorts) -> Payou
         raise
 
 
-def _act(
+def apply_answer(
     seen: Withdrawal, transfer: TransferFound, provider: PayoutProvider, ports: WithdrawalPorts
 ) -> NextAction:
+    """Change the ledger and the row as an answer demands. Raises InvariantViolated."""
     repository, now_ms, settling_ms = ports.repository, ports.clock.now_ms(), provider.settling_ms
     _note(seen, " ".join(filter(None, (transfer.state, transfer.refusal, transfer.reason))), ports)
     try:
@@ -239,5 +245,7 @@ _STOPS = {
 
 
 def _next_look_ms(seen: Withdrawal, now_ms: int) -> int:
-    pause_ms = min(max(_FIRST_LOOK_MS, (now_ms - seen.created_at_ms) // 4), _LOOK_PAUSE_MS_MAX)
+    if now_ms >= seen.created_at_ms + QUERY_HORIZON_MS:
+        return now_ms + _FORGOTTEN_PAUSE_MS
+    pause_ms = min(max(_FIRST_LOOK_MS, (now_ms - seen.created_at_ms) // 4), LOOK_PAUSE_MS_MAX)
     return now_ms + pause_ms

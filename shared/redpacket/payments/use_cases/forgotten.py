@@ -1,0 +1,133 @@
+"""Forgotten transfers, which a provider's queries no longer decide: its statements do.
+
+After `PayoutProvider.query_horizon_ms`, NOT_FOUND proves nothing (model/withdrawals.py::judge). The
+statements of its days still list a transfer that was paid, and the comparison of statements posts
+it. If they list none, an operator returns the money, because we may misread a statement's form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+
+from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.model.provider import (
+    StatementLine,
+    TransferFound,
+    TransferState,
+    statement_day,
+)
+from redpacket.payments.model.withdrawals import (
+    CANCELS,
+    GIVEN_UP_AFTER_MS,
+    Withdrawal,
+    withdrawal_of_transfer,
+)
+from redpacket.payments.ports import QUERY_HORIZON_MS, RETURN_DAYS
+from redpacket.payments.use_cases.dependencies import WithdrawalPorts
+from redpacket.payments.use_cases.transfer import LOOK_PAUSE_MS_MAX, apply_answer
+from redpacket.platform.difference import Difference
+from redpacket.platform.errors import InvariantViolated, Unavailable
+
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+
+_Read = Callable[[str], list[StatementLine] | None]
+
+
+def settle_forgotten(
+    channel: ProviderName, *, ports: WithdrawalPorts, stop_at_ms: int
+) -> list[Difference]:
+    """Post forgotten withdrawals that statements call paid; return the others for operators."""
+    read = cache(lambda day: ports.provider(channel).read_statement(day))
+    left: list[Difference] = []
+    later_ms = ports.clock.now_ms() + LOOK_PAUSE_MS_MAX
+    for withdrawal_id in ports.repository.list_looks_after(channel, later_ms):
+        seen = _find_forgotten(withdrawal_id, ports)
+        if seen is None or ports.clock.now_ms() >= stop_at_ms:
+            continue
+        try:
+            answer = _settle(seen, read, ports)
+        except Exception as error:  # noqa: BLE001 - one withdrawal must not block the others
+            ports.logger.failure("bill_not_read", error, transfer_no=seen.transfer_no)
+            answer = str(error)
+        if answer:
+            left.append(
+                Difference("bill", seen.transfer_no, "forgotten transfer", answer, seen.amount_fen)
+            )
+    return left
+
+
+def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
+    """Post a withdrawal that statements call paid; otherwise return what they say."""
+    provider = ports.provider_of(seen)
+    transfer = _find_in_statements(seen, read)
+    if transfer.state is TransferState.SUCCEEDED:
+        apply_answer(seen, transfer, provider, ports)
+    elif transfer.state is TransferState.NOT_FOUND:
+        # The row was restored from a time before its second transfer: the next run posts it.
+        ports.repository.renumber(seen, ports.clock.now_ms())
+    return "not paid" if transfer.state is TransferState.CANCELLED else ""
+
+
+def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
+    """Return a forgotten withdrawal's money, as an operator decided; return the result as text.
+
+    The case of the withdrawal then takes no deposit. Raises InvariantViolated, ProviderChanged,
+    Unavailable.
+    """
+    seen = _find_forgotten(withdrawal_id, ports)
+    if seen is None:
+        return "not returned: it has ended, or the provider's queries still decide"
+    transfer = _find_in_statements(seen, ports.provider_of(seen).read_statement)
+    if transfer.state is not TransferState.CANCELLED:
+        return "not returned: the statements say that it was paid"
+    now_ms = ports.clock.now_ms()
+    if not ports.repository.refund(seen, transfer, is_cancelled=True, now_ms=now_ms, is_case=True):
+        return "not returned: it has changed, or its case has a deposit"
+    ports.logger.event("withdrawal_returned", channel=seen.channel)
+    return "returned"
+
+
+def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | None:
+    """Return a withdrawal that no call can pay any more, and no query decides."""
+    seen = ports.repository.find(withdrawal_id)
+    if seen is None or seen.is_final or seen.stop not in CANCELS:
+        return None
+    is_forgotten = ports.clock.now_ms() >= seen.created_at_ms + QUERY_HORIZON_MS
+    return seen if is_forgotten else None
+
+
+def _find_in_statements(seen: Withdrawal, read: _Read) -> TransferFound:
+    """Return a withdrawal's transfer as statements have it; CANCELLED if they call none paid.
+
+    It is NOT_FOUND if the next number of the withdrawal is paid. Raises Unavailable without the
+    statement of a day on which it may have been booked, and InvariantViolated for another number.
+    """
+    fen, last = Counter[str](), dict[str, StatementLine]()
+    for day in _days(seen):
+        lines = read(day)
+        if lines is None:
+            raise Unavailable(f"there is no statement of {day}")
+        for line in lines:
+            if withdrawal_of_transfer(line.number) == seen.withdrawal_id:
+                fen[line.number] += -line.amount_fen if line.is_return else line.amount_fen
+                last[line.number] = line
+    paid = [number for number, left_fen in fen.items() if left_fen]
+    if not paid:
+        return TransferFound(TransferState.CANCELLED, reason="statements")
+    if paid == [seen.next_transfer_no]:
+        return TransferFound(TransferState.NOT_FOUND)
+    if paid != [seen.transfer_no]:
+        raise InvariantViolated(f"statements have {', '.join(paid)}")
+    line = last[seen.transfer_no]
+    of = line.outside_no, fen[seen.transfer_no]
+    return TransferFound(TransferState.SUCCEEDED, *of, decided_at_ms=line.moved_at_ms)
+
+
+def _days(seen: Withdrawal) -> list[str]:
+    """Return the days on which a transfer of a withdrawal may be booked, or returned."""
+    begin_ms = seen.created_at_ms - _HOUR_MS
+    end_ms = seen.created_at_ms + GIVEN_UP_AFTER_MS + RETURN_DAYS * _DAY_MS + _HOUR_MS
+    return sorted({statement_day(at_ms) for at_ms in range(begin_ms, end_ms, _HOUR_MS)})
