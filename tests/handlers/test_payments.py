@@ -10,6 +10,7 @@ import pytest
 from redpacket.containers import containers
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.clients.lambda_payments import LambdaPayments
+from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.settings import settings
@@ -244,6 +245,36 @@ def test_a_cancel_after_a_restore_returns_no_money_that_was_paid(
     assert user.http.get(path).json()["status"] == "paid"
     assert user.balance_fen() == 700
     assert [line.amount_fen for line in gateways[ProviderName.HOST].book] == [300]
+
+
+def test_an_operator_returns_a_withdrawal_that_its_provider_has_forgotten(
+    system: InMemorySystem,
+    a_user: MakeUser,
+    operator: HttpUser,
+    invoke: Invoke,
+    gateways: dict[ProviderName, FakeGateway],
+) -> None:
+    user = a_user(funds_fen=1_000)
+    path = _withdraw(user, 300)
+    withdrawal_id = path.rpartition("/")[2]
+    gateways[ProviderName.HOST].is_away = True
+    system.pass_time(QUERY_HORIZON_MS)
+    for task in ("dispatch", "sweep"):
+        invoke("TransferFunction", {"task": task})
+    gateways[ProviderName.HOST].is_away = False
+    decision = {"task": "return_forgotten", "withdrawal_id": withdrawal_id}
+
+    results = [invoke("TransferFunction", decision)["result"] for _ in range(2)]
+    deposit = {"user": user.user_id, "amount_fen": 300, "case": withdrawal_id}
+    deposited = operator.post("/admin/deposits", deposit)
+
+    assert results == [
+        "returned",
+        "not returned: it has ended, or the provider's queries still decide",
+    ]
+    assert user.http.get(path).json()["status"] == "cancelled"
+    assert _refused(deposited) == (422, "idempotency_key_reused")
+    assert user.balance_fen() == 1_000
 
 
 class _OrderFunction:

@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redpacket.ledger.dynamodb import keys
-from redpacket.platform.dynamodb.client import ConflictPersists, Dynamo, Guarded, Refusal, Row, put
+from redpacket.ledger.model import CASES, TransferKind
+from redpacket.platform.dynamodb.client import (
+    ConflictPersists,
+    Dynamo,
+    Guarded,
+    Operation,
+    Refusal,
+    Row,
+    put,
+)
 from redpacket.platform.errors import Busy, IdempotencyKeyReused, RedPacketError
-from redpacket.platform.idempotency import Request
+from redpacket.platform.idempotency import Request, hash_of_key
 
 
 def transact_once(
@@ -63,6 +72,14 @@ def find_result(dynamo: Dynamo, table: str, route: str, request: Request) -> str
         if before := dynamo.get(each, key):
             return _result_of(before, request)
     return None
+
+
+def close_case(dynamo: Dynamo, case: str, result: str) -> list[Operation]:
+    """Return the writes that keep a case from a deposit; they fail if it has one."""
+    request = Request(CASES, hash_of_key(case), "")
+    kept = {"body_hash": request.body_hash, "result_id": result}
+    places = _places(dynamo, dynamo.tables.accounts, TransferKind.DEPOSIT, request)
+    return [put(table, {**key, **kept}) for table, key in places]
 
 
 def _places(

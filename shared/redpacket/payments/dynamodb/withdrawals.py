@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from redpacket.ledger.dynamodb.keys import work
 from redpacket.ledger.dynamodb.posting import exists, find_posted_at_ms, post, post_operations
-from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.ledger.dynamodb.requests import close_case, find_result, transact_request
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
@@ -130,7 +131,7 @@ class DynamoWithdrawals:
                 IndexName="by_work",
                 KeyConditionExpression="work_pk = :work AND work_at_ms >= :after_ms",
                 ExpressionAttributeValues=values(
-                    work=keys.work(f"look-{channel}", shard), after_ms=after_ms
+                    work=work(f"look-{channel}", shard), after_ms=after_ms
                 ),
             )
         ]
