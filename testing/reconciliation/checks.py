@@ -19,6 +19,7 @@ from redpacket.ledger.model import (
     has_book,
     outside_of,
     packet_account,
+    packet_of,
     payment_account,
     user_account,
     withdrawal_account,
@@ -221,6 +222,27 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
         Difference("I-once", f"{account} {transfer_id}", "entries", 1, count)
         for (account, transfer_id), count in times.items()
         if count > 1
+    ]
+
+
+def check_campaign_money(
+    marked: Container[str], ledger_entries: Iterable[Entry], packets: Iterable[Packet]
+) -> list[Difference]:
+    """I1: accounts of campaign money pay only for campaigns, and no payment reaches them.
+
+    The nightly run allows payments, which earlier releases accepted.
+    """
+    private = {packet.packet_id for packet in packets if not packet.rules.campaign_id}
+    return [
+        Difference(
+            "I1", entry.account, f"campaign money for {entry.transfer_id}", 0, entry.amount_fen
+        )
+        for entry in ledger_entries
+        if entry.account in marked
+        and (
+            entry.kind in {TransferKind.WITHDRAWAL, TransferKind.PAYMENT}
+            or (entry.kind is TransferKind.SEND and packet_of(entry.counterparty) in private)
+        )
     ]
 
 

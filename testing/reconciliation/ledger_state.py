@@ -64,6 +64,7 @@ from testing.reconciliation.checks import (
     Told,
     Unit,
     Window,
+    check_campaign_money,
     check_claim_counts,
     check_conservation,
     check_entries,
@@ -103,6 +104,7 @@ class LedgerState:
     claimers: list[Claimer]
     claim_counts: dict[tuple[str, str], int]
     lotteries: list[LotteryFacts]
+    marked: frozenset[str] = frozenset()
     windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
     window_slack_ms: int = WINDOW_AGE_MAX_MS
@@ -135,7 +137,10 @@ class LedgerState:
         in_packets = [entry for entry in entries if packet_of(entry.counterparty)]
         claims = [share for share in self.shares if share.status is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
-        yield "check_entries", len(entries), check_entries(balances_fen, entries)
+        packets = [facts.packet for facts in self.packets]
+        unsound = check_entries(balances_fen, entries)
+        unsound += check_campaign_money(self.marked, entries, packets)
+        yield "check_entries", len(entries), unsound
         yield "check_once", len(entries), check_once(entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
         strays = check_packet_exists(self.shares, packet_ids)
@@ -147,7 +152,6 @@ class LedgerState:
         yield "check_takers", min(len(claims), len(self.claimers)), claimers
         counts = check_claim_counts(self.packets, self.claim_counts)
         yield "check_claim_counts", sum(self.claim_counts.values()), counts
-        packets = [facts.packet for facts in self.packets]
         opened = check_open_counts(packets, self.open_counts)
         yield "check_open_counts", len(packets), opened
         unpaid = check_unpaid_counts(packets, self.unpaid_counts)
@@ -267,11 +271,18 @@ class _Accounts(TypedDict):
     year_sums: dict[str, YearSums]
     entries: list[Entry]
     receipts: list[Receipt]
+    marked: frozenset[str]
 
 
 def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
     accounts = _Accounts(
-        balances_fen={}, open_counts={}, unpaid_counts={}, year_sums={}, entries=[], receipts=[]
+        balances_fen={},
+        open_counts={},
+        unpaid_counts={},
+        year_sums={},
+        entries=[],
+        receipts=[],
+        marked=frozenset(),
     )
     for row in rows:
         account, sk = row["pk"], row["sk"]
@@ -280,6 +291,8 @@ def _accounts(rows: Iterable[dict[str, Any]]) -> _Accounts:
             accounts["year_sums"][account] = sums_of(row, None)
             accounts["open_counts"][account] = row.get("open_count", 0)
             accounts["unpaid_counts"][account] = row.get("unpaid_count", 0)
+            if row.get("is_for_campaigns"):
+                accounts["marked"] |= {account}
         elif sk == ledger_keys.RECEIPT:
             accounts["receipts"].append(receipt_of(row))
         elif sk.startswith((ledger_keys.ENTRY_PREFIX, ledger_keys.CLAIM_PREFIX)):

@@ -187,6 +187,7 @@ def test_an_account_with_money_in_a_campaigns_packet_keeps_its_mark(
 
     assert _is_marked(system, "carol")
     assert system.balance_fen("carol") == 6_000
+    assert system.differences() == []
 
 
 def test_an_account_with_money_in_a_cash_prize_keeps_its_mark(system: InMemorySystem) -> None:
@@ -200,6 +201,7 @@ def test_an_account_with_money_in_a_cash_prize_keeps_its_mark(system: InMemorySy
         _unmark(system, "operator")
 
     assert _is_marked(system, "operator")
+    assert system.differences() == []
 
 
 @pytest.mark.parametrize("until_ms", [NOW_MS, YEAR_END_MS - 1])

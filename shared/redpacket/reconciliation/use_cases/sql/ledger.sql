@@ -17,6 +17,10 @@ UNION ALL
 SELECT transfer_id, 'entries of a transfer', 0, SUM(amount_fen) FROM entry
 WHERE at_ms < :until_ms AND counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%'
 GROUP BY transfer_id
+UNION ALL
+SELECT e.account, 'campaign money for ' || e.transfer_id, 0, e.amount_fen FROM entry e JOIN balance b ON b.account = e.account
+LEFT JOIN packet p ON p.packet_id = substr(e.counterparty, 8)
+WHERE b.is_for_campaigns = 'true' AND (e.kind = 'withdrawal' OR e.kind = 'send' AND p.packet_id IS NOT NULL AND p.campaign_id IS NULL)
 
 -- check_once I-once
 SELECT account || ' ' || transfer_id AS subject, 'entries' AS what, 1 AS expected, COUNT(*) AS actual FROM entry

@@ -8,7 +8,8 @@ FROM accounts_raw WHERE text(sk) LIKE 'entry#%' OR text(sk) LIKE 'claim#%'
 -- balance
 SELECT text(pk) AS account, COALESCE(num(balance_fen), 0) AS balance_fen,
   num(sent_fen_:year) AS sent_fen_:year, num(sent_count_:year) AS sent_count_:year, num(received_fen_:year) AS received_fen_:year, num(received_count_:year) AS received_count_:year, num(luckiest_count_:year) AS luckiest_count_:year,
-  COALESCE(num(open_count), 0) - COALESCE(num(unpaid_count), 0) AS open_count, COALESCE(num(unpaid_count), 0) AS unpaid_count
+  COALESCE(num(open_count), 0) - COALESCE(num(unpaid_count), 0) AS open_count, COALESCE(num(unpaid_count), 0) AS unpaid_count,
+  flag(is_for_campaigns) AS is_for_campaigns
 FROM accounts_raw WHERE text(sk) = 'balance'
 
 -- receipt
