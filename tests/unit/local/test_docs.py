@@ -171,7 +171,7 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def _commands(document: Path) -> list[str]:
-    """Return the commands of a document without their comments, and without the files they write."""
+    """Return the commands of a document without comments and without the files that they write."""
     blocks = "".join(_SHELL.findall(_text(document)))
     text = re.sub(r"(<<EOF\n).*?^ *EOF$", r"\1", blocks, flags=_EACH)
     lines = text.splitlines()
