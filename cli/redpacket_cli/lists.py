@@ -18,7 +18,8 @@ from redpacket_cli.session import Session, an_id, session_of
 winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
 claims = typer.Typer(help="Claims of a packet: export.", no_args_is_help=True)
 packets = typer.Typer(
-    help="Packets of a campaign, a sender, or all open ones: list, export.", no_args_is_help=True
+    help="Packets of a campaign, a sender, or all open ones: list, export, end.",
+    no_args_is_help=True,
 )
 audit_log = typer.Typer(help="Actions of operators: list, export.", no_args_is_help=True)
 approvals = typer.Typer(
@@ -134,6 +135,20 @@ def export_packets(
     """Write packets as CSV; without a campaign and a sender all that have not ended."""
     query = {"campaign_id": campaign, "sender": sender, "status": status}
     _export(session_of(context), "/admin/packets", query, to)
+
+
+@packets.command("end")
+def end_packet(
+    context: typer.Context,
+    packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
+    reason: Annotated[str, typer.Option(help="For the audit log.")],
+) -> None:
+    """End a packet now: taken shares stay, the rest is refunded within a minute.
+
+    A campaign's packet needs hongbao/operate, any other one hongbao/admin.
+    """
+    session, path = session_of(context), f"/admin/packets/{packet_id}/end"
+    session.screen.report(again(lambda: session.target.operator.post(path, {"reason": reason})))
 
 
 Subject = Annotated[

@@ -99,6 +99,18 @@ def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> Non
     assert all_ == {"limit": "100"}
 
 
+def test_a_packet_is_ended_with_a_reason_until_there_is_an_answer(stack: Stack) -> None:
+    path, ended = f"POST /admin/packets/{PACKET}/end", {"packet_id": PACKET, "expires_at_ms": 1}
+    answers = iter([_problem(503, "unavailable")])
+    stack.answers[path] = lambda _: next(answers, None) or httpx.Response(202, json=ended)
+
+    told = stack.ask_json("packets", "end", PACKET, "--reason", "sent twice")
+
+    assert told == ended
+    assert [_body(request) for request in stack.sent(path)] == [{"reason": "sent twice"}] * 2
+    assert stack.run("packets", "end", PACKET).exit_code == 2
+
+
 def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
     did = {
         "at_ms": 0,
