@@ -476,6 +476,21 @@ def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
     assert (_settle(forgetful), forgetful.balance_fen()) == ([], 700)
 
 
+def test_a_transfer_that_its_provider_still_processes_is_not_returned_by_hand(
+    town: PaymentSystem,
+) -> None:
+    town.gateway.next_state = lambda state: state
+    withdrawal = town.withdraw("user", 300)
+    town.dispatch(1_000)
+    town.sweep_after(4 * DAY_MS)
+    town.sweep_after(26 * DAY_MS)
+
+    result = _return(town, withdrawal)
+
+    assert result == "not returned: the provider answers processing"
+    assert town.balance_fen() == 700
+
+
 @pytest.mark.parametrize("missing", [-1, 0, 5])
 def test_without_the_statement_of_each_day_nothing_is_decided(
     forgetful: PaymentSystem, missing: int

@@ -80,7 +80,12 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
     seen = _find_forgotten(withdrawal_id, ports)
     if seen is None:
         return "not returned: it has ended, or the provider's queries still decide"
-    transfer = _find_in_statements(seen, ports.provider_of(seen).read_statement)
+    provider = ports.provider_of(seen)
+    for number in (seen.transfer_no, seen.next_transfer_no):
+        # A slow transfer that it remembers may still be paid.
+        if (state := provider.query(number).state) is not TransferState.NOT_FOUND:
+            return f"not returned: the provider answers {state}"
+    transfer = _find_in_statements(seen, provider.read_statement)
     if transfer.state is not TransferState.CANCELLED:
         return "not returned: the statements say that it was paid"
     now_ms = ports.clock.now_ms()
