@@ -69,6 +69,29 @@ function textOf(part: unknown): string {
   return typeof part === "string" ? part : "";
 }
 
+test("a packet that others emptied while the page was out of sight is shown as it is now", async () => {
+  const { flow } = viewer({ "GET ": [RECORD, RECORD, { ...RECORD, status: "emptied", remaining_count: 0 }] });
+  await flow.load();
+
+  await flow.refresh();
+  assert.equal(flow.state, "ready");
+  await flow.refresh();
+  assert.equal(flow.state, "gone");
+  flow.end();
+});
+
+test("a return to the page changes nothing without an answer, and nothing that is opened", async () => {
+  const { flow } = viewer({ "GET ": [RECORD, refused("offline")], "POST /grab": [CLAIM] });
+  await flow.load();
+  await flow.refresh();
+  assert.deepEqual([flow.state, flow.problem], ["ready", undefined]);
+
+  await flow.take();
+  await flow.refresh();
+  assert.equal(flow.state, "opened");
+  flow.end();
+});
+
 test("a tap claims a share", async () => {
   const { flow, states } = viewer({ "GET ": [RECORD], "POST /grab": [CLAIM] });
   await flow.load();

@@ -40,7 +40,7 @@ const wx = {
       .then(async (answer) => {
         const told = (await answer.json()) as { payment_id?: string };
         if (method === "POST" && told.payment_id) paid = told.payment_id;
-        success({ statusCode: answer.status, data: told });
+        success({ statusCode: answer.status, data: told, header: Object.fromEntries(answer.headers) });
       })
       .catch(fail);
   },

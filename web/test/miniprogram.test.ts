@@ -223,6 +223,24 @@ test("a send is paid in WeChat, and a repeat after a lost answer sends no second
   assert.deepEqual(stored, {});
 });
 
+test("without a storage, a repeat of a send keeps its key", async () => {
+  const refuse = () => {
+    throw new Error("setStorage:fail exceed storage max size");
+  };
+  const full = { ...wx, getStorageSync: refuse, setStorageSync: refuse, removeStorageSync: refuse };
+  const page = renderWith(full, "pages/send/index");
+  for (const [name, value] of [["total", "5"], ["count", "1"]] as const) {
+    page.instance.type!({ currentTarget: { dataset: { name } }, detail: { value } });
+  }
+  answers["POST /packets"] = () => [409, { code: "insufficient_funds" }];
+
+  await page.instance.send!();
+  await page.instance.send!();
+
+  const [first, second] = sentTo("POST /packets");
+  assert.deepEqual(second!.header["idempotency-key"], first!.header["idempotency-key"]);
+});
+
 test("a rain grabs each packet that is hit once, and adds up what was won", async () => {
   const packets = ["a", "b", "c"].map((packet_id) => ({ packet_id, count: 9 }));
   answers["GET /campaigns/spring"] = () => [200, { title: "开工红包雨", state: "on", starts_at_ms: 0, packets }];

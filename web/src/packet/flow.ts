@@ -104,6 +104,20 @@ export class PacketFlow {
     }
   }
 
+  /** Looks again at a packet that can be opened: while the page was out of sight, others may have emptied it. */
+  async refresh(): Promise<void> {
+    const isReady = () => this.state === "ready";
+    if (!isReady() || !this.#options.client.isSignedIn) return;
+    const { client, packetId, now } = this.#options;
+    // The API counts a read without a query as a visit.
+    const packet = await client.get(`/packets/${packetId}?limit=1`).catch(() => undefined);
+    if (!packet || !isReady()) return;
+    this.packet = packet;
+    this.claim = packet.mine ?? undefined;
+    const state = stateOf({ ...packet, is_sender: false }, now());
+    if (state !== "ready") this.#go(state);
+  }
+
   /** The one tap: grabs, or opens what was admitted before. */
   async take(passphrase?: string): Promise<void> {
     if (this.#isAsking || !this.canTap) return;

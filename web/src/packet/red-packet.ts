@@ -71,12 +71,16 @@ export class RedPacket extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     window.addEventListener("message", this.#onMessage);
+    window.addEventListener("pageshow", this.#onReturn);
+    document.addEventListener("visibilitychange", this.#onReturn);
     if (this.hasUpdated) this.#restart();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     window.removeEventListener("message", this.#onMessage);
+    window.removeEventListener("pageshow", this.#onReturn);
+    document.removeEventListener("visibilitychange", this.#onReturn);
     this.listening?.stop();
     this.flow?.end();
   }
@@ -208,6 +212,11 @@ export class RedPacket extends LitElement {
     field.value = heard;
     void this.flow?.take(heard);
   }
+
+  readonly #onReturn = (event: Event) => {
+    const isReturn = "persisted" in event ? event.persisted : !document.hidden;
+    if (isReturn) void this.flow?.refresh();
+  };
 
   readonly #onMessage = (event: MessageEvent) => {
     if (!this.tokenOrigin || event.origin !== this.tokenOrigin) return;

@@ -3,6 +3,8 @@
 const { ask, fenOf, newKey, pause, yuan } = require("../../api");
 
 const DRAFT = "redpacket.draft";
+/** The same as in the storage, which may be full. */
+let draft;
 const PAID_LOOKS = 30;
 
 Component({
@@ -52,11 +54,11 @@ Component({
       for (let looks = 0; looks < PAID_LOOKS; looks += 1) {
         const { status } = await ask("GET", payment);
         if (status === "paid") {
-          wx.removeStorageSync(DRAFT);
+          forget();
           wx.redirectTo({ url: `/pages/packet/index?id=${sent.packet_id}` });
           return;
         }
-        if (status !== "pending") wx.removeStorageSync(DRAFT);
+        if (status !== "pending") forget();
         if (status !== "pending") throw { text: "这次付款已关闭，请重新发" };
         await pause(2000);
       }
@@ -67,9 +69,23 @@ Component({
 
 /** The same form keeps its key, so that a repeat of a send whose answer was lost sends no second packet. */
 async function keptOf(body) {
-  const kept = wx.getStorageSync(DRAFT);
-  if (kept && JSON.stringify(kept.body) === JSON.stringify(body)) return kept;
-  const made = { key: await newKey(), body };
-  wx.setStorageSync(DRAFT, made);
-  return made;
+  draft ??= attempt(() => wx.getStorageSync(DRAFT));
+  if (draft && JSON.stringify(draft.body) === JSON.stringify(body)) return draft;
+  draft = { key: await newKey(), body };
+  attempt(() => wx.setStorageSync(DRAFT, draft));
+  return draft;
+}
+
+function forget() {
+  draft = undefined;
+  attempt(() => wx.removeStorageSync(DRAFT));
+}
+
+/** Does what a storage that is full or broken may refuse. */
+function attempt(work) {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
 }
