@@ -120,6 +120,10 @@ VARIABLES = {
 """Environment variables of a function here."""
 
 
+_EXPORTS_KEPT = 4
+"""Newest exports that runs at the same time may start from."""
+
+
 class InMemorySystem:
     """The system with its users; *told* has every answer for I5."""
 
@@ -528,6 +532,8 @@ class InMemorySystem:
     def _exported(self, run: Run, database: str) -> Duck:
         """Return the engine over an export of all tables, or of what changed since its base."""
         kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
+        # A first look of another run may be the base of a second one.
+        kept |= {*list(self._exports)[-_EXPORTS_KEPT:]}
         for old in self._exports.keys() - kept:
             del self._exports[old]
             assert self.duck

@@ -68,7 +68,11 @@ def run_schedules(
     result = Result()
     for number in range(seed, seed + count):
         schedule = KINDS[of](number, is_naive)
-        differences = schedule.run()
+        try:
+            differences = schedule.run()
+        except Exception as error:
+            error.add_note(f"seed {number} of {of}")
+            raise
         look(schedule)
         result.schedules += 1
         result.steps += schedule.steps
