@@ -2,6 +2,7 @@
 
 import json
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -195,6 +196,47 @@ def test_a_packet_that_its_sender_pays_for_begins_with_the_payment(
     assert claimer.grab(packet_id).json()["amount_fen"] == 200
     eventually(lambda: claimer.balance_fen() == 200)
     assert _kinds(sender) == [("send", -200), ("payment", 200)]
+
+
+def test_senders_and_operators_end_packets_early(
+    a_user: MakeUser,
+    operator: HttpUser,
+    invoke: Invoke,
+    eventually: Eventually,
+) -> None:
+    sender, claimer = a_user(funds_fen=500), a_user()
+    till = a_user(f"till-{uuid.uuid4().hex[:8]}", funds_fen=500, scope="hongbao/operate")
+    now_ms = time.time_ns() // 1_000_000
+    plan = {"title": "Gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 3_600_000}
+    campaign_id = f"ends-{uuid.uuid4().hex[:8]}"
+    plan |= {"budget_fen": 500, "status": "on"}
+    assert operator.http.put(f"/admin/campaigns/{campaign_id}", json=plan).is_success
+    equal: dict[str, Any] = {"kind": "equal", "total_fen": 500, "count": 5}
+    own = sender.send(**equal).json()["packet_id"]
+    rain = till.post("/admin/packets", {**equal, "campaign_id": campaign_id}).json()["packet_id"]
+    unpaid = sender.send(**equal, pay_with="wechat").json()
+    for packet_id in (own, rain):
+        assert claimer.grab(packet_id).json()["amount_fen"] == 100
+
+    paths = [f"/packets/{each}/end" for each in (own, unpaid["packet_id"])]
+    strangers = [a_user().http.post(path) for path in (*paths, f"/packets/{rain}/end")]
+    reason = {"reason": "sent twice"}
+    ended = [sender.http.post(path) for path in paths]
+    ended.append(till.http.post(f"/admin/packets/{rain}/end", json=reason))
+    repeated = [sender.http.post(path) for path in paths]
+    repeated.append(till.http.post(f"/admin/packets/{rain}/end", json=reason))
+    late = [a_user().grab(packet_id) for packet_id in (own, rain, unpaid["packet_id"])]
+    invoke("ExpireFunction", {"source": "aws.events"})
+
+    assert [_refused(each) for each in strangers] == [(404, "packet_not_found")] * 3
+    assert [each.status_code for each in ended] == [202] * 3
+    assert [each.json() for each in repeated] == [each.json() for each in ended]
+    assert [_refused(each) for each in late] == [(410, "packet_expired")] * 3
+    eventually(lambda: [user.balance_fen() for user in (sender, till, claimer)] == [400, 400, 200])
+    # The claims of both packets are settled by then.
+    invoke("ExpireFunction", {"source": "aws.events"})
+    assert [sender.record(each)["status"] for each in (own, rain)] == ["closed", "closed"]
+    assert sender.record(unpaid["packet_id"])["status"] == "cancelled"
 
 
 def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
