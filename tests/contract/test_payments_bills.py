@@ -2,15 +2,19 @@
 
 import pytest
 
+from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
+    Payee,
     RefundOrder,
     StatementKind,
     StatementLine,
     TransferState,
     statement_day,
 )
+from redpacket.payments.model.withdrawals import WithdrawalStatus
 from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import DAY_MS, Side, WeChatSide, a_number
+from testing.payments.payment_system import PaymentSystem
 
 HOUR_MS = 60 * 60 * 1_000
 
@@ -203,3 +207,32 @@ def test_a_file_of_another_host_is_not_fetched(wechat: WeChatSide) -> None:
         wechat.client.download("https://elsewhere.example/v3/billdownload/file?token=1")
     with pytest.raises(Unavailable, match="another host"):
         wechat.client.download(f"{wechat.fake.url}.elsewhere.example/file")
+
+
+def test_a_bill_with_locks_and_returns_agrees_with_our_rows(wechat: WeChatSide) -> None:
+    day = _at_noon(wechat)
+    town = PaymentSystem(
+        gates_in={ProviderName.WECHAT: wechat.payments_in},
+        gates_out={ProviderName.WECHAT: wechat.payments_out},
+        details=wechat.payments_out.details(),
+    )
+    town.clock.at_ms = wechat.now_ms()
+    town.payees.bound["user"] = Payee(wechat.account("alice"))
+    town.system.deposit("user", 1_000)
+    paid, unconfirmed = town.withdraw("user", 300), town.withdraw("user", 200)
+    town.dispatch(1_000)
+    lines, differences = 0, []
+    for hours in (20, 7, 24, 24):
+        wechat.advance(hours * HOUR_MS)
+        town.sweep_after(hours * HOUR_MS)
+        if hours == 20:
+            wechat.fake.do("confirm", withdrawal_id=paid.transfer_no)
+        elif report := town.compare_statement(day):
+            lines += report.line_count
+            differences += report.differences
+            day = statement_day(wechat.now_ms())
+
+    statuses = [town.find(each).status for each in (paid, unconfirmed)]
+    assert statuses == [WithdrawalStatus.PAID, WithdrawalStatus.FAILED]
+    assert (lines, differences) == (3, [])
+    assert town.balance_fen() == 700
