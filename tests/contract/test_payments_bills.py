@@ -12,6 +12,7 @@ from redpacket.payments.model.provider import (
     statement_day,
 )
 from redpacket.payments.model.withdrawals import WithdrawalStatus
+from redpacket.platform.difference import Difference
 from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import DAY_MS, Side, WeChatSide, a_number
 from testing.payments.payment_system import PaymentSystem
@@ -221,7 +222,7 @@ def test_a_bill_with_locks_and_returns_agrees_with_our_rows(wechat: WeChatSide) 
     town.system.deposit("user", 1_000)
     paid, unconfirmed = town.withdraw("user", 300), town.withdraw("user", 200)
     town.dispatch(1_000)
-    lines, differences = 0, []
+    lines, differences = 0, list[Difference]()
     for hours in (20, 7, 24, 24):
         wechat.advance(hours * HOUR_MS)
         town.sweep_after(hours * HOUR_MS)
