@@ -225,7 +225,7 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
     ]
 
 
-def check_campaign_money(
+def misspent_campaign_money(
     marked: Container[str], ledger_entries: Iterable[Entry], packets: Iterable[Packet]
 ) -> list[Difference]:
     """I1: accounts of campaign money pay only for campaigns, and no payment reaches them.

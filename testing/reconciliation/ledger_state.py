@@ -64,7 +64,6 @@ from testing.reconciliation.checks import (
     Told,
     Unit,
     Window,
-    check_campaign_money,
     check_claim_counts,
     check_conservation,
     check_entries,
@@ -83,6 +82,7 @@ from testing.reconciliation.checks import (
     check_unpaid_counts,
     check_windows,
     check_year_sums,
+    misspent_campaign_money,
     packet_held_fen,
 )
 
@@ -139,7 +139,7 @@ class LedgerState:
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
         packets = [facts.packet for facts in self.packets]
         unsound = check_entries(balances_fen, entries)
-        unsound += check_campaign_money(self.marked, entries, packets)
+        unsound += misspent_campaign_money(self.marked, entries, packets)
         yield "check_entries", len(entries), unsound
         yield "check_once", len(entries), check_once(entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)

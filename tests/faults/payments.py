@@ -4,9 +4,10 @@ People pay in and withdraw, for balances and for packets, through providers that
 paying, hide what they made, refuse, are told to refund by hand, and are paid late and twice. One of
 two providers hangs while the other one works; notices come early, twice, in any order, and days
 later. Functions die between any two calls, stall before the one that pays, and are replaced by some
-with other limits, without a provider, or of another merchant. Tables are restored, and providers
-forget (`disasters`). Then the providers' own books and statements are compared with the ledger. The
-naive control calls, then marks, and takes a new number when it gets no answer, or trusts its rows.
+with other limits, without a provider, or of another merchant. Treasurers move campaign money
+(`treasury`). Tables are restored, and providers forget (`disasters`). Then the providers' own books
+and statements are compared with the ledger. The naive control calls, then marks, and takes a new
+number when it gets no answer, or trusts its rows.
 """
 
 from collections import defaultdict
@@ -59,6 +60,7 @@ from testing.reconciliation.checks import OutsideFacts, check_outside
 from tests.faults.disasters import FORGOTTEN_AFTER_MS, Aftermath, Disaster
 from tests.faults.process import Process
 from tests.faults.schedule import BOUND_MS, Schedule, names
+from tests.faults.treasury import Treasury
 
 STALLS_MS = (100, 5_000, 19_000, 25_000, 55_000)
 """Time for which a function may pause just before the call that pays."""
@@ -165,6 +167,8 @@ class PaymentSchedule(Schedule):
         "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
         "lines on two days, lines that a bill lacks, notices before their row, "
         "returned locks, returns of paid transfers, returns that a bill lacks, "
+        "moves of campaign money, payments that campaign money refused, "
+        "private packets that campaign money refused, unmarked accounts, "
         "notices of days ago, other merchants, other settings, refunds under way, "
         "repeated notices, rows of another merchant"
     )
@@ -199,6 +203,7 @@ class PaymentSchedule(Schedule):
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
+        self.treasury = Treasury(self)
         self.aftermath = Aftermath(self)
         self.users = [f"user-{number}" for number in range(self.random.randint(3, 5))]
         for user_id in self.users:
@@ -229,7 +234,8 @@ class PaymentSchedule(Schedule):
         steps += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
         steps += [self._dispatcher, self._dispatcher, self._sweeper, self._sweeper]
         steps += [self._postman, self._postman, self._payee, self._weather, self._operator]
-        return [*steps, self._console, self.sweeper(0), self._auditor, self.aftermath.copy_rows]
+        steps += [self._console, self.sweeper(0), self._auditor, self.aftermath.copy_rows]
+        return [*steps, *self.treasury.tasks()]
 
     # Functions
 
@@ -278,7 +284,7 @@ class PaymentSchedule(Schedule):
         town.settings = setup.settings
         return town
 
-    def _often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:
+    def often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:
         """Return a caller that goes on after every error, each time by a new function."""
 
         def run() -> None:
@@ -309,7 +315,7 @@ class PaymentSchedule(Schedule):
                 self.payments.append(payment)
             if chance() < 0.6:
                 # Somebody pays twice, or after the end, in spite of all.
-                transaction = self._pay(payment, is_forced=chance() < 0.3)
+                transaction = self.pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
                 self.story.append(f"{payment.number} is paid: {transaction is not None}")
                 if chance() < 0.7:
@@ -318,9 +324,9 @@ class PaymentSchedule(Schedule):
             if chance() < 0.2:
                 self.sleep_ms(PAYMENT_LIFE_MS)
 
-        return self._often(pay, times=self.random.randint(2, 5))
+        return self.often(pay, times=self.random.randint(2, 5))
 
-    def _pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
+    def pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
         """Let somebody pay an order wherever it was made."""
         paid = [
             each.pay(payment.number, is_forced=is_forced) for each in self.gateways[payment.channel]
@@ -339,7 +345,7 @@ class PaymentSchedule(Schedule):
             if chance() < 0.2:
                 self.sleep_ms(PAYMENT_LIFE_MS - 1_000)
             if chance() < 0.7:
-                self._pay(payment, is_forced=chance() < 0.3)
+                self.pay(payment, is_forced=chance() < 0.3)
             if chance() < 0.5:
                 town.confirm(payment)
             if chance() < 0.2:
@@ -348,7 +354,7 @@ class PaymentSchedule(Schedule):
                 claim = town.system.grab(packet, "user-9")
                 self.story.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
 
-        return self._often(send, times=self.random.randint(2, 5))
+        return self.often(send, times=self.random.randint(2, 5))
 
     def _end(self, town: PaymentSystem, packet: Packet) -> None:
         """End a packet early, which may be unpaid, or about to be paid."""
@@ -375,12 +381,12 @@ class PaymentSchedule(Schedule):
             except Rejected as refusal:
                 self.story.append(f"{user_id} is told {refusal.code}")
 
-        return self._often(ask, times=self.random.randint(1, 4))
+        return self.often(ask, times=self.random.randint(1, 4))
 
     # Our side
 
     def _dispatcher(self) -> None:
-        self._often(_call_naively if self.is_careless else _dispatch, times=8)()
+        self.often(_call_naively if self.is_careless else _dispatch, times=8)()
 
     @property
     def is_careless(self) -> bool:
@@ -388,7 +394,7 @@ class PaymentSchedule(Schedule):
         return self.is_naive and not self.aftermath.is_trusting
 
     def _sweeper(self) -> None:
-        self._often(lambda town: _ignore(town.sweep(40_000)), times=8)()
+        self.often(lambda town: _ignore(town.sweep(40_000)), times=8)()
 
     def _operator(self) -> None:
         """Deploy with other settings, for another merchant, or without a provider."""
@@ -566,7 +572,7 @@ class PaymentSchedule(Schedule):
                 refund_no = its_gateway.refund_paid(paid, pick((min(50, left_fen), left_fen)))
                 self.story.append(f"{order.number} is refunded by hand")
                 if self.random.random() < 0.7:
-                    self._often(_telling(channel, refund_no), times=2)()
+                    self.often(_telling(channel, refund_no), times=2)()
 
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
@@ -632,6 +638,7 @@ class PaymentSchedule(Schedule):
         self.end_minute(town)
         self.reconcile(self.process())
         state = self.system.ledger_state()
+        self.differences += self.treasury.freed(state)
         facts = state.outside
         book = self.aftermath.expected(self.all_lines(), facts)
         self._check_settings(facts)

@@ -255,12 +255,10 @@ def test_campaign_money_is_moved_and_its_empty_account_unmarked(stack: Stack) ->
     unmarked = {"user_token": "token", "is_for_campaigns": False}
     stack.answers[f"DELETE {path}"] = httpx.Response(200, json=unmarked)
 
-    moved = stack.ask_json(
-        "campaign-money", "move", "ann@host", "bob", "--reason", "she left", "--key", "k"
-    )
+    moved = stack.ask_json("money", "move", "ann@host", "bob", "--reason", "she left", "--key", "k")
 
     assert moved == {"transfer_id": "t", "balance_fen": 0}
-    assert stack.ask_json("campaign-money", "unmark", "ann@host") == unmarked
+    assert stack.ask_json("money", "unmark", "ann@host") == unmarked
     (sent,) = stack.sent(f"POST {path}")
     assert json.loads(sent.content) == {"user": "bob", "reason": "she left"}
     assert len(sent.headers["idempotency-key"]) > 0

@@ -1,4 +1,4 @@
-"""A host that knows only the webhooks, and its own deposits, ends with the ledger's balances."""
+"""A host that knows only the webhooks, and its own bookings, ends with the ledger's balances."""
 
 from collections import Counter
 from typing import Any
@@ -8,9 +8,10 @@ from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS
 from redpacket.payments.model.provider import Refusal, TransferState
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
+from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.events.event_system import EventSystem
-from testing.in_memory_system import LIFE_MS
+from testing.in_memory_system import LIFE_MS, a_person, an_order
 from testing.payments.payment_system import PaymentSystem
 
 
@@ -66,7 +67,7 @@ class Town:
         self.events.run()
         mirror = Mirror()
         for entry in self.system.ledger_state().entries:
-            if entry.kind is TransferKind.DEPOSIT and entry.amount_fen > 0:
+            if entry.kind in {TransferKind.DEPOSIT, TransferKind.CAMPAIGN_MONEY}:
                 mirror.fen[f"{entry.account.removeprefix('user:')}@host"] += entry.amount_fen
         # Deliveries arrive in any order, and more than once.
         for event in [*reversed(self.receiver.told), *self.receiver.told]:
@@ -166,6 +167,27 @@ def test_a_mirror_follows_every_end_of_a_withdrawal() -> None:
     kinds = town.kinds()
     assert kinds["withdrawal.paid"] == kinds["withdrawal.failed"] == 1
     assert kinds["withdrawal.cancelled"] == 2
+
+
+def test_a_mirror_that_books_moves_of_campaign_money_follows_it() -> None:
+    town = Town()
+    system, process = town.system, town.system.process()
+    for user in ("chest", "till"):
+        request = Request("treasurer", user, "body")
+        process.deposit(a_person(user), 600, request, is_for_campaigns=True)
+    campaign = a_campaign()
+    assert system.campaigns.create(campaign)
+    packet = system.send_order(an_order("chest", campaign=campaign, total_fen=200, count=2))
+    system.grab(packet, "till")
+    move = Request("treasurer", "move", "body")
+    process.move_campaign_money(a_person("chest"), a_person("till"), "over", move)
+    town.run(LIFE_MS)
+
+    balances = town.balances("chest", "till")
+
+    assert _agree(balances)
+    assert sum(booked for _, booked in balances.values()) == 1_200
+    assert balances["till"][0] > 1_000
 
 
 def _cancels(state: TransferState) -> TransferState:
