@@ -436,8 +436,8 @@ def _share_parameters(paths: Schema) -> Schema:
 
 _CSV_PAGE: Schema = {
     "type": "string",
-    "description": "The items as CSV, for who accepts `text/csv` before JSON. A text that a "
-    "spreadsheet would take for a formula begins with an apostrophe.",
+    "description": "The items as CSV, for clients that accept `text/csv` before JSON. A text that "
+    "a spreadsheet would take for a formula begins with an apostrophe; ids are unchanged.",
 }
 _RETRY_AFTER: Schema = {
     "description": "Seconds; then asking again gives the one true answer.",

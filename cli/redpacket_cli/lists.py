@@ -1,15 +1,17 @@
-"""Lists of operators, page by page: to the terminal, or as CSV to a file or standard output."""
+"""Lists of operators, page by page: to the terminal, a file, or standard output as CSV."""
 
 import csv
-import io
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from redpacket.platform.http.csv_pages import csv_text
+from redpacket_cli import files
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import no_target
@@ -30,7 +32,11 @@ PAGE_ITEMS = 100
 """The most that a page of the API has."""
 
 To = Annotated[
-    Path, typer.Option("--to", help="A CSV file; - is standard output. It is whole, or not there.")
+    Path,
+    typer.Option(
+        "--to",
+        help="A .csv or .xlsx file; - is CSV on standard output. It is whole, or not there.",
+    ),
 ]
 Rows = Annotated[int, typer.Option("--rows", help="At most so many, the newest first.", min=1)]
 STDOUT = Path("-")
@@ -262,28 +268,45 @@ def _given(filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _export(session: Session, path: str, filters: Mapping[str, Any], to: Path) -> None:
-    """Write a list as CSV, a page at a time. With --json to standard output as JSON."""
+    """Write a list, a page at a time. With --json to standard output as JSON."""
     api = session.target.operator
     if session.screen.is_json and to == STDOUT:
         items = [item for page in pages(api, path, filters) for item in page]
         session.screen.report({"items": items})
         return
-    write(session, _csv(session, api, path, filters), to)
+    if to.suffix.lower() == files.XLSX:
+        # The columns are those of the CSV, and the values have the types that JSON keeps.
+        page = again(partial(api.get_csv, path, {**_given(filters), "limit": 1}))
+        rows = (item for page in pages(api, path, filters) for item in page)
+        write_items(session, next(csv.reader([page.head])), rows, to)
+    else:
+        _write_csv(session, _csv(session, api, path, filters), to)
 
 
-def write(session: Session, texts: Iterator[str], to: Path) -> None:
-    """Write CSV, whose first text begins with the head, to a file or standard output."""
-    if to == STDOUT:
-        for text in texts:
-            sys.stdout.write(text)
+def write_items(
+    session: Session, columns: Sequence[str], items: Iterator[files.Item], to: Path
+) -> None:
+    """Write rows to an .xlsx file, or as CSV to another file or to standard output."""
+    if to.suffix.lower() == files.XLSX:
+        _save(session, partial(files.write_xlsx, columns=columns, items=items), to)
         return
+    head = csv_text(columns, [])
+    lines = (csv_text(columns, [item]).removeprefix(head) for item in items)
+    _write_csv(session, chain([head], lines), to)
+
+
+def _write_csv(session: Session, texts: Iterator[str], to: Path) -> None:
+    if to != STDOUT:
+        _save(session, partial(files.write_csv, texts=texts), to)
+        return
+    for text in texts:
+        sys.stdout.write(text)
+
+
+def _save(session: Session, write: Callable[[Path], int], to: Path) -> None:
     part = to.with_name(f"{to.name}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            count = -1  # of lines below the head
-            for text in texts:
-                file.write(text)
-                count += _records(text)
+        count = write(part)
         part.replace(to)
     except OSError as error:
         raise no_target(
@@ -302,12 +325,8 @@ def _csv(session: Session, api: Api, path: str, filters: Mapping[str, Any]) -> I
         page = again(partial(api.get_csv, path, query))
         yield (page.head if is_first else "") + page.lines
         is_first = False
-        count += _records(page.lines)
+        count += files.records(page.lines)
         cursor = page.cursor
         if cursor is None:
             return
         session.screen.note(f"{count} rows so far")
-
-
-def _records(text: str) -> int:
-    return sum(1 for _ in csv.reader(io.StringIO(text, newline="")))

@@ -1,12 +1,11 @@
 """Reports about many packets, as tables and as CSV."""
 
-import csv
-import io
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,7 +14,7 @@ import typer
 from redpacket.platform.http.csv_pages import csv_text
 from redpacket_cli import lists
 from redpacket_cli import show as shown
-from redpacket_cli.api import Api, again
+from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import Session, session_of
 
@@ -125,29 +124,19 @@ def report_tax(
     api, span = session.target.operator, _Year.of(year, timezone)
     campaign_ids = [campaign] if campaign else _ids(api, "/admin/campaigns", "campaign_id")
 
-    def rows() -> Iterator[str]:
-        yield _line(_COLUMNS)
+    def items() -> Iterator[dict[str, object]]:
         for campaign_id in campaign_ids:
             session.screen.note(f"campaign {campaign_id}")
             for user, token, count, fen in _totals(api, campaign_id, span):
-                yield _line(
-                    (
-                        campaign_id,
-                        year,
-                        user,
-                        token,
-                        count,
-                        fen,
-                        f"{fen // 100}.{fen % 100:02d}",
-                        "",
-                    )
-                )
+                yuan = f"{fen // 100}.{fen % 100:02d}"
+                values = (campaign_id, year, user, token, count, fen, yuan, "")
+                yield dict(zip(_COLUMNS, values, strict=True))
 
     if session.screen.is_json and to == lists.STDOUT:
-        items = list(csv.DictReader(io.StringIO("".join(rows()), newline="")))
-        session.screen.report({"items": items})
+        texts = [{name: str(value) for name, value in item.items()} for item in items()]
+        session.screen.report({"items": texts})
         return
-    lists.write(session, rows(), to)
+    lists.write_items(session, _COLUMNS, items(), to)
 
 
 def _ids(api: Api, path: str, name: str) -> Iterator[str]:
@@ -160,27 +149,10 @@ def _totals(api: Api, campaign_id: str, span: _Year) -> Iterator[tuple[str, str,
     claims: dict[str, list[int]] = defaultdict(list)
     for page in lists.pages(api, "/admin/packets", {"campaign_id": campaign_id}):
         for packet in page:
-            # CSV, because the API escapes what a spreadsheet would take for a formula.
-            for claim in _claims(api, packet["packet_id"]):
-                if span.starts_at_ms <= int(claim["claimed_at_ms"]) < span.ends_at_ms:
-                    users[claim["user_token"]] = claim["user"]
-                    claims[claim["user_token"]].append(int(claim["amount_fen"]))
+            path = f"/admin/packets/{packet['packet_id']}/claims"
+            for claim in chain.from_iterable(lists.pages(api, path, {})):
+                if span.starts_at_ms <= claim["claimed_at_ms"] < span.ends_at_ms:
+                    users[claim["user_token"]] = claim["user"] or ""
+                    claims[claim["user_token"]].append(claim["amount_fen"])
     for token in sorted(claims):
         yield users[token], token, len(claims[token]), sum(claims[token])
-
-
-def _claims(api: Api, packet_id: str) -> Iterator[dict[str, str]]:
-    path, cursor = f"/admin/packets/{packet_id}/claims", None
-    while True:
-        query = {"limit": lists.PAGE_ITEMS, "cursor": cursor}
-        page = again(lambda: api.get_csv(path, query))  # noqa: B023 - it is called at once
-        yield from csv.DictReader(io.StringIO(page.head + page.lines, newline=""))
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def _line(values: tuple[object, ...]) -> str:
-    text = io.StringIO(newline="")
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerow(values)
-    return text.getvalue()

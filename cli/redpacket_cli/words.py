@@ -278,6 +278,7 @@ ZH = {
         "{} 不是时间：{}。请写成 2027-01-29T20:00:00+08:00"
     ),
     "{} holds no tokens: write one a line": "{} 里没有令牌：请每行写一个",
+    "A sheet has at most {} rows. Name a .csv file": "一个工作表最多 {} 行，请换成 .csv 文件",
     "--timezone {} is not a time zone, like Asia/Shanghai": (
         "--timezone {} 不是时区，例如 Asia/Shanghai"
     ),

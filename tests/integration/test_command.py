@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+from openpyxl import load_workbook
 from typer.testing import CliRunner
 
 from local.stack import Stack
@@ -97,6 +98,12 @@ def test_a_campaign_of_a_file_is_for_those_on_its_list(
         (each["user"] or "", str(each["amount_fen"]), "") for each in claimed
     }
     assert len(taxed) == 2
+    sheet = tmp_path / "claims.xlsx"
+    terminal.run("claims", "export", packet_id, "--to", str(sheet))
+    head, *rows = load_workbook(sheet).active.values
+    assert [dict(zip(head, row, strict=True))["amount_fen"] for row in rows] == [
+        each["amount_fen"] for each in claimed
+    ]
 
 
 def test_a_budget_above_the_limit_waits_and_changes_nothing(

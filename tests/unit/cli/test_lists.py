@@ -4,12 +4,15 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from openpyxl import load_workbook
 
+from redpacket_cli import files
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, _problem, stack
 
 __all__ = ["stack"]
@@ -37,7 +40,8 @@ def test_a_list_is_one_file_with_one_head(stack: Stack, tmp_path: Path) -> None:
     told = stack.ask_json("winners", "export", "gala", "--prize", "cup", "--to", str(file))
 
     assert told == {"file": str(file), "count": 2}
-    assert file.read_bytes().decode() == HEAD + first + second
+    # Spreadsheets need the byte order mark.
+    assert file.read_bytes().decode() == "\ufeff" + HEAD + first + second
     rows = list(csv.reader(io.StringIO(HEAD + first + second, newline="")))
     assert rows[1] == ["cup.1", "ann", 'says "yes"\nand no']
     requests = stack.sent(WINNERS)
@@ -287,7 +291,6 @@ def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
 # ---- reports
 
 
-CLAIMS_HEAD = '"share_no","user","user_token","amount_fen","claimed_at_ms"\r\n'
 NEW_YEAR_MS = 1_767_196_800_000
 """2026 begins in Shanghai."""
 
@@ -307,29 +310,37 @@ def _rains(stack: Stack) -> None:
         else [],
         next=None,
     )
-    late = f'"1","ann","t-ann","500","{NEW_YEAR_MS - 1}"\r\n'
-    first = f'"2","ann","t-ann","300","{NEW_YEAR_MS}"\r\n'
-    formula = f'"3","\'=1+1","t-bob","50","{NEW_YEAR_MS + year_ms - 1}"\r\n'
-    pages = iter([late + first, formula])
+    late, first = _claim("ann", 500, NEW_YEAR_MS - 1), _claim("ann", 300, NEW_YEAR_MS)
+    number = _claim("00123", 50, NEW_YEAR_MS + year_ms - 1)
 
     def claims(request: httpx.Request) -> httpx.Response:
-        more = {} if "cursor" in request.url.params else {"x-next-cursor": "2"}
-        return httpx.Response(200, text=CLAIMS_HEAD + next(pages), headers=more)
+        if "cursor" in request.url.params:
+            return _ok(items=[number], next=None)
+        return _ok(items=[late, first], next="2")
 
     stack.answers[f"GET /admin/packets/{ids[0]}/claims"] = claims
-    for packet_id, line in (
-        (ids[1], f'"1","ann","t-ann","7","{NEW_YEAR_MS + 4}"\r\n'),
-        (ids[2], f'"1","ann","t-ann","9","{NEW_YEAR_MS + year_ms}"\r\n'),
+    for packet_id, amount_fen, at_ms in (
+        (ids[1], 7, NEW_YEAR_MS + 4),
+        (ids[2], 9, NEW_YEAR_MS + year_ms),
     ):
-        stack.answers[f"GET /admin/packets/{packet_id}/claims"] = httpx.Response(
-            200, text=CLAIMS_HEAD + line
+        stack.answers[f"GET /admin/packets/{packet_id}/claims"] = _ok(
+            items=[_claim("ann", amount_fen, at_ms)], next=None
         )
+
+
+def _claim(user: str, amount_fen: int, claimed_at_ms: int) -> dict[str, Any]:
+    return {
+        "user": user,
+        "user_token": f"-t-{user}",
+        "amount_fen": amount_fen,
+        "claimed_at_ms": claimed_at_ms,
+    }
 
 
 TAX = [
     *('"campaign_id","year","user","user_token","claim_count","total_fen","total_yuan"',),
-    *('"gala","2026","ann","t-ann","2","307","3.07"',),
-    *('"gala","2026","\'=1+1","t-bob","1","50","0.50"',),
+    *('"gala",2026,"00123","-t-00123",1,50,"0.50"',),
+    *('"gala",2026,"ann","-t-ann",2,307,"3.07"',),
 ]
 
 
@@ -341,9 +352,81 @@ def test_a_year_of_claims_is_summed_by_campaign_and_user(stack: Stack, tmp_path:
 
     assert told == {"file": str(file), "count": 2}
     # Withholding tax is left to the host.
-    head, *lines = [line.rpartition(",") for line in file.read_text().splitlines()]
+    head, *lines = [line.rpartition(",") for line in file.read_text("utf-8-sig").splitlines()]
     assert (head[2], {line[2] for line in lines}) == ('"withholding"', {'""'})
     assert [line[0] for line in (head, *lines)] == TAX
+
+
+def test_a_sheet_keeps_ids_as_texts_and_sums_as_numbers(stack: Stack, tmp_path: Path) -> None:
+    _rains(stack)
+    file = tmp_path / "tax.xlsx"
+
+    told = stack.ask_json("report", "tax", "--year", "2026", "--to", str(file))
+
+    assert told == {"file": str(file), "count": 2}
+    head, *rows = load_workbook(file).active.values
+    assert head[2:] == (
+        "user",
+        "user_token",
+        "claim_count",
+        "total_fen",
+        "total_yuan",
+        "withholding",
+    )
+    assert rows == [
+        ("gala", 2026, "00123", "-t-00123", 1, 50, 0.5, None),
+        ("gala", 2026, "ann", "-t-ann", 2, 307, 3.07, None),
+    ]
+
+
+def test_a_list_is_a_sheet_with_the_columns_of_its_csv(stack: Stack, tmp_path: Path) -> None:
+    items = [
+        {
+            "user": "12345678901234567890",
+            "note": note,
+            "decided_at_ms": at_ms,
+            "won": True,
+            "changes": [1],
+            "more": 0,
+        }
+        for note, at_ms in (("=1+1", 1_767_196_800_000), ("https://a.example", None))
+    ]
+    columns = '"user","note","decided_at_ms","won","changes"\r\n'
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.headers["accept"] == "text/csv":
+            return httpx.Response(200, text=columns)
+        number = int(request.url.params.get("cursor", 0))
+        return _ok(items=items[number : number + 1], next="1" if number == 0 else None)
+
+    stack.answers[WINNERS] = answer
+    file = tmp_path / "winners.XLSX"
+
+    told = stack.ask_json("winners", "export", "gala", "--to", str(file))
+
+    assert told == {"file": str(file), "count": 2}
+    sheet = load_workbook(file).active
+    at = datetime.fromtimestamp(1_767_196_800).replace(tzinfo=None)  # noqa: DTZ006 - as terminals do
+    assert list(sheet.values) == [
+        ("user", "note", "decided_at", "won", "changes"),
+        ("12345678901234567890", "=1+1", at, "true", "[1]"),
+        ("12345678901234567890", "https://a.example", None, "true", "[1]"),
+    ]
+    assert {cell.data_type for cell in sheet["B"]} == {"s"}
+    assert sheet["C2"].number_format == "yyyy-mm-dd hh:mm:ss"
+    assert list(tmp_path.glob("winners*")) == [file]
+
+
+def test_more_rows_than_a_sheet_has_are_refused_and_nothing_is_kept(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _rains(stack)
+    monkeypatch.setattr(files, "SHEET_ROWS_MAX", 2)
+
+    result = stack.run("report", "tax", "--year", "2026", "--to", str(tmp_path / "tax.xlsx"))
+
+    assert (result.exit_code, "Name a .csv file" in result.stderr) == (5, True)
+    assert list(tmp_path.glob("tax*")) == []
 
 
 def test_a_year_of_one_campaign_is_one_document(stack: Stack) -> None:
@@ -409,9 +492,9 @@ def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
     told = stack.ask_json("report", "dormant")
     assert told == {"items": [{"account": name} for name in ("ann", "-user", "")]}
     assert "-user" in stack.run("report", "dormant").stdout
-    # No cell is a formula.
+    # An account is an id.
     assert stack.run("report", "dormant", "--csv").stdout.split() == [
-        *('"account"', '"ann"', '"\'-user"', '""')
+        *('"account"', '"ann"', '"-user"', '""')
     ]
     assert athena.requests == {
         "QueryString": "SELECT * FROM reports.dormant",

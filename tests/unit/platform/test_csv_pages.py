@@ -5,13 +5,25 @@ import io
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redpacket.approvals.api import operator_lists
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.csv_pages import csv_text, is_csv_asked
 from redpacket.platform.http.request import HttpRequest
 
+ID_COLUMNS = {
+    column
+    for columns in (
+        *(operator_lists.JOURNAL_COLUMNS, operator_lists.CAMPAIGN_COLUMNS),
+        *(operator_lists.PACKET_COLUMNS, operator_lists.CLAIM_COLUMNS),
+        *(operator_lists.SHARER_COLUMNS, operator_lists.WINNER_COLUMNS),
+    )
+    for column in columns
+    if column.endswith(("_id", "_token")) or column in {"user", "sender", "via", "unit"}
+}
 FORMULAS = "=+-@\t\r\n＝＋－＠"
 
 
@@ -33,6 +45,25 @@ def test_what_a_spreadsheet_would_run_is_a_text() -> None:
     for sign in FORMULAS:
         ((_,), (cell,)) = _read(csv_text(["a"], [{"a": f"{sign}cmd|' /C calc'!A0"}]))
         assert cell == f"'{sign}cmd|' /C calc'!A0"
+
+
+@pytest.mark.parametrize("column", [*ID_COLUMNS, "account", "draw_id"])
+def test_an_id_stays_as_it_is_and_a_formula_in_its_column_does_not(column: str) -> None:
+    for text, expected in (
+        ("-y42G_z-8", "-y42G_z-8"),
+        ("-1+1", "'-1+1"),
+        ("-A1()", "'-A1()"),
+        ("=1", "'=1"),
+    ):
+        ((_,), (cell,)) = _read(csv_text([column], [{column: text}]))
+        assert cell == expected
+
+
+@pytest.mark.parametrize("column", ["nickname", "note", "address", "title"])
+def test_a_text_of_a_user_that_begins_with_a_minus_is_a_text(column: str) -> None:
+    ((_,), (cell,)) = _read(csv_text([column], [{column: "-_-"}]))
+
+    assert cell == "'-_-"
 
 
 def test_values_of_every_kind_have_one_form() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ NEXT_HEADER = "x-next-cursor"
 
 _JSON = "application/json"
 # OWASP's list of characters that start a formula, including full-width ones.
+_ID_COLUMN = re.compile(r"account|sender|unit|user|via|\w+_(id|token)")
+# An id may begin with -, but has no sign of a formula.
+_ID = re.compile(r"[\w.-]+", re.ASCII)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -32,7 +36,7 @@ def csv_text(columns: Sequence[str], items: Sequence[Mapping[str, object]]) -> s
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow(columns)
     for item in items:
-        writer.writerow([_cell(item[column]) for column in columns])
+        writer.writerow([_cell(column, item[column]) for column in columns])
     return text.getvalue()
 
 
@@ -44,7 +48,7 @@ def csv_answer(columns: Sequence[str], page: Mapping[str, Any]) -> dict[str, Any
     return {"statusCode": 200, "headers": headers, "body": csv_text(columns, page["items"])}
 
 
-def _cell(value: object) -> str | int:
+def _cell(column: str, value: object) -> str | int:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -52,5 +56,7 @@ def _cell(value: object) -> str | int:
     if isinstance(value, int):
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not text.startswith(_FORMULA) or (_ID_COLUMN.fullmatch(column) and _ID.fullmatch(text)):
+        return text
     # An apostrophe turns the cell into text.
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}"
