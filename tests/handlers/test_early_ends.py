@@ -126,6 +126,20 @@ def test_an_operators_end_needs_a_reason(operator: HttpUser, rain: str) -> None:
     assert _refused(answer) == (422, "invalid_request")
 
 
+def test_a_repeated_send_answers_as_before_the_early_end(
+    system: InMemorySystem, sender: HttpUser, invoke: Invoke
+) -> None:
+    first = sender.send(key="mine").json()
+
+    assert _end(sender, first["packet_id"]).status_code == 202
+    again = sender.send(key="mine").json()
+    invoke("ExpireFunction", {"source": "aws.events"})
+    closed = sender.send(key="mine").json()
+
+    assert again == closed == first
+    assert sender.record(first["packet_id"])["expires_at_ms"] <= system.clock.now_ms()
+
+
 def test_a_packet_that_the_cache_lacks_is_ended_at_once(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from redpacket.containers import containers
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.clients.lambda_payments import LambdaPayments
+from redpacket.payments.model.provider import PaymentOrder
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.sealed_accounts import Accounts
 from redpacket.platform.errors import Unavailable
@@ -295,8 +296,10 @@ def unpaid(a_user: MakeUser) -> tuple[HttpUser, dict[str, Any]]:
 
 
 def test_an_unpaid_packet_that_ends_can_not_be_paid_any_more(
+    system: InMemorySystem,
     unpaid: tuple[HttpUser, dict[str, Any]],
     a_user: MakeUser,
+    invoke: Invoke,
     gateways: dict[ProviderName, FakeGateway],
 ) -> None:
     user, packet = unpaid
@@ -305,13 +308,41 @@ def test_an_unpaid_packet_that_ends_can_not_be_paid_any_more(
     ended = user.http.post(path)
     paid = gateways[ProviderName.HOST].pay(packet["payment_id"])
     repeated = user.http.post(path)
+    system.pass_time(10_000)
+    invoke("TransferFunction", {"task": "sweep"})
 
     assert ended.status_code == 202
     assert repeated.json() == ended.json()
     assert paid is None
     assert user.record(packet["packet_id"])["status"] == "cancelled"
+    assert user.http.get(f"/me/payments/{packet['payment_id']}").json()["status"] == "closed"
     assert _refused(a_user().grab(packet["packet_id"])) == (410, "packet_expired")
     assert _refused(a_user().http.post(path)) == (404, "packet_not_found")
+
+
+@pytest.mark.usefixtures("unpaid")
+def test_a_repeated_send_orders_no_payment_of_a_packet_that_has_ended(
+    system: InMemorySystem,
+    a_user: MakeUser,
+    gateways: dict[ProviderName, FakeGateway],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    user, gateway = a_user(), gateways[ProviderName.HOST]
+    body = {"kind": "equal", "total_fen": 500, "count": 5, "pay_with": "host"}
+
+    def lose(_gate: FakePaymentsIn, _order: PaymentOrder) -> None:
+        raise Unavailable("the order was lost on its way")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FakePaymentsIn, "order", lose)
+        packet = user.post("/packets", body, key="mine").json()
+    ended = user.http.post(f"/packets/{packet['packet_id']}/end")
+    system.pass_time(60_000)
+    repeated = user.post("/packets", body, key="mine").json()
+
+    assert ended.status_code == 202
+    assert (repeated["packet_id"], repeated["host"]) == (packet["packet_id"], None)
+    assert packet["payment_id"] not in gateway.orders
 
 
 def test_money_that_arrives_after_an_early_end_goes_to_the_balance(

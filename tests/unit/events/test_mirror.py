@@ -5,6 +5,7 @@ from typing import Any
 
 from redpacket.ledger.model import TransferKind, receivable_account, user_account
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.packets.model.packet import PacketStatus
 from redpacket.payments.model.payments import PAYMENT_LIFE_MS
 from redpacket.payments.model.provider import Refusal, TransferState
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
@@ -109,6 +110,28 @@ def test_a_mirror_follows_packets_and_prizes() -> None:
     assert _agree(balances)
     assert town.kinds()["packet.closed"] == 3
     assert balances["cat"][0] > 88
+
+
+def test_a_mirror_follows_early_ends() -> None:
+    town = Town()
+    system, payments = town.system, town.payments
+    own = system.send("ann", count=4, total_fen=400)
+    early = system.send("ann", count=1, total_fen=100, starts_at_ms=system.clock.now_ms() + LIFE_MS)
+    unpaid = payments.send_unpaid("cat", count=2, total_fen=60)
+    order = payments.start_packet(unpaid)
+
+    system.grab(own, "bob")
+    for packet in (own, early):
+        system.end_packet(packet)
+    assert payments.end_packet(unpaid, "sent twice").status is PacketStatus.CANCELLED
+    payments.gateway.pay(order.number, is_forced=True)
+    town.run()
+    balances = town.balances("ann", "bob", "cat")
+
+    assert _agree(balances)
+    assert (balances["ann"][0] + balances["bob"][0], balances["cat"][0]) == (500, 60)
+    kinds = town.kinds()
+    assert (kinds["packet.sent"], kinds["packet.closed"], kinds["payment.paid"]) == (2, 2, 1)
 
 
 def test_a_mirror_follows_payments_and_their_refunds() -> None:

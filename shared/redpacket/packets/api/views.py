@@ -60,7 +60,7 @@ def sent_view(
         "greeting": packet.greeting,
         "created_at_ms": packet.created_at_ms,
         "starts_at_ms": packet.starts_at_ms,
-        "expires_at_ms": packet.expires_at_ms,
+        "expires_at_ms": packet.sent_ends_at_ms or packet.expires_at_ms,
         "campaign_id": packet.rules.campaign_id,
         "amounts_shown": packet.amounts_shown,
         "cover_url": packet.cover_url,

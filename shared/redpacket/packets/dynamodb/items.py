@@ -109,6 +109,7 @@ def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
         created_at_ms=row["created_at_ms"],
         starts_at_ms=row["starts_at_ms"],
         expires_at_ms=row["expires_at_ms"],
+        sent_ends_at_ms=row.get("sent_ends_at_ms"),
         amounts_shown=AmountsShown(row.get("amounts_shown", AmountsShown.LIVE)),
         cover_url=row.get("cover_url"),
         status=PacketStatus(row["status"]),

@@ -96,7 +96,8 @@ class DynamoPackets(DynamoShares):
             now_ms,
             IS_OPEN,
             # The sender's own limit; an overdue packet keeps its end.
-            ", asked_ends_at_ms = :now_ms, expires_at_ms = :ends_at_ms",
+            ", sent_ends_at_ms = expires_at_ms, asked_ends_at_ms = :now_ms,"
+            " expires_at_ms = :ends_at_ms",
             ends_at_ms=min(now_ms, packet.expires_at_ms),
         )
         noted = note_action(self._dynamo.tables.journal, action)

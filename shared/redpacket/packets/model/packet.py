@@ -129,6 +129,7 @@ class PacketEnd:
 class Packet:
     """The packet row; only the fields with a default change after the send.
 
+    *sent_ends_at_ms* is the end before an early one, for repeats of the send.
     *closing_step* counts the shards that closing has done; in the next shard, shares up to
     *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
     starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
@@ -144,6 +145,7 @@ class Packet:
     created_at_ms: int
     starts_at_ms: int
     expires_at_ms: int
+    sent_ends_at_ms: int | None = None
     amounts_shown: AmountsShown = AmountsShown.LIVE
     cover_url: str | None = None
     status: PacketStatus = PacketStatus.OPEN

@@ -43,6 +43,7 @@ from redpacket.platform.idempotency import Request
 
 HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_id)"
 IS_PENDING = "payment_status = :pending"
+HAS_NOT_EXPIRED = "expires_at_ms >= :now_ms"
 IS_ORDERED_AS_SEEN = "ordered_at_ms = :seen_ms"
 WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
 IS_NOT_GIVEN_BACK = "attribute_not_exists(pk)"
@@ -148,6 +149,17 @@ class DynamoPayments:
             # A payment credited meanwhile has left the work list permanently.
             condition="attribute_exists(work_pk)",
             **({} if at_ms is None else {"at_ms": at_ms}),
+        )
+
+    def expire(self, number: str, now_ms: int) -> None:
+        """End a PENDING payment, so that no request orders it again and the sweep closes it."""
+        self._dynamo.update(
+            self._payments,
+            payment_keys.payment(number),
+            "SET expires_at_ms = :now_ms, work_at_ms = :now_ms",
+            condition=f"{IS_PENDING} AND {HAS_NOT_EXPIRED}",
+            pending=PaymentStatus.PENDING,
+            now_ms=now_ms,
         )
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:

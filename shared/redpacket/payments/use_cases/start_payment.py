@@ -112,7 +112,8 @@ def close_order(number: str, *, ports: PaymentPorts) -> None:
     if payment is None or payment.status is not PaymentStatus.PENDING:
         return
     if payment.ordered_at_ms or not ports.repository.close(payment, now_ms, None):
-        # The sweep, which looks until the order can't be paid any more, closes the payment.
+        # First, or a repeat of the send could order the number again.
+        ports.repository.expire(number, now_ms)
         ports.provider_of(payment).close(number)
 
 
