@@ -67,6 +67,39 @@ def _lost_alone(town: PaymentSystem, what_was_lost: Callable[[], object]) -> Non
     town.system.dynamo.hold(town.system.dynamo.rows() | {"payments": payments})
 
 
+def _put_back(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
+    """Restore the rows that PaymentsTable had before *what_was_lost*, beside newer ones."""
+    rows = town.system.dynamo.rows()
+    what_was_lost()
+    town.system.pass_time(HOUR_MS)
+    now = town.system.dynamo.rows()
+    restored = {key: asked_first(row) for key, row in rows["payments"].items()}
+    town.system.dynamo.hold(now | {"payments": now["payments"] | restored})
+
+
+def test_a_paid_withdrawal_that_was_put_back_beside_its_line_is_paid(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 300)
+    _put_back(town, lambda: _pay_out(town))
+
+    _sweep_hours(town, 2)
+
+    assert town.find(withdrawal).status is WithdrawalStatus.PAID
+    assert (_paid_fen(town), town.balance_fen()) == (300, 700)
+    assert town.differences() == []
+
+
+def test_a_credited_payment_that_was_put_back_beside_its_line_is_paid(town: PaymentSystem) -> None:
+    payment = town.start("user", 300)
+    town.gateway.pay(payment.number)
+    _put_back(town, lambda: town.confirm(payment))
+
+    again = town.confirm(payment)
+
+    assert again.status is PaymentStatus.PAID
+    assert town.balance_fen() == 1300
+    assert town.differences() == []
+
+
 def test_a_credit_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
     payment = town.start("user", 300)
     town.gateway.pay(payment.number)

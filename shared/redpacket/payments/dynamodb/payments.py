@@ -34,6 +34,7 @@ from redpacket.platform.dynamodb.client import (
     Row,
     Value,
     check,
+    merge,
     put,
     update,
     values,
@@ -197,6 +198,8 @@ class DynamoPayments:
         or the packet is not UNPAID; the caller must then read again.
         """
         operations = self._set_paid(payment, transaction, now_ms)
+        line = line_in(transaction)
+        operations.append(put(self._payments, line_row(payment.channel, line, now_ms)))
         credited = credit_transfer(payment, now_ms)
         transfers, counts = [credited], {}
         if funding:
@@ -208,11 +211,12 @@ class DynamoPayments:
         operations += post_operations(self._accounts, transfers, counts)
         if self._dynamo.try_transact(operations):
             return True
-        # A restore may have lost the payment's end, and not its credit.
+        # A restore may have lost the payment's end, and not its credit, nor its line.
         at_ms = find_posted_at_ms(self._dynamo, self._accounts, credited.transfer_id)
-        return at_ms is not None and self._dynamo.try_transact(
-            self._set_paid(payment, transaction, at_ms)
-        )
+        if at_ms is None:
+            return False
+        noted = merge(self._payments, line_row(payment.channel, line, at_ms))
+        return self._dynamo.try_transact([*self._set_paid(payment, transaction, at_ms), noted])
 
     def _set_paid(self, payment: Payment, transaction: Transaction, now_ms: int) -> list[Operation]:
         paid = update(
@@ -226,8 +230,7 @@ class DynamoPayments:
             now_ms=now_ms,
         )
         key = payment_keys.payment_return(payment.number, transaction.transaction_id)
-        line = line_row(payment.channel, line_in(transaction), now_ms)
-        return [paid, check(self._payments, key, IS_NOT_GIVEN_BACK), put(self._payments, line)]
+        return [paid, check(self._payments, key, IS_NOT_GIVEN_BACK)]
 
     def has_notice(self, channel: ProviderName, notice_id: str) -> bool:
         """Return whether a callback was processed."""

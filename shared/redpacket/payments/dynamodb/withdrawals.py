@@ -35,6 +35,7 @@ from redpacket.platform.dynamodb.client import (
     Guarded,
     Operation,
     Value,
+    merge,
     put,
     update,
     values,
@@ -276,7 +277,8 @@ class DynamoWithdrawals:
             outside_no=transfer.outside_no,
             attempt=seen.attempt_no,
         )
-        noted = put(self._payments, line_row(seen.channel, line, now_ms))
+        # A restore may have lost the end of the withdrawal, and not its line.
+        noted = merge(self._payments, line_row(seen.channel, line, now_ms))
         if self._dynamo.try_transact([paid, noted]):
             return True
         now = self.find(seen.withdrawal_id)
