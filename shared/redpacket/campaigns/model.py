@@ -38,7 +38,7 @@ TIMEZONE_DEFAULT = "Asia/Shanghai"
 
 
 WINDOW_AGE_MAX_MS = 10_000
-"""Milliseconds for which a claim trusts a window that was read before, also while reads fail."""
+"""Milliseconds for which claims and draws trust a campaign that was read, also if reads fail."""
 
 
 class CampaignStatus(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from redpacket.platform.errors import Unavailable
 
@@ -17,42 +17,51 @@ def no_clock() -> int:
     return 0
 
 
+class _Entry(NamedTuple, Generic[Value]):
+    """Value that was true at a time, and the begin of the period for which it is kept."""
+
+    true_at_ms: int
+    kept_from_ms: int
+    value: Value
+
+
 class ProcessCache(Generic[Key, Value]):
     """Values by key, each for *kept_ms* (None: no limit), at most *size_max*; the oldest go first.
 
-    A value from the future is stale: clocks may be set back.
+    While loads fail, `read` returns the last value until it is older than *trusted_ms* (None: no
+    limit). Values that decide about money have that limit. A value from the future is stale: clocks
+    may be set back.
     """
 
     def __init__(
-        self, now_ms: Callable[[], int], *, kept_ms: int | None = None, size_max: int
+        self,
+        now_ms: Callable[[], int],
+        *,
+        kept_ms: int | None = None,
+        trusted_ms: int | None = None,
+        size_max: int,
     ) -> None:
         self._now_ms = now_ms
         self._kept_ms = kept_ms
+        self._trusted_ms = trusted_ms
         self._size_max = size_max
-        self._entries: dict[Key, tuple[int, Value]] = {}
+        self._entries: dict[Key, _Entry[Value]] = {}
         self._reading = Lock()
 
     def find(self, key: Key) -> Value | None:
         """Return a value that is not too old."""
         entry = self._entries.get(key)
-        if entry is None:
-            return None
-        kept_at_ms, value = entry
-        if self._kept_ms is None or 0 <= self._now_ms() - kept_at_ms < self._kept_ms:
-            return value
-        return None
+        return entry.value if entry and self._is_kept(entry) else None
 
     def find_old(self, key: Key) -> Value | None:
         """Return the last value, however old."""
         entry = self._entries.get(key)
-        return entry[1] if entry else None
+        return entry.value if entry else None
 
     def keep(self, key: Key, value: Value, at_ms: int | None = None) -> None:
         """Keep a value that was true now, or *at_ms*."""
-        self._entries.pop(key, None)
-        self._entries[key] = self._now_ms() if at_ms is None else at_ms, value
-        if len(self._entries) > self._size_max:
-            self._entries.pop(next(iter(self._entries)), None)
+        true_at_ms = self._now_ms() if at_ms is None else at_ms
+        self._put(key, _Entry(true_at_ms, true_at_ms, value))
 
     def forget(self, key: Key) -> None:
         """Keep nothing of *key*."""
@@ -68,23 +77,33 @@ class ProcessCache(Generic[Key, Value]):
         """Return a fresh value that *is_good*, or load it.
 
         If a load fails, the last value is kept for another period, and *on_failure* is called.
-        Raises Unavailable if it was never loaded.
+        Raises Unavailable if it was never loaded, or is trusted no longer.
         """
-        cached = self.find(key)
-        if cached is not None and is_good(cached):
-            return cached
-        # It may be as old as the question.
-        began_at_ms = self._now_ms()
-        try:
-            value = load(key)
-        except Unavailable as error:
-            last = self.find_old(key)
-            if last is None:
-                raise
-            on_failure(error)
-            value = last
-        self.keep(key, value, began_at_ms)
-        return value
+        entry = self._entries.get(key)
+        if entry is None or not self._is_kept(entry) or not is_good(entry.value):
+            # It may be as old as the question.
+            began_at_ms = self._now_ms()
+            try:
+                entry = _Entry(began_at_ms, began_at_ms, load(key))
+            except Unavailable as error:
+                if entry is None:
+                    raise
+                on_failure(error)
+                entry = entry._replace(kept_from_ms=began_at_ms)
+            self._put(key, entry)
+        age_ms = self._now_ms() - entry.true_at_ms
+        if self._trusted_ms is not None and not 0 <= age_ms <= self._trusted_ms:
+            raise Unavailable(f"{key} was last read too long ago")
+        return entry.value
+
+    def _is_kept(self, entry: _Entry[Value]) -> bool:
+        return self._kept_ms is None or 0 <= self._now_ms() - entry.kept_from_ms < self._kept_ms
+
+    def _put(self, key: Key, entry: _Entry[Value]) -> None:
+        self._entries.pop(key, None)
+        self._entries[key] = entry
+        if len(self._entries) > self._size_max:
+            self._entries.pop(next(iter(self._entries)), None)
 
     def read_in_turn(
         self,

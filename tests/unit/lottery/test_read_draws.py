@@ -1,10 +1,10 @@
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from redpacket.campaigns.errors import CampaignNotFound
-from redpacket.campaigns.model import Campaign
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.fairness.model.days import chain_commitment
 from redpacket.lottery.model.lottery import Draw, draw_day, find_day
 from redpacket.lottery.use_cases import read_draws
@@ -103,6 +103,25 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
         snapshots.get("gala", version_min=shown.version + 2)
     with pytest.raises(Unavailable):
         snapshots.get("other")
+
+
+def test_a_draw_trusts_a_campaign_in_memory_for_ten_seconds(system: InMemorySystem) -> None:
+    system.lottery(a_prize("gala", total=100, per_day=2))
+    snapshots, away = system.snapshots(), Away()
+    assert system.draw("gala", "ann", "first", snapshots)
+    snapshots._prizes = cast("Any", away)
+    for _ in range(WINDOW_AGE_MAX_MS // KEPT_MS):
+        system.pass_time(KEPT_MS)
+        assert snapshots.get("gala").prizes
+    system.pass_time(WINDOW_AGE_MAX_MS % KEPT_MS)
+    assert snapshots.get("gala").prizes
+
+    system.pass_time(1)
+
+    with pytest.raises(Unavailable):
+        snapshots.get("gala")
+    with pytest.raises(Unavailable):
+        system.draw("gala", "bob", "first", snapshots)
 
 
 def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:

@@ -117,6 +117,47 @@ def test_the_last_value_holds_where_the_store_is_away(
         cache.read("never loaded", store.load, store.failures.append)
 
 
+def test_a_value_that_is_trusted_for_a_while_is_not_returned_after_it(
+    clock: FakeClock, store: Store
+) -> None:
+    cache: ProcessCache[str, int] = ProcessCache(
+        clock.now_ms, kept_ms=KEPT_MS, trusted_ms=3 * KEPT_MS // 2, size_max=1
+    )
+
+    def read() -> int:
+        return cache.read("a", store.load, store.failures.append)
+
+    assert read() == 1
+    store.is_away = True
+    clock.at_ms += KEPT_MS
+    assert read() == 1
+    clock.at_ms += KEPT_MS // 2
+    assert read() == 1
+    clock.at_ms += 1
+    with pytest.raises(Unavailable, match="a was last read too long ago"):
+        read()
+    # Nobody asks the store again before the period ends.
+    assert len(store.failures) == 1
+
+    store.is_away = False
+    clock.at_ms += KEPT_MS // 2
+    assert read() == 2
+
+
+def test_a_value_of_a_clock_that_was_put_back_is_not_trusted(
+    clock: FakeClock, store: Store
+) -> None:
+    cache: ProcessCache[str, int] = ProcessCache(
+        clock.now_ms, kept_ms=KEPT_MS, trusted_ms=KEPT_MS, size_max=1
+    )
+    cache.read("a", store.load, store.failures.append)
+    store.is_away = True
+    clock.at_ms -= 1
+
+    with pytest.raises(Unavailable):
+        cache.read("a", store.load, store.failures.append)
+
+
 def test_of_many_threads_one_loads_and_the_others_wait(
     cache: ProcessCache[str, int], store: Store
 ) -> None:

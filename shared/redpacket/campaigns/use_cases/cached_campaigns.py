@@ -5,7 +5,7 @@ from __future__ import annotations
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.campaigns.ports import CampaignRepository
-from redpacket.platform.errors import InvariantViolated, Unavailable
+from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
@@ -28,27 +28,21 @@ class CachedCampaigns:
 
     def __init__(self, campaigns: CampaignRepository, *, clock: Clock, logger: EventLogger) -> None:
         self._campaigns = campaigns
-        self._clock = clock
         self._logger = logger
-        self._cache: ProcessCache[str, tuple[int, Campaign]] = ProcessCache(
-            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        self._cache: ProcessCache[str, Campaign] = ProcessCache(
+            clock.now_ms, kept_ms=KEPT_MS, trusted_ms=WINDOW_AGE_MAX_MS, size_max=_SIZE_MAX
         )
 
     def get(self, campaign_id: str) -> Campaign:
         """Return the campaign of a packet. Raises Unavailable if its window may have moved."""
-        read_at_ms, campaign = self._cache.read(
+        return self._cache.read(
             campaign_id,
             self._get,
             lambda error: self._logger.failure("campaign_not_read", error, campaign_id=campaign_id),
         )
-        if not 0 <= self._clock.now_ms() - read_at_ms <= WINDOW_AGE_MAX_MS:
-            raise Unavailable(f"campaign {campaign_id} was last read too long ago")
-        return campaign
 
-    def _get(self, campaign_id: str) -> tuple[int, Campaign]:
-        # It may be as old as the question.
-        asked_at_ms = self._clock.now_ms()
+    def _get(self, campaign_id: str) -> Campaign:
         campaign = self._campaigns.find_campaign(campaign_id)
         if campaign is None:
             raise InvariantViolated(f"campaign {campaign_id} has packets and does not exist")
-        return asked_at_ms, campaign
+        return campaign

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.campaigns.model import WINDOW_AGE_MAX_MS
 from redpacket.lottery.model.lottery import CampaignSnapshot, check_is_published
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
@@ -13,21 +14,21 @@ from redpacket.platform.runtime import Clock, EventLogger
 if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 
-KEPT_MS = 10_000
+KEPT_MS = 4_000
 """Milliseconds between reads of the packed row; a draw with a newer version reads immediately."""
 
 _SIZE_MAX = 100
 
 
 class CachedSnapshots:
-    """Lotteries as this process read them; an old value is used while the store is unavailable."""
+    """Lotteries as this process read them; an old one is used for a while if the store fails."""
 
     def __init__(self, prizes: DynamoPrizes, *, clock: Clock, logger: EventLogger) -> None:
         self._prizes = prizes
         self._clock = clock
         self._logger = logger
         self._snapshots: ProcessCache[str, CampaignSnapshot] = ProcessCache(
-            clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+            clock.now_ms, kept_ms=KEPT_MS, trusted_ms=WINDOW_AGE_MAX_MS, size_max=_SIZE_MAX
         )
         self._seeds: ProcessCache[tuple[str, str], bytes] = ProcessCache(
             clock.now_ms, size_max=_SIZE_MAX
@@ -43,19 +44,23 @@ class CachedSnapshots:
         return snapshot
 
     def _get(self, campaign_id: str, version_min: int) -> CampaignSnapshot:
-        cached = self._snapshots.find(campaign_id)
-        if cached and cached.version >= version_min:
-            return cached
-        try:
-            snapshot = self._prizes.find_snapshot(campaign_id)
-        except Unavailable as error:
-            snapshot = self._snapshots.find_old(campaign_id)
-            if snapshot is None or snapshot.version < version_min:
-                raise
+        def note_failure(error: Unavailable) -> None:
+            old = self._snapshots.find_old(campaign_id)
+            if old is None or old.version < version_min:
+                raise error
             self._logger.failure("campaign_not_read", error, campaign_id=campaign_id)
+
+        return self._snapshots.read(
+            campaign_id,
+            self._read,
+            note_failure,
+            lambda snapshot: snapshot.version >= version_min,
+        )
+
+    def _read(self, campaign_id: str) -> CampaignSnapshot:
+        snapshot = self._prizes.find_snapshot(campaign_id)
         if snapshot is None:
             raise CampaignNotFound
-        self._snapshots.keep(campaign_id, snapshot)
         return snapshot
 
     def seed(self, campaign_id: str, day: str) -> bytes:
