@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from redpacket.packets.api.answers import EndedPacket, SentPacket, UploadedPicture
     from redpacket.packets.api.send_schemas import SendBody
-    from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.model.packet import Packet
     from redpacket.platform.user import User
 
@@ -66,12 +65,7 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
     logger = containers.platform.logger
-    return order_payment(packet, sender, payments=_payments(), logger=logger)
-
-
-def _payments() -> LambdaPayments:
-    """Return the client of payments, which no stack without a provider calls."""
-    return containers.packets.payments
+    return order_payment(packet, sender, payments=containers.packets.payments, logger=logger)
 
 
 @handler.route(
@@ -105,7 +99,10 @@ def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
     from redpacket.packets.use_cases.end_packet import end_own_packet
 
     packet = end_own_packet(
-        packet_id, request.user.user_id, ports=containers.packets.send_ports, payments=_payments()
+        packet_id,
+        request.user.user_id,
+        ports=containers.packets.send_ports,
+        payments=containers.packets.payments,
     )
     return HttpAnswer(views.ended_view(packet))
 
@@ -128,7 +125,7 @@ def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
         reason,
         may_end_all=not request.scopes.isdisjoint(ADMINS),
         ports=containers.packets.send_ports,
-        payments=_payments(),
+        payments=containers.packets.payments,
     )
     return HttpAnswer(views.ended_view(packet))
 

@@ -663,6 +663,27 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     assert town.differences(bound_ms=0) == []
 
 
+def test_one_call_without_an_answer_in_a_run_tells_of_a_silent_provider(
+    town: PaymentSystem,
+) -> None:
+    town.withdraw("user", 10)
+    town.gateway.is_away = True
+    town.dispatch(5_000)
+    called = town.system.logger.events.count("provider_silent")
+    town.system.pass_time(LEASE_MS + 60_000)
+    town.sweep(47_000)
+    looked = town.system.logger.events.count("provider_silent")
+    town.gateway.is_away = False
+    town.system.pass_time(60_000)
+
+    town.sweep(47_000)
+    town.dispatch(5_000)
+
+    assert (called, looked) == (1, 2)
+    assert town.system.logger.events.count("provider_silent") == looked
+    assert "gateway_rests" not in town.system.logger.events
+
+
 def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSystem) -> None:
     town.withdraw("user", 10)
     now_ms = town.clock.now_ms()

@@ -106,7 +106,16 @@ def dispatch(
             pace.recover()
         if not pairs:
             break
-    return DispatchReport(answered_count, failed_count)
+    return _reported(DispatchReport(answered_count, failed_count), channel, ports)
+
+
+def _reported(
+    report: DispatchReport, channel: ProviderName, ports: WithdrawalPorts
+) -> DispatchReport:
+    """Log a silent provider by run: a small deployment never has FAILURES_MAX calls in one."""
+    if report.failed_count and not report.answered_count:
+        ports.logger.event("provider_silent", channel=channel)
+    return report
 
 
 def _batch(pace: Pace, stop_at_ms: int) -> int:

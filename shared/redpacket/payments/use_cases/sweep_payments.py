@@ -57,6 +57,12 @@ class _Breaker:
     def __init__(self, do: Callable[[Any], Any]) -> None:
         self._do = do
         self._failed_in_a_row = 0
+        self._answered_count = 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether every call of the sweep failed."""
+        return bool(self._failed_in_a_row) and not self._answered_count
 
     def is_closed(self) -> bool:
         return self._failed_in_a_row < FAILURES_MAX
@@ -70,6 +76,7 @@ class _Breaker:
             self._failed_in_a_row += 1
             raise
         self._failed_in_a_row = 0
+        self._answered_count += 1
         return done
 
 
@@ -166,6 +173,8 @@ def _run_lane(
             should_continue=breaker.is_closed,
         )
         tried.append(attempts)
+        if breaker.is_silent:
+            ports.logger.event("provider_silent", channel=channel, step=name)
         if not breaker.is_closed():
             ports.logger.event("gateway_rests", channel=channel, step=name)
     return tried
