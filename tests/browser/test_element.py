@@ -21,7 +21,7 @@ from tests.conftest import EMBEDS
 
 EXAMPLES = places.LOCAL / "examples"
 NODE_BIN = places.LOCAL / "venv" / "node" / "bin"
-ELEMENT_KB_MAX = 20
+ELEMENT_KB_MAX = 24
 REFUSED = "http://localhost:5174"
 SIGN_IN = re.compile("登录后领取|Sign in")
 OPEN = re.compile("拆开红包|Open the red packet")

@@ -84,6 +84,17 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     _choose(una, "拼手气红包")
     expect(told).to_have_text("每人至少 0.01 元")
 
+    greeting = una.page.locator("[name=greeting]")
+    una.page.locator("[name=amount]").fill("3")
+    greeting.fill("恭喜\u202e发财")
+    una.page.get_by_role("button", name="塞钱进红包").click()
+    expect(una.page.get_by_role("alert")).to_be_visible()
+    expect(greeting).to_be_focused()
+    assert greeting.evaluate("field => field.validationMessage") == "有不能用的字符（U+202E）"
+    greeting.fill("👨‍👩‍👧‍👦" * 51)
+    assert greeting.evaluate("field => field.validationMessage") == "最多 50 个字"
+    greeting.fill("👨‍👩‍👧‍👦" * 50)
+    assert greeting.evaluate("field => field.validationMessage") == ""
     una.page.locator("[name=amount]").fill("1.005")
     una.page.get_by_role("button", name="塞钱进红包").click()
     expect(told).to_have_text("读不出“1.005”，请写成 88.88 这样")

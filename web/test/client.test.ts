@@ -47,6 +47,13 @@ test("a 503 waits as long as it was told, with jitter, and repeats the same key 
   assert.equal(header(requests[1]!.init, "Idempotency-Key"), "k");
 });
 
+test("a refusal names the fields that it is about", async () => {
+  const errors = [{ field: "greeting", message: "contains the invisible character U+202E (RIGHT-TO-LEFT OVERRIDE)" }];
+  const { client } = scene(Response.json({ code: "invalid_request", errors }, { status: 422 }));
+
+  await assert.rejects(client.ask("POST", "/packets"), { code: "invalid_request", errors });
+});
+
 test("a lost connection is repeated, a refusal is not", async () => {
   const lost = scene(new TypeError("Failed to fetch"), ok);
   assert.deepEqual(await lost.client.ask("POST", "/x", { repeats: 1 }), { done: true });

@@ -166,14 +166,16 @@ export class Client {
 
 /** The problem in an answer; a gateway's own body has no code, so its status decides. */
 export async function readProblem(answer: Response): Promise<Problem> {
-  let body: { code?: unknown } = {};
+  let body: { code?: unknown; errors?: Problem["errors"] } = {};
   try {
     body = (await answer.json()) as typeof body;
   } catch {
     // Not JSON: from a proxy between us and the API.
   }
   const code = typeof body.code === "string" ? (body.code as Code) : codeOf(answer.status);
-  return new Problem(code, answer.status, retryAfterS(answer));
+  const problem = new Problem(code, answer.status, retryAfterS(answer));
+  problem.errors = body.errors ?? [];
+  return problem;
 }
 
 function codeOf(status: number): Code {

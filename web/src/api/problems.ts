@@ -21,6 +21,8 @@ export class Problem extends Error {
   readonly status: number;
   /** Seconds until the next attempt; undefined if another attempt is pointless. */
   readonly retryAfterS: number | undefined;
+  /** Fields that the API refuses, with its words for each. */
+  errors: readonly { field: string; message: string }[] = [];
   /** What its button does, if the view that shows it has no other one. */
   retry: (() => void) | undefined;
 

@@ -34,6 +34,18 @@ export class View extends LitElement {
       await work();
     } catch (error) {
       this.problem = problemOf(error);
+      this.#mark(this.problem);
+    }
+  }
+
+  /** Shows at its field what the API refuses, until that is typed anew. */
+  #mark({ code, errors }: Problem): void {
+    for (const { field, message } of errors) {
+      const input = this.querySelector<HTMLInputElement>(`:is(input, textarea)[name="${CSS.escape(field)}"]`);
+      const [letter] = /U\+[0-9A-F]{4,6}/.exec(message) ?? [];
+      const text = letter ? p("bad_letter", { letter }) : problemText(code);
+      // A field that is still off, as during its request, shows nothing.
+      if (input) setTimeout(() => markField(input, text));
     }
   }
 
@@ -105,8 +117,12 @@ export function atMost(max: number) {
 
 /** Shows *problem* at the field *name* of a form, "" for no field; returns whether the form is valid. */
 export function checked(form: EventTarget | null, name: string, problem: string): boolean {
-  const field = (form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement;
+  return markField((form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement, problem);
+}
+
+function markField(field: HTMLInputElement, problem: string): boolean {
   field.setCustomValidity(problem);
-  field.addEventListener("input", () => field.setCustomValidity(""), { once: true });
+  // Before the field's own check of what is typed.
+  field.addEventListener("input", () => field.setCustomValidity(""), { once: true, capture: true });
   return field.reportValidity();
 }
