@@ -44,6 +44,7 @@ export const FIELDS: Record<string, string> = {
   title: "标题",
   description: "说明",
   starts_at_ms: "开始",
+  first_starts_at_ms: "最早开始",
   ends_at_ms: "结束",
   timezone: "时区",
   miss_weight: "谢谢参与的权重",
