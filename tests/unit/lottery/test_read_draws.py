@@ -108,7 +108,7 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
 def test_a_draw_trusts_a_campaign_in_memory_for_ten_seconds(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
     snapshots, away = system.snapshots(), Away()
-    assert system.draw("gala", "ann", "first", snapshots)
+    system.draw("gala", "ann", "first", snapshots)
     snapshots._prizes = cast("Any", away)
     for _ in range(WINDOW_AGE_MAX_MS // KEPT_MS):
         system.pass_time(KEPT_MS)
