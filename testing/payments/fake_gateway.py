@@ -59,7 +59,8 @@ class FakeGateway(Gateway):
     then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
     day's lines; None while there is no statement; *remembers_ms*: a transfer that is older is
     unknown, and would be paid again; *locks_money*: statements have locks, and the end of a
-    transfer is within CONFIRM_MS of its request.
+    transfer is within CONFIRM_MS of its request; *has_lost_orders*: a restore lost the rows of
+    some orders, so that a repeat may have another end.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class FakeGateway(Gateway):
         self.billed_on: Callable[[Line], str] = lambda line: day_of(line.moved_at_ms)
         self.edit_statement: Bill = lambda _day, _kinds, lines: lines
         self.remembers_ms = 10**15
+        self.has_lost_orders = False
         self.locks_money = False
 
     def lapse(self) -> None:
@@ -97,7 +99,14 @@ class FakeGateway(Gateway):
 
     def order(self, order: Order) -> Order:
         never_ms = self.clock.now_ms() + 10**12
-        return super().order(order if self.ends_orders else replace(order, closes_at_ms=never_ms))
+        try:
+            return super().order(
+                order if self.ends_orders else replace(order, closes_at_ms=never_ms)
+            )
+        except Changed as changed:
+            if not self.has_lost_orders:
+                raise
+            raise Refused(changed.status, changed.code) from changed
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
         if day_of(self.clock.now_ms()) <= day:
@@ -219,7 +228,7 @@ class FakePaymentsIn(_Port):
         user = order.payer.name_hash if order.payer else None
         made = Order(order.number, order, order.amount_fen, user, order.expires_at_ms)
         call = Call("order", order.number, order, creates=True)
-        placed = self._call(call, lambda _: self._gateway.order(made), "ORDER")
+        placed = self._call(call, lambda _: self._gateway.order(made), "ORDER", "OUT_TRADE")
         return placed and {"code_url": f"pay://{order.number}"}
 
     def query(self, number: str) -> OrderFound:

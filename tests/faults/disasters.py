@@ -1,7 +1,8 @@
-"""Disasters after which absence proves nothing: restores, and providers that forget.
+"""Disasters after which absence proves nothing: restores, lost requests, providers that forget.
 
 A restore of some or all tables rolls rows back while providers keep their books. A provider forgets
-transfers that are 30 days old, and would pay their numbers again. The naive control trusts the rows
+transfers that are 30 days old, and would pay their numbers again. After a restore, or when the rows
+of requests are lost, users repeat old requests with their keys. The naive control trusts the rows
 and each answer: a transfer without a recorded call, or that is not found, was never made.
 """
 
@@ -53,6 +54,7 @@ class Disaster(StrEnum):
 
     RESTORE = "restore"
     FORGET = "forget"
+    LOSE = "lose"
 
 
 class Aftermath:
@@ -108,6 +110,12 @@ class Aftermath:
         elif self.kind is Disaster.RESTORE:
             self._restore(healing_town())
             self._cancel_some(healing_town())
+            # Another merchant knows no number of the first one.
+            if len({setup.merchant for setup in self._of.setups}) == 1:
+                self._repeat(healing_town(), "repeats after a restore")
+        elif self.kind is Disaster.LOSE:
+            self._lose_requests()
+            self._repeat(healing_town(), "repeats of lost requests")
 
     def _be_away(self, town: PaymentSystem) -> None:
         """Let all providers carry on without an answer to us until they have forgotten."""
@@ -133,6 +141,8 @@ class Aftermath:
         facts = system.ledger_state().outside
         made = [(*each.orders, *each.refunds, *each.transfers) for each in of.all_gateways]
         self.lost = set(chain(*made)) - _numbers(facts)
+        for each in of.all_gateways:
+            each.has_lost_orders = True
         of.seen["numbers that a restore lost"] += len(self.lost)
         paid = {line.number for line in of.all_lines()}
         of.seen["paid calls that a restore lost"] += sum(
@@ -151,7 +161,6 @@ class Aftermath:
         of.sqs.messages.clear()
         # What users were told since then is lost with its rows.
         system.told.clear()
-        of.causes.clear()
         # Indexes are up to date before users come back.
         system.pass_time(60_000)
         of.story.append(f"{', '.join(names)} are restored")
@@ -160,6 +169,25 @@ class Aftermath:
         """Return whether reconciliation tells that the tables do not belong together."""
         self._of.system.pass_time(MOVING_MS + 60_000)
         return any(each.rule != "I8" for each in self._of.two_looks().differences)
+
+    def _lose_requests(self) -> None:
+        """Lose the rows of all requests, or their copies; the control has no copies."""
+        tables = self._of.system.dynamo.tables
+        has_lost_copies = self._of.random.random() < 0.5
+        for table in tables.values():
+            for pk, sk in [*table]:
+                is_copy = pk.startswith("request#")
+                is_request = is_copy or sk.startswith("request#")
+                if is_request and (self.is_trusting or is_copy is has_lost_copies):
+                    del table[pk, sk]
+
+    def _repeat(self, town: PaymentSystem, name: str) -> None:
+        """Repeat old requests; the control gives each a new id, as its rows are lost."""
+        for key, repeat in self._of.repeats.items():
+            with suppress(RedPacketError):
+                again = f"{key}, again" if self.is_trusting else key
+                self._of.note_answer(key, repeat(town, again))
+                self._of.seen[name] += 1
 
     def _cancel_some(self, town: PaymentSystem) -> None:
         for withdrawal in town.system.ledger_state().outside.withdrawals:

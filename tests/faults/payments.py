@@ -166,7 +166,8 @@ class PaymentSchedule(Schedule):
         "early ends of cancelled packets, early ends of closing packets, "
         "channels turned off, hung calls, late bills, limits of a day, lines on the next day, "
         "lines on two days, lines that a bill lacks, notices before their row, "
-        "returned locks, returns of paid transfers, returns that a bill lacks, "
+        "repeats after a restore, repeats of lost requests, returned locks, "
+        "returns of paid transfers, returns that a bill lacks, "
         "moves of campaign money, payments that campaign money refused, "
         "private packets that campaign money refused, unmarked accounts, "
         "notices of days ago, other merchants, other settings, refunds under way, "
@@ -200,6 +201,7 @@ class PaymentSchedule(Schedule):
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
         self.notices: list[tuple[int, ProviderName, ProviderEvent, int]] = []
         self.causes: dict[str, set[str]] = defaultdict(set)
+        self.repeats: dict[str, Callable[[PaymentSystem, str], str | None]] = {}
         self.payees = gateway.FakePayees()
         self.payees.authorization_no = pick((None, "consent"))
         self.ids = PaymentSystem(self.system).ids
@@ -311,6 +313,7 @@ class PaymentSchedule(Schedule):
 
         def pay(town: PaymentSystem) -> None:
             payment = town.start(user_id, 100, key, channel=channel)
+            self.note_answer(key, payment.number)
             if payment not in self.payments:
                 self.payments.append(payment)
             if chance() < 0.6:
@@ -324,6 +327,7 @@ class PaymentSchedule(Schedule):
             if chance() < 0.2:
                 self.sleep_ms(PAYMENT_LIFE_MS)
 
+        self.repeats[key] = lambda town, key: town.start(user_id, 100, key, channel=channel).number
         return self.often(pay, times=self.random.randint(2, 5))
 
     def pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
@@ -337,8 +341,12 @@ class PaymentSchedule(Schedule):
         key, chance = f"unpaid-{user_id}", self.random.random
         channel = self.random.choice(CHANNELS)
 
+        def send_once(town: PaymentSystem, key: str) -> Packet:
+            return town.send_unpaid(user_id, key, channel, total_fen=200, count=3)
+
         def send(town: PaymentSystem) -> None:
-            packet = town.send_unpaid(user_id, key, channel, total_fen=200, count=3)
+            packet = send_once(town, key)
+            self.note_answer(key, packet.payment_id)
             if all(each.packet_id != packet.packet_id for each in self.packets):
                 self.packets.append(packet)
             payment = town.start_packet(packet, channel)
@@ -354,6 +362,7 @@ class PaymentSchedule(Schedule):
                 claim = town.system.grab(packet, "user-9")
                 self.story.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
 
+        self.repeats[key] = lambda town, key: send_once(town, key).payment_id
         return self.often(send, times=self.random.randint(2, 5))
 
     def _end(self, town: PaymentSystem, packet: Packet) -> None:
@@ -371,9 +380,13 @@ class PaymentSchedule(Schedule):
         amount_fen = self.random.choice((50, 100, 300))
         channel = self.random.choice(CHANNELS)
 
+        def withdraw_once(town: PaymentSystem, key: str) -> Withdrawal:
+            return town.withdraw(user_id, amount_fen, key, channel)
+
         def ask(town: PaymentSystem) -> None:
             try:
-                withdrawal = town.withdraw(user_id, amount_fen, key, channel)
+                withdrawal = withdraw_once(town, key)
+                self.note_answer(key, withdrawal.withdrawal_id)
                 if self.random.random() < self.aftermath.early_cancels:
                     self.sleep_ms(self.random.choice(_WAITS_MS))
                     self.aftermath.cancel(town, withdrawal)
@@ -381,6 +394,7 @@ class PaymentSchedule(Schedule):
             except Rejected as refusal:
                 self.story.append(f"{user_id} is told {refusal.code}")
 
+        self.repeats[key] = lambda town, key: withdraw_once(town, key).withdrawal_id
         return self.often(ask, times=self.random.randint(1, 4))
 
     # Our side
@@ -536,7 +550,11 @@ class PaymentSchedule(Schedule):
             )
             if made:
                 self.seen["automatic payouts"] += 1
-                self.causes[cause].add(made.withdrawal_id)
+                self.note_answer(cause, made.withdrawal_id)
+
+    def note_answer(self, cause: str, answer: str | None) -> None:
+        """Keep the id that a cause or an idempotency key led to; there is one for each."""
+        self.causes[cause].add(answer or "")
 
     def _refund_takes_ms(self, refund_no: str) -> int:
         takes_ms = 0 if self._is_over else 1_000 * (sum(refund_no.encode()) % 90)
@@ -769,10 +787,11 @@ class PaymentSchedule(Schedule):
                 self.differences.append(
                     Difference("I9", user_id, what, str(at_most), str(withdrawn))
                 )
-        for cause, withdrawal_ids in self.causes.items():
-            if len(withdrawal_ids) > 1:
-                what = str(sorted(withdrawal_ids))
-                self.differences.append(Difference("I10", cause, "payouts", "1", what))
+        for cause, answers in self.causes.items():
+            if len(answers) > 1:
+                self.differences.append(
+                    Difference("I10", cause, "answers", "1", str(sorted(answers)))
+                )
 
     def end_minute(self, town: PaymentSystem) -> None:
         """Run what the schedules run in a minute."""

@@ -121,8 +121,17 @@ def test_the_usual_design_does_not_survive(of: str) -> None:
     assert run_schedules(20, seed=1, of=of, is_naive=True).violations > 10
 
 
-@pytest.mark.parametrize("disaster", Disaster)
-def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(disaster: Disaster) -> None:
+@pytest.mark.parametrize(
+    ("disaster", "what"),
+    [
+        (Disaster.RESTORE, "paid by the gateway"),
+        (Disaster.FORGET, "paid by the gateway"),
+        (Disaster.LOSE, "answers"),
+    ],
+)
+def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(
+    disaster: Disaster, what: str
+) -> None:
     struck, overpaid = 0, 0
     for seed in range(1, 400):
         schedule = PaymentSchedule(seed, is_naive=True)
@@ -130,7 +139,7 @@ def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(disaster: Disa
         if schedule.aftermath.kind is not disaster:
             continue
         whats = {difference.what for difference in PaymentSchedule(seed, is_naive=True).run()}
-        struck, overpaid = struck + 1, overpaid + ("paid by the gateway" in whats)
+        struck, overpaid = struck + 1, overpaid + (what in whats)
         if struck == 20:
             break
 

@@ -17,7 +17,7 @@ from redpacket.payments.errors import (
     WithdrawalNotFound,
 )
 from redpacket.payments.model.provider import Payee, statement_day
-from redpacket.payments.model.withdrawals import FINAL, Withdrawal, WithdrawalStatus
+from redpacket.payments.model.withdrawals import FINAL, ID_LENGTH, Withdrawal, WithdrawalStatus
 from redpacket.payments.ports import Payees
 from redpacket.payments.use_cases.dependencies import PaymentPorts, WithdrawalPorts
 from redpacket.payments.use_cases.return_payment import collect_owed
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 LISTED_PER_PAGE = 50
 """Withdrawals on a page of operators."""
-
-_ID_DIGITS = 30
-"""Digits of a withdrawal's id; with two of the attempt it is the provider's number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ def withdraw(
         raise
     now_ms = ports.clock.now_ms()
     withdrawal = Withdrawal(
-        withdrawal_id=ask.request.id_of("withdrawal", _ID_DIGITS),
+        withdrawal_id=ask.request.id_of("withdrawal", ID_LENGTH),
         user_id=ask.user_id,
         amount_fen=ask.amount_fen,
         channel=ask.channel,
