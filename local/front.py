@@ -25,6 +25,7 @@ from local.issuer import Issuer
 from local.page import CONFIG, Page, limits
 from local.ports import HOST
 from local.serving import serve
+from redpacket.platform.text import find_invisible
 
 # Headers of one connection, or set by us: a proxy must not forward them (RFC 9110 §7.6.1).
 HOP_BY_HOP = frozenset(
@@ -161,8 +162,8 @@ def _token_request(body: bytes) -> dict[str, Any] | str:
             return f"unknown field {name!r}"
         if value is None and name != "sub":
             continue
-        if not isinstance(value, str) or len(value) > TEXT_LENGTH_MAX or not value.isprintable():
-            return f"{name!r} must be a printable text of at most {TEXT_LENGTH_MAX} characters"
+        if not isinstance(value, str) or len(value) > TEXT_LENGTH_MAX or find_invisible(value):
+            return f"{name!r} must be a visible text of at most {TEXT_LENGTH_MAX} characters"
     return wanted
 
 

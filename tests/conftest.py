@@ -38,6 +38,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kinds = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if fixtures & {"stack", "cloud"} or "emulator" in kinds:
             item.add_marker("emulated")
+        for marker in item.iter_markers("device"):
+            item.user_properties.append(("device", marker.args))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print which job was done on which hostile device."""
+    cells: dict[str, dict[str, bool]] = {}
+    for outcome in ("passed", "failed", "error"):
+        for report in terminalreporter.getreports(outcome):
+            for name, cell in report.user_properties:
+                if name == "device":
+                    device, job = cell
+                    jobs = cells.setdefault(device, {})
+                    jobs[job] = jobs.get(job, True) and outcome == "passed"
+    if cells:
+        terminalreporter.section("jobs on hostile devices")
+    for device, jobs in cells.items():
+        words = [job if is_done else f"{job.upper()} FAILED" for job, is_done in jobs.items()]
+        terminalreporter.write_line(f"{device:<20} {' '.join(words)}")
 
 
 @pytest.fixture(scope="session")

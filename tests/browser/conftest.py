@@ -49,7 +49,8 @@ PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
-def _chromium() -> str | None:
+def chromium() -> str | None:
+    """Return the path of this machine's Chromium."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -67,9 +68,9 @@ def _install() -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium; where it can't be had the tests are skipped, and fail in CI."""
-    if _chromium() is None:
+    if chromium() is None:
         _install()
-    path = _chromium()
+    path = chromium()
     if path is None or not places.PAGE.exists():
         reason = "Chromium is missing" if path is None else "the page isn't built: make page"
         if os.environ.get("CI"):

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Response, expect
 
 from local import places
 from local.ports import HOST, Ports, is_open
@@ -76,7 +77,8 @@ def _provider(stack: Stack) -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def packet_id(operator: Operator) -> str:
-    """Send a packet while the development issuer is still trusted."""
+    """Send a packet, and fund a sender, while the development issuer is still trusted."""
+    operator.fund("brief", 1_000)
     return operator.send(total_fen=1_000, count=10)
 
 
@@ -215,3 +217,35 @@ def test_a_session_that_expired_says_so_and_goes_on_where_it_was(
     # The provider remembers the person.
     eve.page.get_by_role("button", name="登录", exact=True).click()
     expect(eve.page.get_by_role("button", name="brief Lin")).to_be_visible()
+
+
+@pytest.mark.device("session-ends", "send")
+def test_a_session_that_ends_before_a_send_sends_once_after_the_next_sign_in(
+    a_person: MakePerson, provider: Provider
+) -> None:
+    fay = a_person(None, None)
+    provider.welcome(fay, "/send")
+    fay.page.get_by_role("button", name="登录", exact=True).click()
+    _log_in(fay.page, "brief")
+    _agree(fay.page)
+    fay.page.locator("[name=amount]").fill("8.00")
+    fay.page.locator("[name=count]").fill("2")
+    answers: list[int] = []
+
+    def note(answer: Response) -> None:
+        if answer.request.method == "POST" and answer.url.endswith("/packets"):
+            answers.append(answer.status)
+
+    fay.page.on("response", note)
+    fay.page.wait_for_timeout(BRIEF_S * 1000)
+
+    fay.page.get_by_role("button", name="塞钱进红包").click()
+    expect(fay.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
+    fay.page.get_by_role("button", name="登录", exact=True).click()
+
+    # The provider remembers the person, and the page what was typed.
+    fay.page.wait_for_url("**/share")
+    fay.shoot("device-session-ends-send")
+    assert answers == [httpx.codes.UNAUTHORIZED, httpx.codes.CREATED]
+    fay.page.locator("a.brand").click()
+    expect(fay.page.locator(".balance")).to_have_text("¥2.00")

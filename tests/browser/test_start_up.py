@@ -15,6 +15,7 @@ MISSING = "value: null"
 
 
 @pytest.mark.parametrize("path", ["/", "/operator"])
+@pytest.mark.device("old-web-view", "start")
 def test_a_script_that_a_browser_can_not_read_leaves_words_and_a_way_on(
     a_person: MakePerson, path: str
 ) -> None:
