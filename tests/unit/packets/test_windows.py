@@ -16,6 +16,7 @@ from redpacket.packets.model.packet import Opening, Packet, PacketStatus, is_sha
 from redpacket.packets.use_cases import move_packets
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Contended, Unavailable
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.in_memory_system import DAY_MS, InMemorySystem
 from testing.platform.fake_tables import TABLE_NAMES
 
@@ -458,3 +459,29 @@ def test_a_claim_is_not_recorded_if_the_campaign_ends_while_the_cache_answers(
         with pytest.raises(PacketExpired):
             system.grab(packet, "ann")
         assert system.memory.holders(packet.packet_id) == {}
+
+
+# Early ends
+
+
+def test_a_claim_more_than_ten_seconds_after_an_early_end_is_found(system: InMemorySystem) -> None:
+    packet, replica = system.send(count=3), system.memory.snapshot()
+    system.end_packet(packet)
+    # The cache forgets the end, and no sweep runs.
+    system.memory.fail_over(replica)
+    system.pass_time(10_000)
+    system.grab(packet, "ann")
+    system.settle()
+    assert system.differences() == []
+
+    system.pass_time(1)
+    share = system.grab(packet, "bob").share
+    system.settle()
+    found = system.differences()
+    system.sweep()
+    system.pass_time(MOVING_MS + 1)
+    result = system.reconcile()
+
+    what = f"share 2 claimed at {share.decided_at_ms}"
+    assert [(each.rule, each.what) for each in found] == [("I-window", what)]
+    assert [check.name for check in result.checks if check.differences] == ["check_own_ends"]

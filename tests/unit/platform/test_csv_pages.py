@@ -47,7 +47,7 @@ def test_what_a_spreadsheet_would_run_is_a_text() -> None:
         assert cell == f"'{sign}cmd|' /C calc'!A0"
 
 
-@pytest.mark.parametrize("column", [*ID_COLUMNS, "account", "draw_id"])
+@pytest.mark.parametrize("column", [*sorted(ID_COLUMNS), "account", "draw_id"])
 def test_an_id_stays_as_it_is_and_a_formula_in_its_column_does_not(column: str) -> None:
     for text, expected in (
         ("-y42G_z-8", "-y42G_z-8"),
