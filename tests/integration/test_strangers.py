@@ -86,6 +86,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
         for other in (bob, approver):
             decision = f"POST /admin/approvals/{{approval_id}}/{decide}"
             call(other, decision, approval_id=waits)
+    walk_campaign_money(walk, ann, boss)
     call(ann, "PUT /me/profile", {"nickname": "安"})
     token = call(bob, "GET /me").json()["user_token"]
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
@@ -116,6 +117,18 @@ def test_no_answer_of_any_route_holds_an_internal_id(
                 continue
             shown = answer.text + str(answer.headers)
             assert "internal-id-of" not in shown, (route, shown)
+
+
+def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser) -> None:
+    """Move what an account of campaign money has, and unmark it."""
+    chest, till = (f"internal-id-of-{name}-{time.time_ns()}" for name in ("chest", "till"))
+    for user in (chest, till):
+        deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
+        walk.call(boss, "POST /admin/deposits", deposit)
+    route, move = "/admin/accounts/{user}/campaign-money", {"user": till, "reason": "walk"}
+    for asker in (ann, boss):
+        walk.call(asker, f"POST {route}", move, user=chest)
+        walk.call(asker, f"DELETE {route}", user=chest)
 
 
 def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> str:

@@ -20,7 +20,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.idempotency import Request
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_order
+from testing.in_memory_system import DEPOSIT_FEN_MAX, LIFE_MS, InMemorySystem, a_person, an_order
 
 TREASURER = "treasurer"
 _numbers = itertools.count(1)
@@ -151,6 +151,28 @@ def test_a_move_that_meets_a_send_leaves_no_account_below_zero(system: InMemoryS
     assert (system.balance_fen("carol"), system.balance_fen("dave")) == (5_900, 6_000)
     assert _move(system, "carol", "dave")[1] == 0
     assert system.differences() == []
+
+
+def test_one_move_has_at_most_the_limit_of_a_deposit(system: InMemorySystem) -> None:
+    _mark(system, "carol", "dave", amount_fen=DEPOSIT_FEN_MAX)
+    _mark(system, "carol", amount_fen=5)
+
+    assert _move(system, "carol", "dave")[1] == 5
+    assert _move(system, "carol", "dave", key="rest")[1] == 0
+
+    assert system.balance_fen("dave") == 2 * DEPOSIT_FEN_MAX + 5
+    assert system.differences() == []
+
+
+def test_operators_do_not_unmark_their_own_account(system: InMemorySystem) -> None:
+    """Another operator's next deposit would be theirs to withdraw."""
+    _mark(system, "carol", "dave")
+    _move(system, "carol", "dave")
+
+    with pytest.raises(Forbidden):
+        system.process().unmark_account("carol", "carol")
+
+    assert _is_marked(system, "carol")
 
 
 def test_an_empty_account_of_campaign_money_is_unmarked_once(system: InMemorySystem) -> None:

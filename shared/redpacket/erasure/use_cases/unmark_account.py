@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.erasure.use_cases.erase_user import check_settled
 from redpacket.operations.model.operators import Action, ActionKind, user_subject
-from redpacket.platform.errors import Contended
+from redpacket.platform.errors import Contended, Forbidden
 from redpacket.platform.runtime import Clock
 
 if TYPE_CHECKING:
@@ -18,9 +18,11 @@ def unmark_account(
 ) -> None:
     """Remove the mark of an empty account; a repeat is harmless.
 
-    A packet that is open would refund campaign money into the user's own. Raises AccountNotEmpty,
-    Unavailable.
+    A packet that is open would refund campaign money into the user's own. Raises Forbidden for the
+    operator's own account, AccountNotEmpty, Unavailable.
     """
+    if user_id == operator_id:
+        raise Forbidden("You can't unmark your own account. Ask another operator.")
     standing, _ = check_settled(user_id, holdings)
     action = Action(
         operator_id, ActionKind.CAMPAIGN_MARK_REMOVED, user_subject(user_id), clock.now_ms()

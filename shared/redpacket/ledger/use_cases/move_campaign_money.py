@@ -24,6 +24,7 @@ def move_campaign_money(
 ) -> tuple[str, int]:
     """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
 
+    One move has at most the limit of a deposit.
     A second operator's approval names the amount, *approved_fen*. Raises Forbidden if operators
     credit themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
     InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
@@ -34,7 +35,7 @@ def move_campaign_money(
         raise InvalidRequest.of("user", "must be another account")
 
     def post() -> str:
-        amount_fen = approved_fen or ports.ledger.balance_fen(source)
+        amount_fen = approved_fen or min(ports.ledger.balance_fen(source), ports.amount_fen_max)
         if amount_fen <= 0:
             raise InsufficientFunds("The account holds no campaign money.")
         transfer_id = deposit_id(operator.user_id, request.key_hash, _KIND)

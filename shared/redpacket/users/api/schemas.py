@@ -20,7 +20,10 @@ class DepositBody(StrictBody):
     amount_fen: Annotated[Fen, about("Amount to credit.")]
     is_for_campaigns: Annotated[
         bool,
-        about("From now on, the account pays only for campaigns. It must be new or already so."),
+        about(
+            "From now on, the account pays only for campaigns and accepts no payments. It must be "
+            "new or already so."
+        ),
     ] = False
     case: Annotated[
         Annotated[str, StringConstraints(pattern=r"^[!-~]+$", max_length=128)] | None,
