@@ -93,6 +93,10 @@ def test_no_answer_of_any_route_holds_an_internal_id(
     plain = call(ann, "POST /packets", {**order, "opening": "two_step"}).json()["packet_id"]
     in_campaign = walk_campaign(walk, ann, bob, boss)
     walk_payments(walk, ann, bob, boss)
+    ended = call(ann, "POST /packets", {**order, "recipients": None}).json()["packet_id"]
+    call(bob, "POST /packets/{packet_id}/end", packet_id=ended)
+    call(ann, "POST /packets/{packet_id}/end", packet_id=ended)
+    call(boss, "POST /admin/packets/{packet_id}/end", {"reason": "walk"}, packet_id=ended)
     yesterday = time.strftime("%Y%m%d", time.gmtime(time.time() - DAY_MS / 1000 - 12 * 3600))
 
     grab, opened = "POST /packets/{packet_id}/grab", "POST /packets/{packet_id}/open"
