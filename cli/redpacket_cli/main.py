@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer._click.exceptions import UsageError
 from typer.core import TyperGroup
 
+import redpacket
 from redpacket_cli import (
     campaigns,
     crowd,
@@ -42,16 +44,25 @@ class Failing(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
         """Accept --json also after the command, up to a lone "--"."""
         end = args.index("--") if "--" in args else len(args)
-        if _JSON in args[:end]:
-            args = [_JSON, *(word for word in args[:end] if word != _JSON), *args[end:]]
-        return super().parse_args(ctx, args)
+        if _JSON not in args[:end]:
+            return super().parse_args(ctx, args)
+        args = [_JSON, *(word for word in args[:end] if word != _JSON), *args[end:]]
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            raise _told_as_json(error) from None
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own types are private
         """Run a command, and say on standard error why it failed."""
+        if ctx.params["is_json"]:
+            for group in self.commands.values():
+                group.no_args_is_help = False
         try:
             return super().invoke(ctx)
-        except typer.BadParameter as error:
+        except UsageError as error:
             error.message = words.translate(error.message)
+            if ctx.params["is_json"]:
+                raise _told_as_json(error) from None
             raise
         except Exception as error:
             failure = error if isinstance(error, Failure) else of_aws(error)
@@ -67,6 +78,19 @@ class Failing(TyperGroup):
             raise typer.Exit(failure.code) from None
 
 
+def _told_as_json(error: UsageError) -> typer.Exit:
+    """Write an error of the command line as JSON, and return what ends the command."""
+    failure = Failure(Exit.USAGE, error.format_message())
+    typer.echo(json.dumps(failure.problem, ensure_ascii=False), err=True)
+    return typer.Exit(failure.code)
+
+
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - the form of typer's callbacks
+    if is_asked:
+        typer.echo(f"redpacket {redpacket.__version__}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="redpacket",
     cls=Failing,
@@ -75,6 +99,7 @@ app = typer.Typer(
     "4 unknown (repeat it), 5 no stack, token, credentials or file, 6 waits for approval.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -103,6 +128,10 @@ def options(
         Literal["en", "zh"],
         typer.Option(envvar="REDPACKET_LANG", help="Language of answers and errors."),
     ] = "en",
+    version: Annotated[  # noqa: ARG001 - its callback ends the command
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
 ) -> None:
     """Name the stack, once for all commands."""
     if context.obj is None:

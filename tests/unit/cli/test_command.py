@@ -166,6 +166,40 @@ def test_a_failure_of_aws_is_told_in_one_line(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--json", "audit"), "packet_id"),
+        (("audit", "--json"), "packet_id"),
+        (("--json", "audti"), "Did you mean 'audit'"),
+        (("--json", "--nope", "audit"), "--nope"),
+        (("--json", "audit", PACKET, "--nope"), "--nope"),
+        (("--json", "audit", "../switches"), "can't be an id"),
+        (("--json", "limits", "set", "sends_per_day", "many"), "is neither a number"),
+        (("--json",), "Missing command."),
+        (("--json", "switch"), "Missing command."),
+    ],
+)
+def test_with_json_a_wrong_command_line_is_one_object(
+    stack: Stack, words: tuple[str, ...], told: str
+) -> None:
+    result = stack.run(*words)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    problem = json.loads(result.stderr)
+    assert problem["code"] == "usage"
+    assert told in problem["detail"]
+
+
+def test_the_command_tells_its_version_and_has_a_short_option_for_help() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert CliRunner().invoke(app, ["--version"]).output == f"redpacket {project['version']}\n"
+    for words in ((), ("switch",), ("switch", "list")):
+        result = CliRunner().invoke(app, [*words, "-h"])
+        assert (result.exit_code, "Usage" in result.output) == (0, True)
+
+
 def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     errors = [{"field": "delta", "message": "is too large"}]
     stack.answers["POST /admin/deposits"] = _problem(422, "invalid_request", errors=errors)
