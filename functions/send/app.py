@@ -31,7 +31,7 @@ from redpacket.platform.settings import settings
 from redpacket.platform.snapstart import before_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from redpacket.packets.api.answers import EndedPacket, SentPacket, UploadedPicture
     from redpacket.packets.api.send_schemas import SendBody
@@ -98,13 +98,7 @@ def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
     # Import lazily: most senders never end a packet.
     from redpacket.packets.use_cases.end_packet import end_own_packet
 
-    packet = end_own_packet(
-        packet_id,
-        request.user.user_id,
-        ports=containers.packets.send_ports,
-        payments=containers.packets.payments,
-    )
-    return HttpAnswer(views.ended_view(packet))
+    return _ended(end_own_packet, packet_id, request.user.user_id)
 
 
 @handler.route(
@@ -119,15 +113,14 @@ def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
     packet_id, reason = packet_id_of(request), body_of(EndBody, request).reason
     from redpacket.packets.use_cases.end_packet import end_any_packet as end
 
-    packet = end(
-        packet_id,
-        operator_of(request),
-        reason,
-        may_end_all=not request.scopes.isdisjoint(ADMINS),
-        ports=containers.packets.send_ports,
-        payments=containers.packets.payments,
-    )
-    return HttpAnswer(views.ended_view(packet))
+    may_end_all = not request.scopes.isdisjoint(ADMINS)
+    return _ended(end, packet_id, operator_of(request), reason, may_end_all=may_end_all)
+
+
+def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpAnswer[EndedPacket]:
+    """End a packet; only a stack with a provider has unpaid packets, whose orders are closed."""
+    ports, payments = containers.packets.send_ports, containers.packets.payments
+    return HttpAnswer(views.ended_view(end(*given, ports=ports, payments=payments, **named)))
 
 
 @handler.route(

@@ -53,7 +53,7 @@ def _services(stack: Stack) -> dict[str, set[str]]:
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
         # Then no packet may be paid for: packets/api/orders.py.
-        without.add("_payments")
+        without |= {"_order_payment", "_ended"}
     return _reached(frozenset(without))
 
 
