@@ -498,6 +498,31 @@ def test_a_forgotten_transfer_is_returned_or_deposited_never_both(
     assert forgetful.balance_fen() == 1_000
 
 
+@pytest.mark.parametrize(
+    ("state", "end"),
+    [
+        (TransferState.PROCESSING, WithdrawalStatus.CANCELLING),
+        (TransferState.FAILED, WithdrawalStatus.FAILED),
+    ],
+)
+def test_a_lock_is_no_payment_while_the_provider_remembers_its_transfer(
+    forgetful: PaymentSystem, state: TransferState, end: WithdrawalStatus
+) -> None:
+    forgetful.gateway.locks_money, forgetful.gateway.remembers_ms = True, 10**15
+    withdrawal = forgetful.withdraw("user", 300)
+    forgetful.gateway.next_state = lambda state: state
+    forgetful.dispatch(1_000)
+    forgetful.gateway.is_away = True
+    forgetful.sweep_after(31 * DAY_MS)
+    forgetful.gateway.is_away = False
+    forgetful.gateway.next_state = lambda _: state
+
+    left = _settle(forgetful)
+
+    assert left == []
+    assert forgetful.find(withdrawal).status is end
+
+
 def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
     forgetful: PaymentSystem,
 ) -> None:
