@@ -1,15 +1,18 @@
 """Calls of the API over HTTP; a repeat of a command carries the same idempotency key."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeVar
-
-import httpx
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from redpacket_cli.failures import Exit, Failure, no_target, waits
 from redpacket_cli.words import translate
+
+if TYPE_CHECKING:
+    import httpx
 
 Answer = TypeVar("Answer")
 
@@ -105,6 +108,8 @@ class Api:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str],
     ) -> httpx.Response:
+        import httpx
+
         params = {name: value for name, value in (query or {}).items() if value is not None}
         signed = {**self._signed, **headers}
         try:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from redpacket_cli import show as shown
@@ -175,18 +174,20 @@ def import_audience(
     parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=16)] = 4,
 ) -> None:
     """Put users on a campaign's list; an import that was cut off can be repeated."""
+    from rich import progress
+
     session = session_of(context)
     users = list(dict.fromkeys(_users_of(file)))
     path, operator = f"/admin/campaigns/{campaign_id}/audience", session.target.operator
     calls = [users[at : at + USERS_PER_CALL] for at in range(0, len(users), USERS_PER_CALL)]
     columns = (
-        TextColumn("importing"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("users"),
-        TimeRemainingColumn(),
+        progress.TextColumn("importing"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("users"),
+        progress.TimeRemainingColumn(),
     )
-    bar = Progress(*columns, console=session.screen.notes, disable=session.screen.is_json)
+    bar = progress.Progress(*columns, console=session.screen.notes, disable=session.screen.is_json)
     with bar, ThreadPoolExecutor(parallel) as pool:
         task = bar.add_task("", total=len(users))
         for sent in pool.map(lambda call: _put_users(operator, path, call), calls):

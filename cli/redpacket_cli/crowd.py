@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Group
-from rich.progress import Progress
 from rich.text import Text
 
 from redpacket_cli import show as shown
@@ -49,6 +48,8 @@ def load(
     ] = "load",
 ) -> None:
     """Let a crowd grab a packet, each user once, and report the outcomes and latencies."""
+    from rich.progress import Progress
+
     session = session_of(context)
     session.target.connect_once()
     given = _tokens(session.target, tokens, users, prefix, parallel)

@@ -12,11 +12,6 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.text import Text
 
-from redpacket.ledger.provider_name import ProviderName
-from redpacket.packets.model.packet import partition_count
-from redpacket.platform.aws.cache_token import cache_token
-from redpacket.platform.aws.signature import Keys
-from redpacket.platform.tls import context_for
 from redpacket_cli import lists, restore
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit, Failure, no_target
@@ -197,6 +192,8 @@ def _a_day(text: str) -> str:
 @ledger.command("packet")
 def show_packet(context: typer.Context, packet_id: PacketId) -> None:
     """Show the row of a packet, without its secrets, and the rows of its shares."""
+    from redpacket.packets.model.packet import partition_count
+
     session = session_of(context)
     target = session.target
     rows = [
@@ -329,6 +326,8 @@ def list_work(
     ],
 ) -> None:
     """Show the due entries of a schedule's work list."""
+    from redpacket.ledger.provider_name import ProviderName
+
     session = session_of(context)
     table = _LISTS[kind]
     lists: list[str] = [kind]
@@ -418,6 +417,8 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
                 connection.makefile("rb") as answers,
             ):
                 return _sent(connection, answers, words)
+        from redpacket.platform.tls import context_for
+
         host, user, token = _sign_in(target)
         with (
             socket.create_connection((host, 6379), _CACHE_TIMEOUT_S) as plain,
@@ -437,6 +438,9 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
 def _sign_in(target: Target) -> tuple[str, str, str]:
     """Return host, user and token of the stack's own cache."""
     import boto3
+
+    from redpacket.platform.aws.cache_token import cache_token
+    from redpacket.platform.aws.signature import Keys
 
     group, user = target.resource("Cache"), target.resource("FunctionsUser")
     groups = target.aws("elasticache").describe_replication_groups(ReplicationGroupId=group)

@@ -10,14 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.columns import Columns
 from rich.console import Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from redpacket.packets.model.packet import partition_count
-from redpacket.verify import command as verifier
 from redpacket_cli import show as shown
 from redpacket_cli.amounts import parse_amount
 from redpacket_cli.api import Api
@@ -218,6 +213,8 @@ def watch(
 
     With --json it writes one line for each look.
     """
+    from rich.live import Live
+
     session, course = session_of(context), Course()
     observed = _observed(session.target.passer_by, packet_id, every_s, looks, course)
     if session.screen.is_json:
@@ -256,6 +253,9 @@ def _observed(
 
 
 def _look(feed: dict[str, Any], told: dict[str, float | None], course: Course) -> Group:
+    from rich.columns import Columns
+    from rich.progress_bar import ProgressBar
+
     left_s = told["seconds_left"]
     until = "" if left_s is None else translate(f", empty in {left_s:.0f} s")
     return Group(
@@ -346,6 +346,8 @@ def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any]
 
 
 def _ledger_share(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:
+    from redpacket.packets.model.packet import partition_count
+
     partition = (share_no - 1) % partition_count(packet_id)
     share = _row(target, f"shares#{packet_id}#{partition}", f"share#{share_no:07d}")
     return {"share_no": share_no, **share}
@@ -377,6 +379,8 @@ def verify(
 
     Exit code 1 where they are not, 3 where nothing differs but not everything was checked.
     """
+    from redpacket.verify import command as verifier
+
     session = session_of(context)
     named = {"--user": user, "--commitment": commitment}
     options = [word for name, given in named.items() if given for word in (name, given)]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-import yaml
 
 from redpacket_cli.failures import no_target
 from redpacket_cli.show import Screen
@@ -49,6 +48,8 @@ def an_id(text: str) -> str:
 
 def read_document(path: Path) -> dict[str, Any]:
     """Read a YAML or JSON file, "-" for standard input, as one mapping. Raises Failure."""
+    import yaml
+
     text = read_text(path)
     try:
         document = yaml.safe_load(text)

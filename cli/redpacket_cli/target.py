@@ -1,17 +1,20 @@
 """Target stack of a command: one on AWS, or one that `make up` or `make run` started."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from redpacket_cli.api import Api
 from redpacket_cli.failures import no_target
+
+if TYPE_CHECKING:
+    import httpx
 
 ADMIN_SCOPE = "hongbao/admin"
 STATE_DIRS = (Path(".local/state/up"), Path(".local/state/run"))
@@ -161,6 +164,8 @@ class Target:
     @cached_property
     def http(self) -> httpx.Client:
         """The connections of all callers."""
+        import httpx
+
         return httpx.Client(
             base_url=self.address,
             timeout=_TIMEOUT_S,

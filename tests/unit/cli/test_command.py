@@ -3,6 +3,9 @@
 import ast
 import hmac
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -189,6 +192,23 @@ def test_with_json_a_wrong_command_line_is_one_object(
     problem = json.loads(result.stderr)
     assert problem["code"] == "usage"
     assert told in problem["detail"]
+
+
+def test_a_command_starts_without_what_only_other_commands_need() -> None:
+    code = "import sys, redpacket_cli.main; print(*sys.modules)"
+    path = os.pathsep.join((str(ROOT / "shared"), str(ROOT / "cli")))
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    heavy = {"boto3", "httpx", "yaml", "rich.progress", "redpacket.verify", "xlsxwriter"}
+    assert heavy & set(loaded) == set()
+    assert [name for name in loaded if name.startswith("redpacket.packets")] == []
 
 
 def test_the_command_tells_its_version_and_has_a_short_option_for_help() -> None:

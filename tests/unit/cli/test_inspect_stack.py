@@ -12,7 +12,7 @@ import pytest
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.dynamodb import items
-from redpacket_cli import inspect_stack
+from redpacket.platform import tls
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
 
 __all__ = ["stack"]
@@ -325,7 +325,7 @@ def test_the_cache_of_aws_is_signed_in_to_by_a_token(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setattr(socket, "create_connection", lambda *_: ours)
-    monkeypatch.setattr(inspect_stack, "context_for", lambda _: _Plain())
+    monkeypatch.setattr(tls, "context_for", lambda _: _Plain())
     theirs.sendall(b"+OK\r\n+PONG\r\n")
 
     with theirs:
