@@ -12,11 +12,12 @@ from rich.text import Text
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit
 from redpacket_cli.session import an_id, session_of
+from redpacket_cli.words import translate
 
 switch = typer.Typer(help="Turn things off for a while, and on again.", no_args_is_help=True)
 limits = typer.Typer(help="Limits that change while the system runs.", no_args_is_help=True)
 staging = typer.Typer(help="Testers of a staging stack.", no_args_is_help=True)
-dlq = typer.Typer(help="Messages that were given up: list, redrive.", no_args_is_help=True)
+dlq = typer.Typer(help="Messages that were given up: list, redrive, purge.", no_args_is_help=True)
 
 QUEUES = {
     "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
@@ -184,13 +185,11 @@ def list_letters(context: typer.Context, queue: QueueName) -> None:
     """Show up to ten messages that were given up, and how many there are."""
     session = session_of(context)
     sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
-    name = "ApproximateNumberOfMessages"
-    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
     received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
         "Messages", []
     )
     items = [_body_of(message) for message in received]
-    letters = {"count": int(counted[name]), "items": items}
+    letters = {"count": _count(sqs, url), "items": items}
     rows = ([json.dumps(item, ensure_ascii=False)] for item in items)
     session.screen.report(letters, shown.table(("message",), rows, f"about {letters['count']}"))
 
@@ -208,6 +207,29 @@ def redrive(context: typer.Context, queue: QueueName) -> None:
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
             moved += 1
     session.screen.report({"moved": moved})
+
+
+@dlq.command("purge")
+def purge(
+    context: typer.Context,
+    queue: QueueName,
+    is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
+) -> None:
+    """Delete all messages permanently: only if none is ours, or all their work is done."""
+    session = session_of(context)
+    sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
+    count = _count(sqs, url)
+    if not is_sure:
+        words = translate(f"Delete about {count} messages of {queue} permanently?")
+        typer.confirm(words, abort=True, err=True)
+    sqs.purge_queue(QueueUrl=url)
+    session.screen.report({"purged": count})
+
+
+def _count(sqs: Any, url: str) -> int:  # noqa: ANN401 - boto3's clients have no type at run time
+    name = "ApproximateNumberOfMessages"
+    counted = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"]
+    return int(counted[name])
 
 
 def _body_of(message: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever stands in it

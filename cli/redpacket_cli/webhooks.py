@@ -10,7 +10,8 @@ from redpacket_cli.failures import Exit
 from redpacket_cli.session import Session, an_id, session_of
 
 webhooks = typer.Typer(
-    help="Webhooks for events: list, show, put, secret, test, dead, replay.", no_args_is_help=True
+    help="Webhooks for events: list, show, put, resume, secret, test, dead, replay.",
+    no_args_is_help=True,
 )
 
 Name = Annotated[str, typer.Argument(help="As `redpacket webhooks list` shows it.", callback=an_id)]
@@ -57,6 +58,15 @@ def put_webhook(
     session = session_of(context)
     body = {"url": url, "events": event, "is_on": not is_off}
     # No repeat: the answer that is lost has the secret. `webhooks secret` makes another one.
+    session.screen.report(session.target.operator.put(f"/admin/webhooks/{name}", body))
+
+
+@webhooks.command("resume")
+def resume_webhook(context: typer.Context, name: Name) -> None:
+    """End a webhook's pause: save its own URL and events again."""
+    session = session_of(context)
+    webhook = _details(session, name)
+    body = {each: webhook[each] for each in ("url", "events", "is_on")}
     session.screen.report(session.target.operator.put(f"/admin/webhooks/{name}", body))
 
 

@@ -174,6 +174,7 @@ ZH = {
         "什么都没有改变：等待审批。请另一位运营执行：{}"
     ),
     "Erase {} permanently?": "永久删除 {}？",
+    "Delete about {} messages of {} permanently?": "永久删除 {1} 的约 {0} 条消息？",
     # Failures: what is wrong, and what to do next.
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
         "{} 里没有运行中的本地环境：用 `make up` 启动，或用 --stack 指定 AWS 上的栈"

@@ -846,6 +846,10 @@ class Queues:
         messages = [{"Body": body, "ReceiptHandle": key} for key, body in self.dead.items()]
         return {"Messages": messages[:10]} if messages else {}
 
+    def purge_queue(self, *, QueueUrl: str) -> None:  # noqa: N803
+        assert QueueUrl == "dead"
+        self.dead.clear()
+
     def send_message(self, *, QueueUrl: str, MessageBody: str) -> None:  # noqa: N803
         assert QueueUrl == "alive"
         self.alive.append(MessageBody)
@@ -866,6 +870,23 @@ def test_dead_letters_are_shown_and_moved_back(stack: Stack) -> None:
     assert (shown["count"], len(shown["items"])) == (12, 10)
     assert moved == {"moved": 12}
     assert (len(queues.alive), queues.dead) == (12, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "code", "left"),
+    [((), "n\n", 1, 3), ((), "", 1, 3), ((), "y\n", 0, 0), (("--yes",), "", 0, 0)],
+)
+def test_dead_letters_are_purged_once_it_is_sure(
+    stack: Stack, words: tuple[str, ...], stdin: str, code: int, left: int
+) -> None:
+    queues = stack.clients["sqs"] = Queues(["{}"] * 3)
+
+    result = stack.run("--json", "dlq", "purge", "payout", *words, stdin=stdin)
+
+    assert (result.exit_code, len(queues.dead), queues.alive) == (code, left, [])
+    # The runner echoes what is typed on standard output.
+    assert ('{"purged": 3}\n' in result.stdout) is (code == 0)
+    assert ("about 3 messages of payout" in result.stderr) is not bool(words)
 
 
 def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:

@@ -201,6 +201,16 @@ def test_webhooks_are_listed_shown_and_put(stack: Stack) -> None:
     assert stack.run("webhooks", "put", "shop", "https://a.example").exit_code == 2
 
 
+def test_a_resumed_webhook_keeps_what_it_has(stack: Stack) -> None:
+    kept = {"url": HOOK["url"], "events": ["redpacket.draw.won"], "is_on": True}
+    stack.answers["GET /admin/webhooks/shop"] = _ok(**{**HOOK, **kept}, waiting_count=3)
+    stack.answers["PUT /admin/webhooks/shop"] = _ok(**{**HOOK, "failure_count": 0})
+
+    assert stack.ask_json("webhooks", "resume", "shop")["failure_count"] == 0
+    (request,) = stack.sent("PUT /admin/webhooks/shop")
+    assert _body(request) == kept
+
+
 @pytest.mark.parametrize("code", [0, 1])
 def test_the_exit_code_of_a_test_is_the_receivers_answer(stack: Stack, code: int) -> None:
     stack.answers["POST /admin/webhooks/shop/test"] = _ok(**{**TRIED, "ok": code == 0})
