@@ -253,7 +253,7 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
     # One metric each of alarms that need no topic.
-    assert statement["alarms"] == pytest.approx(0.7)
+    assert statement["alarms"] == pytest.approx(0.8)
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
