@@ -4,7 +4,7 @@ import json
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from io import BufferedReader
 from typing import Annotated, Any, Literal
@@ -264,10 +264,10 @@ def list_debts(context: typer.Context) -> None:
     _tell_list(context, "/admin/payments/debts")
 
 
-def _tell_list(context: typer.Context, path: str, **query: str) -> None:
+def _tell_list(context: typer.Context, path: str, fields: Sequence[str] = (), **query: str) -> None:
     session = session_of(context)
     items = lists.some(session.target.operator, path, query, _LISTED_MAX)
-    columns = list(dict.fromkeys(name for item in items for name in item))
+    columns = fields or list(dict.fromkeys(name for item in items for name in item))
     cells = ([_cell(name, item.get(name)) for name in columns] for item in items)
     session.screen.report({"items": items}, shown.table(columns, cells) if items else Text("none"))
 
@@ -299,8 +299,9 @@ def list_withdrawals(
     status: Annotated[str, typer.Option(help="Only this status; an end needs --user.")] = "",
     user: Annotated[str, typer.Option(help="The host's own id of a user.")] = "",
 ) -> None:
-    """Show withdrawals that have not ended, or all of a user, with what they wait for."""
-    _tell_list(context, "/admin/withdrawals", status=status, user=user)
+    """Show withdrawals that have not ended, or all of a user; --json has all fields."""
+    shown_fields = ("withdrawal_id", "status", "amount_fen", "waits_for")
+    _tell_list(context, "/admin/withdrawals", shown_fields, status=status, user=user)
 
 
 @withdrawals.command("show")

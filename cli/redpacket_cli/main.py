@@ -37,9 +37,27 @@ from redpacket_cli.target import Target
 
 _JSON = "--json"
 
+_PANELS = {
+    "Campaigns": "campaign prize audience winners",
+    "Packets": "send show watch packets packet claims picture verify",
+    "Money": "deposit balance payments withdrawals money ledger audit reconcile report",
+    "Operations": "doctor switch limits risk approvals journal operator users webhooks find logs "
+    "count queue dlq work run cache resource",
+    "Trial": "token draw load staging",
+}
+_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
+"""Panel of each command in --help, in the order of its lines."""
+
 
 class Failing(TyperGroup):
     """Ends a command that fails with the exit code of its failure."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own types
+        """Return the commands by job."""
+        commands: dict[str, Any] = {**self.commands}
+        for name, command in commands.items():
+            command.rich_help_panel = _PANEL_OF[name]
+        return sorted(super().list_commands(ctx), key=list(_PANEL_OF).index)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own types
         """Accept --json also after the command, up to a lone "--"."""

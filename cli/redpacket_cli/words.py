@@ -142,6 +142,8 @@ ZH = {
     "switch {}": "开关 {}",
     "webhook {}": "Webhook {}",
     "webhooks": "Webhook",
+    "waits_for": "等待",
+    "withdrawal_id": "提现",
     "withdrawals": "提现",
     "{} has version {}": "{} 的版本是 {}",
     "none is on": "没有触发",

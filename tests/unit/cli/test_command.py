@@ -4,6 +4,7 @@ import ast
 import hmac
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -958,6 +959,13 @@ def test_each_command_says_what_it_does() -> None:
     assert packets.watch.__doc__
     assert "Alias of `packets`." in CliRunner().invoke(app, ["--help"]).output
     assert "Alias of `list`." in CliRunner().invoke(app, ["switch", "--help"]).output
+
+
+def test_help_lists_the_commands_by_job() -> None:
+    output = CliRunner().invoke(app, ["--help"]).output
+
+    panels = ["Options", "Campaigns", "Packets", "Money", "Operations", "Trial"]
+    assert re.findall(r"^╭─ (\w+) ", output, re.MULTILINE) == panels
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,29 @@ def test_a_withdrawal_is_shown_with_what_it_waits_for(stack: Stack) -> None:
     assert dict(first.url.params)["status"] == "queued"
 
 
+def test_withdrawals_fit_into_100_columns(stack: Stack) -> None:
+    waits = {
+        "withdrawal_id": "0" * 32,
+        "status": "awaiting_confirmation",
+        "amount_fen": 8_888_888,
+        "channel": "wechat",
+        "user": "alice",
+        "user_token": "A" * 22,
+        "created_at_ms": 0,
+        "waits_for": "the user's confirmation",
+        "next_step": "Wait for the user.",
+        "next_at_ms": 0,
+    }
+    stack.answers["GET /admin/withdrawals"] = _ok(items=[waits], next=None)
+
+    output = stack.run("withdrawals", "list").stdout
+
+    (row,) = (line for line in output.splitlines() if "000" in line)
+    assert row.replace("│", " ").split(maxsplit=3)[:3] == ["0" * 32, waits["status"], "8888888"]
+    assert "the user's confirmation" in row
+    assert max(map(len, output.splitlines())) <= 100
+
+
 def test_a_payment_is_shown_without_its_prompt(stack: Stack, tables: Tables) -> None:
     tables.rows = {"payment#1": [_row(sk="payment", payment_status="paid", prompt="secret")]}
 
