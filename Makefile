@@ -1,5 +1,6 @@
 # Every command of the project. `make` alone lists them.
-# Needs Python 3.11 or newer, make, and the network on the first run. Everything that it installs stays in .local/.
+# Needs Python 3.11 or newer, make, and the network on the first run. Everything that it installs stays in .local/ and web/node_modules;
+# the caches of uv and npm are in the home folder, or in .local/ if that folder is not writable.
 
 LOCAL := .local
 VENV := $(LOCAL)/venv
@@ -27,6 +28,12 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE MAKEFLAGS
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(LOCAL)/cache/python
 # uv uses the certificates of this machine: a company's proxy has its own.
 export UV_SYSTEM_CERTS := 1
+
+# A user without a home, as of a container or a CI job, has the caches here.
+ifneq ($(shell test -w "$$HOME" || echo no),)
+export UV_CACHE_DIR ?= $(CURDIR)/$(LOCAL)/cache/uv
+export npm_config_cache ?= $(CURDIR)/$(LOCAL)/cache/npm
+endif
 
 # Each environment is made from its compiled requirements, and again when those change.
 $(UV): requirements/uv.txt local/find-python
@@ -237,7 +244,7 @@ docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of 
 lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
-clean: down ## remove everything that was made here
+clean: down ## remove everything that was made here; packages stay in the caches of uv and npm in the home folder
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/limits.ts web/src/i18n/others
 
 help:
