@@ -3,13 +3,15 @@
 /** Bounds of the server's time less the page's age. */
 let leastMs = -Infinity;
 let mostMs = Infinity;
+/** Whether an answer that no cache keeps has set them, to the length of its trip. */
+let isSet = false;
 
-/** The server's time, as far as answers told it; the device's before the first one. */
+/** The server's time, as far as answers told it; until then the device's within their bounds. */
 export function now(): number {
   const ageMs = performance.now();
+  if (isSet) return Math.round(ageMs + (leastMs + mostMs) / 2);
   // eslint-disable-next-line no-restricted-syntax -- nothing else is known before an answer
-  if (mostMs === Infinity) return Math.max(Date.now(), Math.round(ageMs + leastMs));
-  return Math.round(ageMs + (leastMs + mostMs) / 2);
+  return Math.round(Math.min(Math.max(Date.now(), ageMs + leastMs), ageMs + mostMs));
 }
 
 /** Learns from the answer to a request that was sent at *askedAtMs* of the page's age. */
@@ -18,10 +20,24 @@ export function noteTime({ headers }: Response, askedAtMs: number): void {
   if (!serverMs) return;
   const least = serverMs - performance.now();
   // The page's age stood still while the device slept.
-  if (least > mostMs) mostMs = Infinity;
+  if (least > mostMs) {
+    mostMs = Infinity;
+    isSet = false;
+  }
   leastMs = Math.max(leastMs, least);
-  // A cache's answer may be old: the server's time is at least what it says.
-  const isKept = headers.has("Age") || headers.get("Cache-Control")?.includes("public");
-  const most = serverMs - askedAtMs;
-  if (!isKept && most >= leastMs) mostMs = Math.min(mostMs, most);
+  const oldMs = oldestMs(headers);
+  const most = serverMs - askedAtMs + oldMs;
+  if (most < leastMs) return;
+  mostMs = Math.min(mostMs, most);
+  isSet ||= oldMs === 0;
+}
+
+/** How old an answer may be: a cache's keeps its old time. */
+function oldestMs(headers: Headers): number {
+  const caching = headers.get("Cache-Control") ?? "";
+  const ageS = headers.get("Age");
+  if (ageS === null && !caching.includes("public")) return 0;
+  const keptS = /max-age=(\d+)/.exec(caching)?.[1] ?? 0;
+  // Whole seconds are rounded down.
+  return 1000 * (Number(ageS) + Number(keptS) + 1);
 }

@@ -27,7 +27,7 @@ import {
   type PrizeForm,
   type Step,
 } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, reading, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, ownToken, reading, write } from "./view.ts";
 import { o, type OpWord } from "./words.ts";
 
 type Written = Pick<Campaign, "version"> & Partial<Campaign>;
@@ -62,6 +62,8 @@ export class OperatorEditor extends ConsoleView {
     super.connectedCallback();
     void this.attempt(async () => {
       if (this.campaignId) this.#before = await session.client.get(`/admin/campaigns/${this.campaignId}`);
+      // The times of a new plan are the API's, which an answer tells.
+      else await ownToken().catch(() => undefined);
       const kept = device.getItem(slot(this.campaignId));
       this.isDraft = kept !== null;
       this.form = kept ? (JSON.parse(kept) as PlanForm) : this.#fresh();

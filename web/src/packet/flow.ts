@@ -86,6 +86,8 @@ export class PacketFlow {
   async load(): Promise<void> {
     const { client, packetId, now } = this.#options;
     this.problem = undefined;
+    // It may be from before the clock was set.
+    this.waitUntilMs = 0;
     try {
       if (client.isSignedIn) {
         const packet = await client.get(`/packets/${packetId}`);

@@ -65,6 +65,8 @@ export class CampaignView extends View {
   async #load(): Promise<void> {
     this.#askedAtMs = now();
     const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
+    // The first answer may move the clock by hours.
+    this.#askedAtMs = now();
     // The API's state decides: our clock may be a moment ahead.
     const isRead = campaign.state !== "upcoming";
     if (isRead && !this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);

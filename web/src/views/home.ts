@@ -155,8 +155,8 @@ export class Home extends View {
             )}
           </select>
         </label>
-        <p class="label">${t(word, { n: page?.count ?? 0 })}</p>
-        <p class="total">¥${yuanGrouped(page?.total_fen ?? 0)}</p>
+        <p class="label">${page ? t(word, { n: page.count }) : "\u00a0"}</p>
+        <p class="total">${page ? `¥${yuanGrouped(page.total_fen)}` : "\u00a0"}</p>
         ${luckiest
           ? html`<p class="lucky">${t(luckiest === 1 ? "luckiest_once" : "luckiest_count", { n: luckiest })}</p>`
           : nothing}

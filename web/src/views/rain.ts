@@ -7,7 +7,6 @@ import { problemOf } from "../api/problems.ts";
 import { t } from "../i18n/events.ts";
 import { problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
-import { now } from "../now.ts";
 import { stateAfter, type State } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
@@ -106,7 +105,7 @@ export class Rain extends View {
     if (this.phase !== "counting" && this.phase !== "playing") return;
     if (this.campaign.state !== "on") this.#end();
     // The last share is seen before the round is over.
-    else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, now() + LINGER_MS);
+    else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, performance.now() + LINGER_MS);
   }
 
   override render() {
@@ -175,14 +174,14 @@ export class Rain extends View {
     this.phase = "counting";
     this.hits = 0;
     this.banner = undefined;
-    this.#untilMs = now() + 1000 * COUNTDOWN_S;
+    this.#untilMs = performance.now() + 1000 * COUNTDOWN_S;
     this.#tick();
     this.#clock = setInterval(() => this.#tick(), 200);
     void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
   };
 
   #tick(): void {
-    const leftMs = this.#untilMs - now();
+    const leftMs = this.#untilMs - performance.now();
     this.leftS = Math.max(0, Math.ceil(leftMs / 1000));
     if (leftMs > 0) return;
     if (this.phase === "playing") {
@@ -190,7 +189,7 @@ export class Rain extends View {
       return;
     }
     this.phase = "playing";
-    this.#untilMs = now() + 1000 * ROUND_S;
+    this.#untilMs = performance.now() + 1000 * ROUND_S;
     this.leftS = ROUND_S;
     this.#sky = new Sky(this.querySelector("canvas")!, this.#hit);
   }
@@ -217,7 +216,7 @@ export class Rain extends View {
   /** Grabs for all hits since the last grab. */
   async #grab(): Promise<void> {
     if (this.isAsking || this.phase !== "playing" || !this.#isWanted) return;
-    const waitMs = this.#freeAtMs - now();
+    const waitMs = this.#freeAtMs - performance.now();
     if (waitMs > 0) {
       setTimeout(() => void this.#grab(), waitMs);
       return;
@@ -227,7 +226,7 @@ export class Rain extends View {
     if (!packetId) return;
     this.#isWanted = false;
     this.isAsking = true;
-    this.#freeAtMs = now() + GRAB_GAP_MS;
+    this.#freeAtMs = performance.now() + GRAB_GAP_MS;
     try {
       this.#win(packetId, await takeShare(packetId));
     } catch (error) {
@@ -255,7 +254,7 @@ export class Rain extends View {
       this.#end();
       this.dispatchEvent(new Event("stale"));
     }
-    if (retryAfterS) this.#freeAtMs = now() + 1000 * retryAfterS;
+    if (retryAfterS) this.#freeAtMs = performance.now() + 1000 * retryAfterS;
     this.banner = { text: code === "packet_emptied" ? t("rain_late") : problemText(code), isWin: false };
   }
 

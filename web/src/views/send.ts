@@ -8,7 +8,6 @@ import type { Channel } from "../config.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { plainAmount, yuan } from "../money.ts";
-import { now } from "../now.ts";
 import { channelsOf, methodOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
@@ -75,7 +74,7 @@ export class Send extends View {
   override render() {
     const { draft } = this;
     const isBusy = this.state !== "idle";
-    const isWaiting = now() < this.waitUntilMs;
+    const isWaiting = performance.now() < this.waitUntilMs;
     const isForOne = draft.audience === "one";
     const total = isForOne ? "one_total" : draft.kind === "lucky" ? "total" : "each";
     return html`
@@ -336,7 +335,7 @@ export class Send extends View {
 
   readonly #submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (this.state !== "idle" || now() < this.waitUntilMs) return;
+    if (this.state !== "idle" || performance.now() < this.waitUntilMs) return;
     this.hasTried = true;
     const [wrong] = Object.keys(this.#wrong);
     if (wrong) {
@@ -373,7 +372,7 @@ export class Send extends View {
   }
 
   #wait(seconds: number): void {
-    this.waitUntilMs = now() + 1000 * seconds;
+    this.waitUntilMs = performance.now() + 1000 * seconds;
     setTimeout(() => this.requestUpdate(), 1000 * seconds + 20);
   }
 }

@@ -58,7 +58,7 @@ export class ShareView extends View {
           ${this.packet?.cover_url
             ? html`<img class="ticket-cover" src=${this.packet.cover_url} alt="" referrerpolicy="no-referrer" />`
             : nothing}
-          <p class="greeting">${this.#greeting()}</p>
+          <p class="greeting">${this.packet ? this.#greeting() : "\u00a0"}</p>
           <div class="qr">${this.modules ? qrView(this.modules, t("qr")) : nothing}</div>
           <p>${t("qr")}</p>
         </div>

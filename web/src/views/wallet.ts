@@ -139,7 +139,7 @@ export class Wallet extends View {
 
   #form(deed: Deed) {
     const channels = channelsOf(session.config);
-    const isOff = this.isBusy || now() < this.waitUntilMs;
+    const isOff = this.isBusy || performance.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
       // An error of the last amount says nothing about this one.
@@ -232,7 +232,7 @@ export class Wallet extends View {
     } catch (error) {
       const { retryAfterS } = error as { retryAfterS?: number };
       if (retryAfterS) {
-        this.waitUntilMs = now() + 1000 * retryAfterS;
+        this.waitUntilMs = performance.now() + 1000 * retryAfterS;
         setTimeout(() => this.requestUpdate(), 1000 * retryAfterS + 20);
       }
       throw error;
