@@ -5,10 +5,9 @@ import time
 
 from playwright.sync_api import expect
 
-from testing.platform.servers import wait_for
 from tests.browser.conftest import SHOTS, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
-from tests.browser.test_classic_packet import balance_fen, coin, state
+from tests.browser.test_classic_packet import coin, state
 
 
 def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
@@ -89,7 +88,9 @@ def test_a_packet_that_has_not_started_tells_its_sender_when_it_will_and_ends_to
     sender.page.get_by_role("dialog").get_by_role("button", name="立即结束").click()
 
     expect(sender.page.get_by_text("红包已结束").first).to_be_visible()
-    wait_for(lambda: balance_fen(operator, "eva-ends") == 1_000, "the money back", timeout_s=120)
+    expect(sender.page.get_by_text("未领取的 10.00 元已退还")).to_be_visible(timeout=120_000)
+    record = eva.get(f"/packets/{packet_id}").json()
+    assert (record["status"], record["refunded_fen"]) == ("closed", 1_000)
 
 
 def test_readers_see_everybodys_luck_before_they_open(

@@ -3,7 +3,7 @@
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from local.stack import Stack
-from testing.platform.servers import wait_for
 from tests.browser.conftest import (
     PATIENCE_MS,
     PHONE,
@@ -29,6 +28,7 @@ from tests.browser.test_classic_packet import balance_fen, coin, state
 
 PRIZE = "明前龙井"
 SHANGHAI_H = 8
+LOOK_MS = 200
 MOVING = """[document, document.querySelector("red-packet").shadowRoot].flatMap(
     (root) => root.getAnimations().filter(({ playState }) => playState === "running")
 ).map(({ animationName }) => animationName ?? "transition")"""
@@ -164,6 +164,14 @@ class Phone:
         """The API as the person."""
         return self.operator.as_user(self.sub)
 
+    def wait_until(self, is_true: Callable[[], bool]) -> None:
+        """Wait for the settlement, within the limit of requests of one user."""
+        for _ in range(PATIENCE_MS // LOOK_MS):
+            if is_true():
+                return
+            self.person.page.wait_for_timeout(LOOK_MS)
+        raise AssertionError("the settlement did not come")
+
     def typed(self, yuan: str) -> str:
         """Return an amount as the device's keyboard types it."""
         if self.device.comma == ".":
@@ -210,9 +218,9 @@ def _open(phone: Phone) -> None:
     amount = phone.person.page.locator("red-packet .amount")
     expect(amount).to_contain_text(_yuan(fen))
     expect(phone.person.page.locator("red-packet li .name")).to_contain_text(phone.nickname)
-    wait_for(lambda: balance_fen(phone.operator, phone.sub) == fen, "the share's money")
+    phone.wait_until(lambda: balance_fen(phone.operator, phone.sub) == fen)
     # The settlement stores names.
-    wait_for(lambda: mine()["nickname"] == phone.nickname, "the claimer's name")
+    phone.wait_until(lambda: mine()["nickname"] == phone.nickname)
 
 
 def _send(phone: Phone) -> None:
@@ -244,7 +252,7 @@ def _rain(phone: Phone) -> None:
 
     result = phone.person.page.locator(".rain-result .total")
     expect(result).to_be_visible()
-    wait_for(lambda: balance_fen(phone.operator, phone.sub) > 0, "the share's money")
+    phone.wait_until(lambda: balance_fen(phone.operator, phone.sub) > 0)
     expect(result).to_contain_text(_yuan(balance_fen(phone.operator, phone.sub)))
 
 
@@ -396,7 +404,7 @@ def test_two_tabs_show_the_same_share(phone: Phone) -> None:
     amount_fen = phone.http.get(f"/packets/{packet_id}").json()["mine"]["amount_fen"]
     for tab in (first, second):
         expect(tab.locator("red-packet .amount")).to_contain_text(_yuan(amount_fen))
-    wait_for(lambda: balance_fen(phone.operator, phone.sub) == amount_fen, "the share's money")
+    phone.wait_until(lambda: balance_fen(phone.operator, phone.sub) == amount_fen)
 
 
 @pytest.mark.parametrize("phone", ["two-tabs"], indirect=True)
