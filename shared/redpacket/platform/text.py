@@ -107,7 +107,13 @@ def find_invisible(text: str) -> str | None:
 
 def without_invisible(text: str) -> str:
     """Return *text* without the characters that `find_invisible` finds."""
-    return text if _PLAIN.fullmatch(text) else _hidden().sub("", text)
+    while not _PLAIN.fullmatch(text):
+        kept = _hidden().sub("", text)
+        if kept == text:
+            break
+        # A joiner may have been needed only by what is removed now.
+        text = kept
+    return text
 
 
 def graphemes(text: str) -> list[str]:
