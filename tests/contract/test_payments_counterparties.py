@@ -226,7 +226,7 @@ def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side) -> None:
 
 
 def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:
-    files = sorted(wechat.keys_folder.glob("*.[jp]*"))
+    files = sorted(wechat.keys_folder.glob("*.[jp][se]*"))
 
     assert [file.name for file in files] == ["gateway.pem", "merchant.json"]
     assert [file.stat().st_mode & 0o077 for file in files] == [0, 0]
