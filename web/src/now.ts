@@ -14,6 +14,11 @@ export function now(): number {
   return Math.round(Math.min(Math.max(Date.now(), ageMs + leastMs), ageMs + mostMs));
 }
 
+/** A time that the server's has certainly reached. */
+export function leastNow(): number {
+  return performance.now() + leastMs;
+}
+
 /** Learns from the answer to a request that was sent at *askedAtMs* of the page's age. */
 export function noteTime({ headers }: Response, askedAtMs: number): void {
   const serverMs = Number(headers.get("X-Now-Ms"));

@@ -20,3 +20,7 @@ test("a packet waits for its start", () => {
 test("a packet that the API calls open is not over, whatever the clock says", () => {
   assert.equal(stateOf(packet, 90_000_000), "ready");
 });
+
+test("a packet is over once the API's own time has reached its end", () => {
+  assert.deepEqual([89_999, 90_000].map((least) => stateOf(packet, 90_000, least)), ["ready", "expired"]);
+});

@@ -3,6 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { STATES_AFTER } from "../api/limits.ts";
 import type { Code } from "../api/problems.ts";
+import { leastNow } from "../now.ts";
 
 export type Claim = Pick<Schemas["Claim"], "amount_fen" | "share_no" | "claimed_at_ms" | "payout">;
 export type Emoji = Schemas["ThanksBody"]["emoji"];
@@ -77,11 +78,16 @@ export function isOver({ status }: Pick<Feed, "status">): boolean {
   return status !== "open" && status !== "unpaid";
 }
 
-/** State for a viewer who opens the page at *nowMs*. Only the API says that a packet is over. */
-export function stateOf(packet: Packet, nowMs: number): State {
+/**
+ * State for a viewer who opens the page at *nowMs*.
+ *
+ * A packet is over if the API says so, or if its time has certainly reached the end: the sweep is a minute later.
+ */
+export function stateOf(packet: Packet, nowMs: number, leastMs = leastNow()): State {
   if (packet.mine) return "opened";
   if (packet.status === "emptied") return "gone";
   if (isOver(packet)) return packet.remaining_count > 0 ? "expired" : "gone";
+  if (packet.expires_at_ms <= leastMs) return "expired";
   if (packet.is_sender) return "watching";
   return packet.starts_at_ms > nowMs ? "waiting" : "ready";
 }
