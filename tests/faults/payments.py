@@ -462,6 +462,8 @@ class PaymentSchedule(Schedule):
 
     def let_go_on(self, share: float) -> None:
         for its_gateway in self.all_gateways:
+            # A provider does not pay a transfer that it has forgotten.
+            its_gateway.lapse()
             for transfer in its_gateway.transfers.values():
                 if self.random.random() < share:
                     its_gateway.run(transfer)
@@ -831,7 +833,7 @@ class PaymentSchedule(Schedule):
             (channel, day, line)
             for day, channel in self._statement_days()
             for line in self._lines_amid(channel, day)
-            if line.number not in unexplained
+            if line.number not in unexplained and not self._is_locked_before(day, line)
         ]
         if lines:
             self._compare_wrong_bills(town, *self.random.choice(lines))
@@ -843,6 +845,13 @@ class PaymentSchedule(Schedule):
         self.seen["returned locks"] += len(returns)
         if returns:
             self._compare_without_return(town, self.random.choice(returns))
+
+    def _is_locked_before(self, day: str, line: Line) -> bool:
+        """Return whether the bill of an earlier day has a line's lock, and tells of its loss."""
+        return self.gateway.locks_money and any(
+            _is_lock_of(each, line) and day_of(each.moved_at_ms) < day
+            for each in self.gateway.locks
+        )
 
     def _compare_without_return(self, town: PaymentSystem, returned: Line) -> None:
         """Leave out the return of a lock: two days after the lock it is told."""
