@@ -86,6 +86,7 @@ class FakeGateway(Gateway):
         self.remembers_ms = 10**15
         self.has_lost_orders = False
         self.locks_money = False
+        self.ends_in_time = False
 
     def lapse(self) -> None:
         """Leave the end of transfers to *next_state*; forget the old ones."""
@@ -150,7 +151,8 @@ class FakeGateway(Gateway):
         if transfer.state not in _FINAL and transfer.state != state:
             until_ms = transfer.created_at_ms + CONFIRM_MS
             # It ended in time, even if nobody asked until now.
-            at_ms = min(self.clock.now_ms(), until_ms) if self.locks_money else None
+            is_timely = self.locks_money or self.ends_in_time
+            at_ms = min(self.clock.now_ms(), until_ms) if is_timely else None
             self.move(transfer, state, state.upper(), at_ms)
 
     def lines(self, kind: StatementKind) -> list[Line]:

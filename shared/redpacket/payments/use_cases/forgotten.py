@@ -17,6 +17,7 @@ from redpacket.payments.model.provider import (
     TransferFound,
     TransferState,
     statement_day,
+    statement_day_start_ms,
 )
 from redpacket.payments.model.withdrawals import (
     CANCELS,
@@ -24,7 +25,7 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     withdrawal_of_transfer,
 )
-from redpacket.payments.ports import QUERY_HORIZON_MS, RETURN_DAYS
+from redpacket.payments.ports import QUERY_HORIZON_MS, RETURN_DAYS, PayoutProvider
 from redpacket.payments.use_cases.dependencies import WithdrawalPorts
 from redpacket.payments.use_cases.transfer import LOOK_PAUSE_MS_MAX, apply_answer
 from redpacket.platform.difference import Difference
@@ -67,7 +68,7 @@ def _settle(seen: Withdrawal, read: _Read, ports: WithdrawalPorts) -> str:
         # A lock alone does not show that a transfer was paid if the provider still remembers it.
         apply_answer(seen, transfer, provider, ports)
         return ""
-    transfer = _find_in_statements(seen, read)
+    transfer = _find_in_statements(seen, read, _days(seen, provider, ports))
     if transfer.state is TransferState.SUCCEEDED:
         apply_answer(seen, transfer, provider, ports)
     elif transfer.state is TransferState.NOT_FOUND:
@@ -90,7 +91,7 @@ def return_forgotten(withdrawal_id: str, *, ports: WithdrawalPorts) -> str:
         # A slow transfer that it remembers may still be paid.
         if (state := provider.query(number).state) is not TransferState.NOT_FOUND:
             return f"not returned: the provider answers {state}"
-    transfer = _find_in_statements(seen, provider.read_statement)
+    transfer = _find_in_statements(seen, provider.read_statement, _days(seen, provider, ports))
     if transfer.state is not TransferState.CANCELLED:
         return "not returned: the statements say that it was paid"
     now_ms = ports.clock.now_ms()
@@ -109,14 +110,14 @@ def _find_forgotten(withdrawal_id: str, ports: WithdrawalPorts) -> Withdrawal | 
     return seen if is_forgotten else None
 
 
-def _find_in_statements(seen: Withdrawal, read: _Read) -> TransferFound:
+def _find_in_statements(seen: Withdrawal, read: _Read, days: list[str]) -> TransferFound:
     """Return a withdrawal's transfer as statements have it; CANCELLED if they call none paid.
 
     It is NOT_FOUND if the next number of the withdrawal is paid. Raises Unavailable without the
     statement of a day on which it may have been booked, and InvariantViolated for another number.
     """
     fen, last = Counter[str](), dict[str, StatementLine]()
-    for day in _days(seen):
+    for day in days:
         lines = read(day)
         if lines is None:
             raise Unavailable(f"there is no statement of {day}")
@@ -136,8 +137,13 @@ def _find_in_statements(seen: Withdrawal, read: _Read) -> TransferFound:
     return TransferFound(TransferState.SUCCEEDED, *of, decided_at_ms=line.moved_at_ms)
 
 
-def _days(seen: Withdrawal) -> list[str]:
-    """Return the days on which a transfer of a withdrawal may be booked, or returned."""
+def _days(seen: Withdrawal, provider: PayoutProvider, ports: WithdrawalPorts) -> list[str]:
+    """Return the days on which a transfer of a withdrawal may be booked, or returned.
+
+    A provider that locks no money books a slow transfer when it is paid, perhaps much later.
+    """
     begin_ms = seen.created_at_ms - _HOUR_MS
     end_ms = seen.created_at_ms + GIVEN_UP_AFTER_MS + RETURN_DAYS * _DAY_MS + _HOUR_MS
+    if not provider.locks_money:
+        end_ms = statement_day_start_ms(statement_day(ports.clock.now_ms()))
     return sorted({statement_day(at_ms) for at_ms in range(begin_ms, end_ms, _HOUR_MS)})
