@@ -60,6 +60,12 @@ test("a body has only what was asked for", () => {
   assert.ok(!("recipients" in bodyOf({ ...typed, audience: "all" }, "")));
 });
 
+test("pasted tokens lose what is invisible", () => {
+  const typed = { ...draft, audience: "some", recipients: "\u202daa\u202c\u00a0bb\u200b\ncc" } as const;
+
+  assert.deepEqual(bodyOf(typed, "").recipients, ["aa", "bb", "cc"]);
+});
+
 test("the first who opens a link of one share has all of it", () => {
   const { count, total_fen, recipients } = bodyOf({ ...draft, audience: "one", count: "" }, "");
 

@@ -69,7 +69,8 @@ export function totalFenOf(draft: Draft): number | undefined {
 
 export function recipientsOf(draft: Draft): string[] {
   if (draft.audience !== "some") return [];
-  return [...new Set([...draft.people, ...(draft.recipients ?? "").split(/\s+/).filter(Boolean)])];
+  const pasted = (draft.recipients ?? "").replace(/\p{Cf}/gu, "").split(/\s+/);
+  return [...new Set([...draft.people, ...pasted.filter(Boolean)])];
 }
 
 /** A start may be this far ahead. */
