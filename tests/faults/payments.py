@@ -227,6 +227,7 @@ class PaymentSchedule(Schedule):
         made.refund_takes_ms = self._refund_takes_ms
         made.billed_on = self._billed_on
         made.remembers_ms = FORGOTTEN_AFTER_MS
+        made.ends_in_time = channel is WECHAT
         return made
 
     def tasks(self) -> list[Callable[[], None]]:

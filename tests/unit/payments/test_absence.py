@@ -523,6 +523,21 @@ def test_a_lock_is_no_payment_while_the_provider_remembers_its_transfer(
     assert forgetful.find(withdrawal).status is end
 
 
+def test_a_wallet_that_paid_weeks_later_is_found_in_the_statement_of_that_day(
+    forgetful: PaymentSystem,
+) -> None:
+    withdrawal = _paid_without_answer(forgetful)
+    _forget(forgetful)
+    forgetful.gates_out[WECHAT].locks_money = False
+    (line,) = forgetful.gateway.book
+    forgetful.gateway.book[0] = replace(line, moved_at_ms=line.moved_at_ms + 28 * DAY_MS)
+
+    refusal = _return(forgetful, withdrawal)
+
+    assert refusal == "not returned: the statements say that it was paid"
+    assert (_settle(forgetful), forgetful.find(withdrawal).status) == ([], WithdrawalStatus.PAID)
+
+
 def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
     forgetful: PaymentSystem,
 ) -> None:
