@@ -58,10 +58,9 @@ class FakeGateway(Gateway):
     that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
     then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
     day's lines; None while there is no statement; *remembers_ms*: a transfer that is older is
-    unknown, and would be paid again; *locks_money*: statements have locks; with it, or if a provider
-    *ends_in_time*, the end of a transfer is within CONFIRM_MS of its request; *has_lost_orders*:
-    a restore lost the rows of
-    some orders, so that a repeat may have another end.
+    unknown, and would be paid again; *locks_money*: statements have locks; with it, or if it
+    *ends_in_time*, a transfer ends within CONFIRM_MS of its request; *has_lost_orders*: a restore
+    lost the rows of some orders, so that a repeat may have another end.
     """
 
     def __init__(
