@@ -78,7 +78,8 @@ sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickna
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
-_OTHER_LANGUAGE = re.compile(r"[a-z]{2}-[A-Z]{2}-")
+_ON_DEMAND = re.compile(r"[a-z]{2}-[A-Z]{2}-|sheet-")
+"""Languages of folders, and the writer of sheets."""
 
 
 def measure() -> dict[str, float]:
@@ -107,9 +108,9 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Return whether the console loads the file, in a language that the source is written in."""
-    is_other = _OTHER_LANGUAGE.match(path.name)
-    return not is_other and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
+    """Return whether the file is of the console, and not loaded on demand."""
+    is_extra = _ON_DEMAND.match(path.name)
+    return not is_extra and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
 
 
 def _packed_kb(paths: Iterable[Path]) -> float:

@@ -2,8 +2,11 @@
 
 import csv
 import re
+from datetime import datetime
 from pathlib import Path
 
+import pytest
+from openpyxl import load_workbook
 from playwright.sync_api import Page, ViewportSize, expect
 
 from local.places import ROOT
@@ -166,6 +169,7 @@ def _check_curves(page: Page) -> None:
         assert curves.nth(at).evaluate(DRAWN_PX, color) > 0
 
 
+@pytest.mark.filterwarnings("ignore:Workbook contains no default style")
 def test_a_campaign_is_run_by_console_and_phone_alone(
     a_person: MakePerson, operator: Operator, tmp_path: Path
 ) -> None:
@@ -207,6 +211,12 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     listed.value.save_as(tmp_path / "winners.csv")
     with (tmp_path / "winners.csv").open(encoding="utf-8-sig", newline="") as file:
         assert [row["user"] for row in csv.DictReader(file)] == ["anna"]
+    with boss.page.expect_download() as saved:
+        _press(boss.page, "下载表格")
+    saved.value.save_as(tmp_path / "winners.xlsx")
+    head, row = load_workbook(tmp_path / "winners.xlsx").active.iter_rows(values_only=True)
+    cells = dict(zip(head, row, strict=True))
+    assert (cells["user"], type(cells["won_at"])) == ("anna", datetime)
 
     boss.go(f"/operator/campaigns/{campaign_id}")
     _press(boss.page, "立即结束")

@@ -6,7 +6,8 @@ import { Problem } from "../src/api/problems.ts";
 import { decisionOf, mayEnd } from "../src/operator/deciding.ts";
 import type { Approval, Packet } from "../src/operator/lists.ts";
 import { look, Meter, speeds, Tail, warnings, withSample, type Sample } from "../src/operator/live.ts";
-import { address, CSV_PAGES_MAX, Rows, TooLongError, wholeCsv } from "../src/operator/pages.ts";
+import { address, CSV_PAGES_MAX, Rows, TooLongError, wholeCsv, wholeTable } from "../src/operator/pages.ts";
+import { cellOf, sheetOf } from "../src/operator/sheet.ts";
 import { Duties, rolesOf } from "../src/operator/roles.ts";
 import { routeOf } from "../src/operator/routes.ts";
 
@@ -94,6 +95,25 @@ test("nothing is returned of a CSV that breaks off or has no end", async () => {
   const endless = asking(csv("h\r\n1\r\n", "c"));
   await assert.rejects(wholeCsv(endless.client, "/x"), TooLongError);
   assert.equal(endless.requests.length, CSV_PAGES_MAX);
+});
+
+test("a sheet has the columns of the CSV, and each value by its kind", async () => {
+  const rows = [{ user: "00123", amount_fen: 5, paid_at_ms: 0, sum_yuan: "1.50", note: "=1+1", other: 1 }];
+  const { client, requests } = asking(
+    csv('"user","amount_fen","paid_at_ms","sum_yuan","note"\r\n'),
+    page(rows as never[], "c1"),
+    page([{ ...rows[0], note: null }] as never[], null),
+  );
+
+  const table = await wholeTable(client, "/admin/x", { status: "won" });
+  const cells = table.columns.map((column) => cellOf(column, table.items[0]![column]));
+  const file = new Uint8Array(await (await sheetOf(table)).arrayBuffer());
+
+  assert.deepEqual(table.columns, ["user", "amount_fen", "paid_at_ms", "sum_yuan", "note"]);
+  assert.equal(requests[2]!.url, "/admin/x?status=won&limit=100&cursor=c1");
+  assert.deepEqual(cells.map((cell) => typeof (cell as { value: unknown }).value), ["string", "number", "object", "number", "string"]);
+  assert.equal(cellOf("note", null), null);
+  assert.deepEqual([...file.slice(0, 2)], [...Buffer.from("PK")]);
 });
 
 const APPROVAL: Approval = {

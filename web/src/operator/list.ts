@@ -6,7 +6,7 @@ import { Problem } from "../api/problems.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { loadingView } from "../views/view.ts";
-import { address, Rows, save, TooLongError, wholeCsv } from "./pages.ts";
+import { address, csvFile, Rows, save, TooLongError, wholeCsv, wholeTable } from "./pages.ts";
 import { ConsoleView, duties } from "./view.ts";
 import type { Duty } from "./roles.ts";
 import { o, type OpWord } from "./words.ts";
@@ -98,9 +98,10 @@ export class OperatorList extends ConsoleView {
         <div class="tools">
           ${list.filters ? this.#filtersView(list.filters) : nothing}
           ${duties().may(list.duty) && !list.isWithoutCsv
-            ? html`<button class="secondary" @click=${() => (isSaving ? this.#saving?.abort() : this.#save())}>
-                ${o(isSaving ? "cancel" : "csv")}
-              </button>`
+            ? isSaving
+              ? html`<button class="secondary" @click=${() => this.#saving?.abort()}>${o("cancel")}</button>`
+              : html`<button class="secondary" @click=${() => this.#save("csv")}>${o("csv")}</button>
+                  <button class="secondary" @click=${() => this.#save("xlsx")}>${o("xlsx")}</button>`
             : nothing}
         </div>
         ${this.news()}
@@ -185,16 +186,21 @@ export class OperatorList extends ConsoleView {
     `;
   }
 
-  #save(): void {
+  #save(kind: "csv" | "xlsx"): void {
     const saving = (this.#saving = new AbortController());
     const filters = this.#filters;
     this.message = o("csv_begun");
     void this.attempt(async () => {
       try {
         const onPage = (n: number) => (this.message = o("csv_pages", { n }));
-        const text = await wholeCsv(session.client, this.list.path, filters, onPage, saving.signal);
-        save(`${this.list.file}.csv`, text);
-        this.message = o("csv_done", { file: `${this.list.file}.csv` });
+        const list = [session.client, this.list.path, filters, onPage, saving.signal] as const;
+        const file = `${this.list.file}.${kind}`;
+        if (kind === "csv") save(file, csvFile(await wholeCsv(...list)));
+        else {
+          const [table, { sheetOf }] = await Promise.all([wholeTable(...list), import("./sheet.ts")]);
+          save(file, await sheetOf(table));
+        }
+        this.message = o("csv_done", { file });
       } catch (error) {
         this.message = "";
         if (error instanceof TooLongError) this.message = o("csv_long");

@@ -88,6 +88,35 @@ export async function wholeCsv(
   return lines.join("");
 }
 
+/** A list with the columns of its CSV, and the values of its JSON. */
+export interface Table {
+  columns: string[];
+  items: Record<string, unknown>[];
+}
+
+/** Reads all pages of a list as objects; nothing is returned of a list that broke off. */
+export async function wholeTable(
+  client: Client,
+  path: string,
+  filters: Record<string, string> = {},
+  onPage: (pages: number) => void = () => undefined,
+  signal?: AbortSignal,
+): Promise<Table> {
+  const abort = signal && { signal };
+  const head = await client.get<CsvPage>(address(path, { ...filters, limit: 1 }), { accept: "text/csv", read: readPage, ...abort });
+  const items: Table["items"] = [];
+  let pages = 0;
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    if (pages === CSV_PAGES_MAX) throw new TooLongError();
+    const page = await client.get<Page<Table["items"][number]>>(address(path, { ...filters, limit: CSV_LIMIT, cursor }), { ...abort });
+    items.push(...page.items);
+    cursor = page.next;
+    onPage(++pages);
+  }
+  const [line = ""] = head.text.split("\r\n", 1);
+  return { columns: line.split(",").map((name) => name.replace(/^"|"$/g, "")), items };
+}
+
 async function readPage(answer: Response): Promise<CsvPage> {
   return { text: await answer.text(), next: answer.headers.get("X-Next-Cursor") };
 }
@@ -98,10 +127,15 @@ function withoutHead(text: string): string {
   return end < 0 ? "" : text.slice(end + 2);
 }
 
-/** Saves *text* as a file of this browser; the mark in front makes spreadsheets read it as UTF-8. */
-export function save(name: string, text: string): void {
+/** Text of a CSV file; the mark in front makes spreadsheets read it as UTF-8. */
+export function csvFile(text: string): Blob {
+  return new Blob(["\uFEFF", text], { type: "text/csv;charset=utf-8" });
+}
+
+/** Saves a file of this browser. */
+export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob(["\uFEFF", text], { type: "text/csv;charset=utf-8" }));
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

@@ -1,0 +1,32 @@
+/** Lists as sheets for people; the rules of cells are those of cli/redpacket_cli/files.py. */
+
+import writeXlsxFile, { type Cell } from "write-excel-file/browser";
+
+import type { Table } from "./pages.ts";
+
+const TIME = "yyyy-mm-dd hh:mm:ss";
+/** Characters of a column, wide enough for a time. */
+const WIDTH = 20;
+
+/** A list as an .xlsx file: ids as text, sums as numbers, times as times of this browser's zone. */
+export function sheetOf({ columns, items }: Table): Promise<Blob> {
+  const head = columns.map((column): Cell => ({ value: column.replace(/_ms$/, ""), type: String, fontWeight: "bold" }));
+  const rows = items.map((item) => columns.map((column) => cellOf(column, item[column])));
+  const widths = columns.map(() => ({ width: WIDTH }));
+  return writeXlsxFile([head, ...rows], { columns: widths, stickyRowsCount: 1 }).toBlob();
+}
+
+/** A text is never a formula or a number, whatever its characters. */
+export function cellOf(column: string, value: unknown): Cell {
+  if (value === null || value === undefined || value === "") return null;
+  if (typeof value === "number" && column.endsWith("_at_ms")) return { value: localTime(value), type: Date, format: TIME };
+  if (typeof value === "number") return { value, type: Number };
+  if (column.endsWith("_yuan")) return { value: Number(value), type: Number, format: "0.00" };
+  return { value: typeof value === "string" ? value : JSON.stringify(value), type: String };
+}
+
+/** Sheets have no zones, and the library writes a time as UTC. */
+function localTime(atMs: number): Date {
+  const at = new Date(atMs);
+  return new Date(atMs - at.getTimezoneOffset() * 60_000);
+}
