@@ -310,7 +310,9 @@ class PacketSchedule(Schedule):
         if took_ms > SKEW_MAX_MS or self._failed_closes() > failed_before:
             self._doubtful_ends.add(packet_id)
         is_doubtful = packet_id in self._doubtful_ends
-        is_known = ended.status is not PacketStatus.CLOSING or self._is_closed_in_cache(packet_id)
+        # A sweep may have closed the packet meanwhile: then the ledger alone refuses.
+        is_closing = self.system.stored(packet).status is PacketStatus.CLOSING
+        is_known = not is_closing or self._is_closed_in_cache(packet_id)
         if not is_doubtful and not is_known:
             self._complain("end", packet_id, "a closed cache", "an open one")
         self.seen["early ends"] += not is_doubtful
