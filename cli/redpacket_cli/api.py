@@ -94,7 +94,7 @@ class Api:
         except Failure as failure:
             raise _with_key(failure, key) from failure
         content: dict[str, Any] = answer.json() if answer.content else {}
-        # Other routes answer 202 too, for work that ends by itself.
+        # Other routes also answer 202, for work that continues without an approval.
         if answer.status_code == HTTPStatus.ACCEPTED and "approval_id" in content:
             raise waits(content)
         return content
