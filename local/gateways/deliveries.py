@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -44,6 +45,7 @@ class Deliveries:
     """Answers of receivers, for `GET /_fake/notifications`."""
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    _posts: set[asyncio.Task[httpx.Response]] = field(default_factory=set)
     # One for all: each new one would read the certificates of this machine.
     _client: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
@@ -60,17 +62,17 @@ class Deliveries:
         elif mode is not Mode.NO_NOTIFICATIONS:
             self._start(self._send(message, mode))
 
-    def forget(self) -> None:
-        """Send nothing more of what is under way, and forget what came of the rest."""
+    async def forget(self) -> None:
+        """Cancel what is not yet sent, and return once each request on the wire has its answer."""
         for task in self._under_way:
             task.cancel()
+        await asyncio.gather(*self._under_way, *self._posts, return_exceptions=True)
         self._held.clear()
         self.attempts.clear()
 
     async def stop(self) -> None:
         """End for good."""
-        self.forget()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self.forget()
         await self._client.aclose()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
@@ -110,12 +112,12 @@ class Deliveries:
         """Post once and tell whether the receiver took it."""
         body, headers = posted
         status: int | None = None
-        try:
-            answer = await self._client.post(
-                message.url, content=body, headers={**headers, "Content-Type": "application/json"}
-            )
-            status = answer.status_code
-        except httpx.HTTPError:
-            pass
+        headers = {**headers, "Content-Type": "application/json"}
+        post = asyncio.ensure_future(self._client.post(message.url, content=body, headers=headers))
+        self._posts.add(post)
+        post.add_done_callback(self._posts.discard)
+        # A canceled delivery leaves its request on the wire: `forget` waits for it.
+        with suppress(httpx.HTTPError):
+            status = (await asyncio.shield(post)).status_code
         self.attempts.append({"subject": message.subject, "kind": kind, "status": status})
         return status in {HTTPStatus.OK, HTTPStatus.NO_CONTENT}

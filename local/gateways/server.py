@@ -45,12 +45,12 @@ class Provider(ABC):
         """Return how the provider names the user *name*."""
         return name
 
-    def forget(self, _: Body) -> None:
+    async def forget(self, _: Body) -> None:
         """Start over with empty books."""
         self.gateway.policy = Policy()
         self.gateway.forget()
         self.calls.clear()
-        self.deliveries.forget()
+        await self.deliveries.forget()
 
     async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
         """Carry out *call* as the policy says. Raises Refused for a call without an answer."""
@@ -84,7 +84,7 @@ def application(provider: Provider) -> Starlette:
         try:
             body = json.loads(await request.body() or "{}")
             if name == "forget":
-                provider.forget(body)
+                await provider.forget(body)
                 return Response(status_code=204)
             return JSONResponse(payers.do(name, body))
         except Refused as refused:

@@ -75,10 +75,10 @@ class Host(Provider):
             "bill.read": ("statement", self._read_statement),
         }
 
-    def forget(self, body: Body) -> None:
+    async def forget(self, body: Body) -> None:
         """Begin again with empty books; tell a new `callback_url`, where one is given."""
         self.callback_url = body.get("callback_url", self.callback_url)
-        super().forget(body)
+        await super().forget(body)
 
     def routes(self) -> list[Route]:
         """Return the one route."""
