@@ -233,7 +233,7 @@ openapi: $(VENV)/app.ready web/node_modules/.ready ## write openapi.json from th
 	@PYTHONPATH=shared $(APP)/python -m local.openapi
 	@$(NPM) run api > /dev/null
 
-docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 films docs/tour.webp on the stack of `make up`
+docs: $(VENV)/app.ready web/node_modules/.ready ## write the generated parts of docs/ (tables, pictures of splits), and build its site and the reference of openapi.json; RECORD=1 films docs/tour.webp and takes docs/pictures on the stack of `make up`
 	$(if $(RECORD),@PYTHONPATH=shared $(UV) run --quiet --no-project --python "$$(local/find-python)" --with httpx==0.28.1 --with pillow==13.0.0 --with playwright==1.65.2 python -m local.recording)
 	@PYTHONPATH=shared $(APP)/python -m local.reference_pages
 	@PYTHONPATH=shared $(APP)/python -m local.reference

@@ -1,4 +1,6 @@
-"""Records docs/tour.webp on the stack of `make up`: opening, rain, console and proof.
+"""Records docs/tour.webp and a picture of each scene on the stack of `make up`.
+
+The scenes are opening, rain, console and proof.
 
 make docs RECORD=1
 """
@@ -21,6 +23,7 @@ from local.client import Client
 
 ADMIN_SCOPE = "hongbao/admin"
 TOUR = places.ROOT / "docs" / "tour.webp"
+PICTURES = places.ROOT / "docs" / "pictures"
 SIZE = 800, 600
 PHONE = {"width": 390, "height": 600}
 DESK = {"width": 1200, "height": 900}
@@ -52,6 +55,11 @@ class Film:
         for (at_s, picture), end_s in zip(kept, [*ends, kept[-1][0]], strict=True):
             self._frames.append(_on_ground(Image.open(io.BytesIO(picture))))
             self._durations.append(min(STILL_MS, round((end_s - at_s) * 1000)) or STILL_MS)
+
+    def picture(self, name: str, back: int = 1) -> None:
+        """Write one of the last frames, *back* from the end, as a picture of its own."""
+        PICTURES.mkdir(exist_ok=True)
+        self._frames[-back].save(PICTURES / f"{name}.webp", quality=60, method=6)
 
     def save(self) -> None:
         """Write the film."""
@@ -162,19 +170,23 @@ def main() -> None:
             page.goto(f"{stage.api}/packets/{packet_id}")
             page.get_by_role("button", name="拆开红包").wait_for()
             film.add(_film(page, lambda: _open(page)))
+            film.picture("open")
             page.goto(f"{stage.api}/campaigns/{stage.campaign_id}")
             page.get_by_role("button", name="开始抢").wait_for()
             film.add(_film(page, lambda: _catch(page)))
+            film.picture("rain", back=15)
         operator = {"sub": "operator", "nickname": "Operator", "scope": ADMIN_SCOPE}
         with _page(browser, operator, DESK) as page:
             page.goto(f"{stage.api}/operator/campaigns/{stage.campaign_id}")
             page.locator("canvas").first.wait_for()
             film.add(_film(page, lambda: _watch(page, stage, rain)), speed=6)
+            film.picture("console")
         stage.grab(packet_id, CROWD[2:5])
         with _page(browser, reader, PHONE) as page:
             page.goto(f"{stage.api}/packets/{packet_id}/proof")
             page.get_by_text("完全一致").first.wait_for()
             film.add(_film(page, lambda: page.wait_for_timeout(1000)))
+            film.picture("proof")
         browser.close()
     film.save()
     print(f"Wrote {TOUR.relative_to(places.ROOT)}: {TOUR.stat().st_size // 1000} kB")

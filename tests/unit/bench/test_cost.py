@@ -1,6 +1,7 @@
 """Computation of `make cost`: the counts are the adapters' own, the sums are right."""
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -274,6 +275,7 @@ def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
     assert deployed.record_log_bytes == deployed.grab_log_bytes
 
 
+_DECIMAL = re.compile(r"\d+\.\d+")
 SAID = {
     "a million grabs, 10% of them winners": "usd_per_million_grabs",
     "the same with receipts": "usd_with_receipts",
@@ -298,6 +300,11 @@ def test_the_documents_say_what_is_computed() -> None:
     dev, prod, grabs = (now[says] for says in list(SAID)[4:6] + list(SAID)[:1])
     words = f"An idle stack costs about {dev} USD a month, prod {prod}; grabs cost about {grabs} a"
     assert words in page
+    overview, chinese = (
+        (ROOT / "docs" / folder / "overview.md").read_text(encoding="utf-8") for folder in ("", "zh")
+    )
+    assert sum(f"| {says} | {now[says]} |" in overview for says in SAID) == len(SAID) - 2
+    assert sorted(_DECIMAL.findall(chinese)) == sorted(_DECIMAL.findall(overview))
     options = cost.options_bill(BOOK)
     told = [row[2].replace(",", "") for row in rows if len(row) == 5]
     for says, price in options.items():
