@@ -301,7 +301,8 @@ def test_the_documents_say_what_is_computed() -> None:
     words = f"An idle stack costs about {dev} USD a month, prod {prod}; grabs cost about {grabs} a"
     assert words in page
     overview, chinese = (
-        (ROOT / "docs" / folder / "overview.md").read_text(encoding="utf-8") for folder in ("", "zh")
+        (ROOT / "docs" / folder / "overview.md").read_text(encoding="utf-8")
+        for folder in ("", "zh")
     )
     assert sum(f"| {says} | {now[says]} |" in overview for says in SAID) == len(SAID) - 2
     assert sorted(_DECIMAL.findall(chinese)) == sorted(_DECIMAL.findall(overview))
