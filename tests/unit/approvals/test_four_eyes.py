@@ -26,7 +26,12 @@ from redpacket.approvals.model import (
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.model.lottery import PrizeKind
-from redpacket.operations.model.allowances import WINDOW_MS, Allowance, ApprovalNeededError
+from redpacket.operations.model.allowances import (
+    PERIOD_MS,
+    WINDOW_MS,
+    Allowance,
+    ApprovalNeededError,
+)
 from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.platform import errors
 from redpacket.platform.idempotency import Request
@@ -248,6 +253,18 @@ def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> N
     system.approval_fen = 0
     assert _deposit(system, 600, "same") is None
     assert system.balance_fen("user") == LIMIT_FEN
+
+
+def test_a_move_is_counted_up_to_what_the_limits_leave(system: InMemorySystem) -> None:
+    system.operator_fen = system.everyone_fen = LIMIT_FEN
+    for later_ms, amount_fen in ((0, 200), (PERIOD_MS, 300)):
+        system.pass_time(later_ms)
+        assert _deposit(system, amount_fen, f"key-{amount_fen}") is None
+
+    allowance = system.process().approval_policy.spend(ANN, "another", 100)
+
+    assert allowance
+    assert [count.fen_max for count in allowance.counts] == [LIMIT_FEN - 100 - 200] * 2
 
 
 # ---------------------------------------------------------------- asked, approved, rejected

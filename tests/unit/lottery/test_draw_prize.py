@@ -155,6 +155,15 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
+def test_a_draw_tells_the_wins_that_are_left_after_it(system: InMemorySystem) -> None:
+    rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=3)
+    system.lottery(a_prize("gala", total=9), rules=rules)
+
+    wins_left = [system.draw("gala", "ann", f"key-{number}").wins_left for number in range(3)]
+
+    assert wins_left == [2, 1, 0]
+
+
 @pytest.mark.parametrize(
     ("changes", "refusal"),
     [

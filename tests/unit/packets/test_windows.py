@@ -8,6 +8,7 @@ import pytest
 
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
+from redpacket.lottery.use_cases.apply_edit import count_closed
 from redpacket.packets.dynamodb.windows import DynamoWindows
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
@@ -376,6 +377,21 @@ def test_an_extension_leaves_packets_closed_that_are_closing(system: InMemorySys
     assert system.stored(packet).status is PacketStatus.CLOSED
     with pytest.raises(PacketExpired):
         system.grab(packet, "ann")
+
+
+def test_of_the_packets_that_ended_those_with_unclaimed_shares_are_counted(
+    system: InMemorySystem,
+) -> None:
+    campaign = system.rain()
+    emptied = system.send_of(campaign, life_ms=None, count=1)
+    for life_ms in (60_000, 60_000, None, None):
+        system.send_of(campaign, life_ms=life_ms)
+    system.grab(emptied, "ann")
+    system.settle()
+    system.pass_time(60_000)
+    system.sweep()
+
+    assert count_closed(campaign.campaign_id, ports=system.campaign_ports()) == 2
 
 
 def test_the_newest_edit_wins_when_moves_overlap(system: InMemorySystem) -> None:

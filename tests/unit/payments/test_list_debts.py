@@ -37,6 +37,14 @@ def test_a_debt_is_listed_until_it_is_collected(town: PaymentSystem) -> None:
     assert _debts(town) == [("early", 60)]
 
 
+def test_a_debt_of_one_fen_is_listed(town: PaymentSystem) -> None:
+    _refund(town, "user", 10)
+    town.system.deposit("user", 9)
+    collect_owed("user", ports=town.payments)
+
+    assert _debts(town) == [("user", 1)]
+
+
 def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -> None:
     for name in ("a", "b", "c"):
         _refund(town, name, 50)

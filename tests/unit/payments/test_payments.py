@@ -11,6 +11,7 @@ from redpacket.ledger.use_cases.deposit import deposit
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
+from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
 from redpacket.payments.model.provider import (
@@ -133,6 +134,28 @@ def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) ->
     assert first.status is payments.PaymentStatus.PENDING
     assert is_closed_there
     assert second.status is payments.PaymentStatus.CLOSED
+
+
+def test_a_payment_that_is_credited_while_another_look_closes_it_is_paid(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = town.start()
+    town.system.pass_time(payments.PAYMENT_LIFE_MS)
+    town.confirm(payment)
+    close = DynamoPayments.close
+
+    def close_too_late(self: DynamoPayments, *seen: Any) -> bool:
+        monkeypatch.setattr(DynamoPayments, "close", close)
+        order = town.gateway.orders[payment.number]
+        order.is_closed = False
+        town.gateway.pay(payment.number)
+        town.confirm(payment)
+        return close(self, *seen)
+
+    monkeypatch.setattr(DynamoPayments, "close", close_too_late)
+
+    assert town.confirm(payment).status is payments.PaymentStatus.PAID
+    assert town.balance_fen() == payment.amount_fen
 
 
 def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:

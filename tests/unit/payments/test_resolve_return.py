@@ -8,6 +8,7 @@ from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.operators import ActionKind
 from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
+from redpacket.payments.use_cases import return_payment
 from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import (
@@ -100,6 +101,19 @@ def test_a_listed_return_is_resolved_once_and_noted(town: PaymentSystem, by: Res
     town.system.pass_time(MOVING_MS + 1)
     assert town.system.reconcile().differences == []
     assert town.differences(bound_ms=1) == []
+
+
+def test_a_deposit_is_found_behind_a_page_of_later_entries(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(return_payment, "_ENTRIES_AT_ONCE", 1)
+    returned = _listed(town)
+    reference = _deposit(town, returned)
+    for _ in range(2):
+        town.system.pass_time(1_000)
+        _deposit(town)
+
+    assert _resolve(town, returned, reference).status is ReturnStatus.RESOLVED
 
 
 def test_a_deposit_must_name_the_return(town: PaymentSystem) -> None:

@@ -104,6 +104,23 @@ def test_a_statement_that_comes_before_the_end_of_a_locked_transfer_agrees(
     assert (early.differences, _compared(town, day)) == ((), [])
 
 
+@pytest.mark.parametrize("hours", [0, 20, 44])
+def test_a_lock_that_is_paid_on_its_day_or_up_to_two_days_later_agrees(
+    town: PaymentSystem, hours: int
+) -> None:
+    day = _day(town)
+    _locked(town)
+    _end(town, TransferState.SUCCEEDED, hours * HOUR_MS)
+
+    compared_ms = statement_day_start_ms(day) + 2 * DAY_MS
+    town.clock.at_ms = compared_ms + DAY_MS + DAY_MS // 2
+
+    told = town.compare_statement(statement_day(compared_ms))
+
+    assert told
+    assert told.differences == ()
+
+
 def test_a_transfer_that_is_booked_when_it_is_paid_agrees(town: PaymentSystem) -> None:
     town.gateway.locks_money = False
     day = _day(town)

@@ -5,6 +5,7 @@ import pytest
 
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.errors import (
     AmountTooLarge,
     AmountTooSmall,
@@ -730,6 +731,22 @@ def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: Paymen
     assert same.withdrawal_id == first.withdrawal_id
     assert town.balance_fen() == 0
     assert town.differences() == []
+
+
+@pytest.mark.parametrize("failure", [errors.Contended, errors.Unavailable])
+def test_an_answer_that_is_not_kept_delays_no_money(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch, failure: type[errors.RedPacketError]
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure("the ledger does not answer")
+
+    monkeypatch.setattr(DynamoWithdrawals, "note_call", fail)
+    town.system.deposit("user", 100)
+
+    withdrawal = town.called(100)
+
+    assert town.find(withdrawal).status is not WithdrawalStatus.QUEUED
+    assert "answer_not_kept" in [name for name, _ in town.system.logger.errors]
 
 
 def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confirmation(

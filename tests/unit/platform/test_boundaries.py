@@ -480,6 +480,18 @@ def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
     assert town.balance_fen() == 1000
 
 
+def test_a_refund_outside_of_a_return_is_of_a_fen_at_least(town: PaymentSystem) -> None:
+    payment = town.pay_in("user", 100)
+    town.pay_again(payment)
+    (due,) = town.returns.list_returns(payment.number)
+    second = town.gateway.orders[payment.number].transactions[1]
+
+    note_refund(WECHAT, town.gateway.refund_paid(second, 1), ports=town.payments)
+
+    (left,) = town.returns.list_returns(payment.number)
+    assert (due.left_fen, left.left_fen) == (100, 99)
+
+
 def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: PaymentSystem) -> None:
     town.payments_per_day_max = 1
     noon = datetime(2027, 2, 6, 12, 0, tzinfo=CHINA)
@@ -853,3 +865,15 @@ def test_what_stays_unpaid_alone_is_told_of_a_batch() -> None:
     )
 
     assert _pay([paid, stuck], ports) == {stuck.ref}
+    assert settle.call_count == 3
+
+
+def test_a_single_claim_that_stays_unpaid_is_not_tried_twice() -> None:
+    stuck = a_claim(a_packet(count=1), 1, "user-1")
+    settle = Mock(return_value={stuck.ref})
+    ports: Any = SimpleNamespace(
+        ledger=SimpleNamespace(settle=settle), clock=SimpleNamespace(now_ms=lambda: NOW_MS)
+    )
+
+    assert _pay([stuck], ports) == {stuck.ref}
+    assert settle.call_count == 1
