@@ -179,6 +179,62 @@ def test_a_packet_that_is_altered_after_each_load_is_refused(insider: Insider) -
     assert not system.ledger_state().shares
 
 
+@pytest.mark.parametrize("sent_of", ["plain", "gated", "sharded"])
+def test_a_packet_whose_key_has_another_type_is_loaded_again(
+    insider: Insider, sent_of: str
+) -> None:
+    system = insider.system
+    if sent_of == "sharded":
+        packet = system.send_in_shards(2, 6)
+        cache_ids = [shard_id(packet.packet_id, part) for part in range(2)]
+    else:
+        rules = Rules(passphrase="恭喜发财") if sent_of == "gated" else Rules()
+        packet = system.send(count=3, rules=rules)
+        cache_ids = [packet.packet_id]
+    first = system.grab(packet, "ann", passphrase="恭喜发财").share
+    for cache_id in cache_ids:
+        insider.cache.set(keys.claim_cache(cache_id), "broken")
+
+    repeat = system.grab(packet, "ann", passphrase="恭喜发财").share
+    other = system.grab(packet, "bob", passphrase="恭喜发财").share
+
+    assert repeat.share_no == first.share_no != other.share_no
+    assert set(system.logger.events) == {"packet_altered"}
+
+
+def test_a_process_that_saw_the_packet_open_loads_a_key_of_another_type(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(count=3)
+    system.grab(packet, "ann")
+    insider.cache.set(keys.claim_cache(packet.packet_id), "broken")
+
+    shares = {system.grab(packet, user).share.share_no for user in ("ann", "bob", "cat")}
+
+    assert shares == {1, 2, 3}
+
+
+def test_places_of_another_type_are_given_again(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(count=2, rules=Rules(opening=Opening.TWO_STEP))
+    insider.cache.set(keys.admitted(packet.packet_id), "broken")
+
+    with pytest.raises(Unavailable):
+        system.grab_or_enter(packet, "ann")
+
+    assert isinstance(system.grab_or_enter(packet, "ann"), Admission)
+
+
+def test_a_packet_whose_key_has_another_type_can_be_closed(insider: Insider) -> None:
+    system = insider.system
+    packet = system.send(count=2)
+    insider.cache.set(keys.claim_cache(packet.packet_id), "broken")
+
+    with pytest.raises(Unavailable):
+        system.claim_cache.close(packet.packet_id)
+
+    system.claim_cache.close(packet.packet_id)
+
+
 def test_a_forged_state_is_found_once_and_the_true_one_is_believed(insider: Insider) -> None:
     system = insider.system
     packet = system.send(total_fen=300, count=3)
@@ -226,3 +282,28 @@ def test_a_lottery_that_was_altered_gives_nobody_a_prize(insider: Insider, chang
             system.draw("gala", "thief", "key")
 
     assert "campaign_altered" in system.logger.events
+
+
+@pytest.mark.parametrize("broken", ["lottery", "day", "winners"])
+def test_a_lottery_whose_key_has_another_type_is_loaded_again(
+    insider: Insider, broken: str
+) -> None:
+    system, cache = insider.system, insider.cache
+    system.draw_cache = RedisDraws(cache)
+    now_ms = system.clock.now_ms()
+    window = {"starts_at_ms": now_ms - 60_000, "ends_at_ms": now_ms + 60_000}
+    phone = a_prize("gala", "phone", weight=1, total=1, once_per_user=True)
+    campaign = system.lottery(phone, **window, miss_weight=0)
+    system.load_campaign("gala")
+    day = draw_day(campaign, now_ms).name
+    key = {
+        "lottery": lottery_keys.draw_cache("gala"),
+        "day": lottery_keys.draw_day("gala", day),
+        "winners": lottery_keys.draw_winners("gala"),
+    }[broken]
+    cache.set(key, "broken")
+
+    assert system.draw("gala", "ann", "key").draw.unit_no == 1
+    assert system.draw("gala", "ann", "key").draw.unit_no == 1
+
+    assert set(system.logger.events) >= {"campaign_altered"}

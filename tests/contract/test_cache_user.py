@@ -172,19 +172,21 @@ def test_it_can_not_run_commands_that_no_function_needs(
         client.ask(*command)
 
 
-def test_a_reader_limits_reads_and_compares_what_is_cached(
-    cache: OperatorCache, readers: ServerClient
-) -> None:
-    packet = _packet(cache)
-    RedisShards(cache, PUBLISHED_SEEDS).load(packet, [], is_new=True)
+def test_a_reader_limits_reads(readers: ServerClient) -> None:
+    limits, quick = RedisLimits(readers), Limit("read", per_minute=600, burst=3)
 
-    assert RedisLimits(readers).take(Limit("read", per_minute=600, burst=3), "ann") == 0
-    assert RedisDraws(readers).count_issued("gala", ["cup"]) is None
+    for is_spent in (False, True):
+        assert limits.take(quick, "ann") == 0
+        assert limits.take_within(quick, "ann", quick, "group", is_spent=is_spent) == 0
 
 
 @pytest.mark.parametrize(
     "command",
     [
+        ("SET", "rp:4{x}", "broken"),
+        ("SET", "rp:{draw:gala}", "broken"),
+        ("GET", "rp:4{x}"),
+        ("EVAL", "return redis.call('SET', KEYS[1], 'broken')", 1, "rp:4{x}"),
         ("HSET", "rp:4{x}", "thief", "1"),
         ("EVAL", "return redis.call('HSET', KEYS[1], 'thief', '1')", 1, "rp:4{x}"),
         ("SET", "rp:switches", ""),
@@ -192,7 +194,7 @@ def test_a_reader_limits_reads_and_compares_what_is_cached(
         ("HGET", "rp:{audience:newyear:1}", "ann"),
     ],
 )
-def test_a_reader_writes_no_packet_and_no_decision(
+def test_a_reader_reaches_no_packet_no_lottery_and_no_decision(
     readers: ServerClient, command: tuple[str | int, ...]
 ) -> None:
     with pytest.raises(redis.exceptions.RedisError, match=r"(?i)permission"):

@@ -162,6 +162,10 @@ class AddressRefused(Unavailable):
     """The provider rejects calls from our IP address, so an operator must allow it there."""
 
 
+class CacheAltered(Unavailable):
+    """A key of the cache had a type that no function writes. It was removed, so retry."""
+
+
 class CacheAway(Unavailable):
     """The cache is unreachable, so a batch should stop calling it."""
 

@@ -144,8 +144,12 @@ class Player:
 
 
 class DrawStatus(StrEnum):
-    """Results of `lua/draw_prize.lua`, in order of precedence."""
+    """Results of `lua/draw_prize.lua`, in order of precedence.
 
+    CAMPAIGN_ALTERED comes from the cache's adapter: a key had another type and was removed.
+    """
+
+    CAMPAIGN_ALTERED = "campaign_altered"
     CAMPAIGN_NOT_LOADED = "campaign_not_loaded"
     CAMPAIGN_ENDED = "campaign_ended"
     CAMPAIGN_NOT_STARTED = "campaign_not_started"

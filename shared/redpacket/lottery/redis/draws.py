@@ -16,6 +16,7 @@ from redpacket.lottery.model.lottery import (
     PrizeStock,
 )
 from redpacket.lottery.redis import keys
+from redpacket.platform.errors import CacheAltered
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
@@ -42,15 +43,12 @@ class RedisDraws(Cache):
         self._winner = Script.read("draw_winner")
 
     def draw(self, request: DrawRequest) -> DrawOutcome:
+        args = request.user_id, request.draw_id, request.point
         bounds = request.day.starts_at_ms, request.day.ends_at_ms
-        answer = self.run(
-            self._draw,
-            _script_keys(request),
-            request.user_id,
-            request.draw_id,
-            request.point,
-            *bounds,
-        )
+        try:
+            answer = self.run(self._draw, _script_keys(request), *args, *bounds)
+        except CacheAltered:
+            return DrawOutcome(DrawStatus.CAMPAIGN_ALTERED)
         status, *outcome = answer.split(" ")
         if len(outcome) < _OUTCOME_WORDS:
             return DrawOutcome(
@@ -98,11 +96,7 @@ class RedisDraws(Cache):
         )
 
     def drop(self, request: DrawRequest) -> None:
-        for key in (
-            keys.draw_cache(request.campaign_id),
-            keys.draw_day(request.campaign_id, request.day.name),
-        ):
-            self.ask("PEXPIRE", key, 0)
+        self.remove(*_script_keys(request)[:2])
 
     def set_player(self, request: DrawRequest, player: Player) -> None:
         key = keys.draw_day(request.campaign_id, request.day.name)

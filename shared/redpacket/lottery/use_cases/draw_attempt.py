@@ -87,7 +87,9 @@ class DrawAttempt:
 
         Raises the cache's refusal if it is right.
         """
-        if outcome.status is DrawStatus.WRONG_DAY:
+        if outcome.status in {DrawStatus.CAMPAIGN_ALTERED, DrawStatus.WRONG_DAY}:
+            if outcome.status is DrawStatus.CAMPAIGN_ALTERED:
+                self._log_altered()
             return None
         if outcome.status is DrawStatus.CAMPAIGN_NOT_LOADED:
             self._load()
@@ -141,9 +143,12 @@ class DrawAttempt:
         )
         if is_on and could_be(outcome, snapshot, self.request.point):
             return False
-        self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
+        self._log_altered()
         self.ports.draw_cache.drop(self.request)
         return True
+
+    def _log_altered(self) -> None:
+        self.ports.logger.event("campaign_altered", campaign_id=self.request.campaign_id)
 
     def _has_other_audience(self, snapshot: CampaignSnapshot) -> bool:
         """Return whether *snapshot*'s audience, apart from its list, is not the checked one."""

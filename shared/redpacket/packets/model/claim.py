@@ -21,8 +21,8 @@ returned number only after this time.
 class GrabStatus(StrEnum):
     """Results of `lua/packet_grab.lua`, in order of precedence.
 
-    PACKET_ALTERED and PACKET_GATED come from the claim cache: no loader wrote the packet's state,
-    and the packet has rules that are still unchecked.
+    PACKET_ALTERED and PACKET_GATED come from the claim cache: no loader wrote the packet's state
+    or key, and the packet has rules that are still unchecked.
     """
 
     ALREADY_CLAIMED = "already_claimed"

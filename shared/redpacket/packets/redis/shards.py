@@ -23,6 +23,7 @@ from redpacket.packets.model.packet import Packet, PacketStatus, is_sharded, sha
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.redis import keys
 from redpacket.packets.redis.packet_state import OPENS_MS_MAX, PacketHeads
+from redpacket.platform.errors import CacheAltered
 from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.connect import Cache, Script
 
@@ -96,6 +97,12 @@ class RedisShards(Cache):
         self._life_at_s: dict[str, float] = {}
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
+        try:
+            return self._look_and_take(packet_id, user_id)
+        except CacheAltered:
+            return GrabOutcome(GrabStatus.PACKET_ALTERED)
+
+    def _look_and_take(self, packet_id: str, user_id: str) -> GrabOutcome:
         now_s = time.monotonic()
         seen = self._seen_open.get(packet_id)
         if seen and now_s - seen.at_s < _SEEN_OPEN_S:

@@ -21,7 +21,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import TimeoutError as NoAnswer
 
-from redpacket.platform.errors import CacheAway, InvariantViolated, Unavailable
+from redpacket.platform.errors import CacheAltered, CacheAway, InvariantViolated, Unavailable
 from redpacket.platform.redis.client import Client, ConnectTo, ServerClient, Word
 
 if TYPE_CHECKING:
@@ -126,26 +126,36 @@ class Cache:
         try:
             return self._client.ask(*words)
         except RedisError as error:
-            _raise_ours(error)
+            self._raise_ours(error, words[1:2])
 
     def run(self, script: Script, key: str | Sequence[str], *args: Word) -> str:
         """Run a script on its key or keys. Raises Unavailable."""
         keys = (key,) if isinstance(key, str) else key
+        words = (len(keys), *keys, *args)
         try:
-            return str(self._client.ask("EVALSHA", script.sha, len(keys), *keys, *args))
-        except NoScriptError:
-            # SCRIPT LOAD would have to reach the one server that lacks the script.
-            return str(self.ask("EVAL", script.source, len(keys), *keys, *args))
+            try:
+                return str(self._client.ask("EVALSHA", script.sha, *words))
+            except NoScriptError:
+                # SCRIPT LOAD would have to reach the one server that lacks the script.
+                return str(self._client.ask("EVAL", script.source, *words))
         except RedisError as error:
-            _raise_ours(error)
+            self._raise_ours(error, keys)
 
+    def remove(self, *keys: Word) -> None:
+        """Remove keys; no user of the cache may call DEL. Raises Unavailable."""
+        for key in keys:
+            self.ask("PEXPIRE", key, 0)
 
-def _raise_ours(error: RedisError) -> NoReturn:
-    if isinstance(error, NoPermissionError):
-        # A missing permission is a deployment error: answer 500 and trigger the alarm.
-        raise error
-    if isinstance(error, ReadOnlyError):
-        raise Unavailable("the cache fails over") from error
-    if isinstance(error, (NoConnection, NoAnswer)):
-        raise CacheAway("the cache does not answer") from error
-    raise Unavailable("the cache refuses this key for now") from error
+    def _raise_ours(self, error: RedisError, keys: Sequence[Word]) -> NoReturn:
+        if isinstance(error, NoPermissionError):
+            # A missing permission is a deployment error: answer 500 and trigger the alarm.
+            raise error
+        if isinstance(error, ReadOnlyError):
+            raise Unavailable("the cache fails over") from error
+        if isinstance(error, (NoConnection, NoAnswer)):
+            raise CacheAway("the cache does not answer") from error
+        if str(error).startswith("WRONGTYPE"):
+            # A script may have stopped halfway, so none of its keys is trusted.
+            self.remove(*keys)
+            raise CacheAltered("the cache had a key of another type") from error
+        raise Unavailable("the cache refuses this key for now") from error
