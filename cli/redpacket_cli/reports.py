@@ -84,7 +84,7 @@ def _asked(session: Session, name: str) -> list[list[str]]:
     database = outputs["ReportsDatabase"]
     query_id = athena.start_query_execution(
         QueryString=f"SELECT * FROM {database}.{name}",  # noqa: S608 - a name of REPORTS
-        WorkGroup=outputs["ReconcileWorkGroup"],
+        WorkGroup=outputs["ReportsWorkGroup"],
         QueryExecutionContext={"Database": database},
     )["QueryExecutionId"]
     while True:

@@ -37,8 +37,8 @@ ReadReports.AskAthena: athena:GetQueryExecution athena:GetQueryResults athena:St
 ReadReports.FindDefault: glue:GetDatabase
 ReadReports.FindExports: s3:GetBucketLocation s3:ListBucket
 ReadReports.FindOutputs: cloudformation:DescribeStacks
-ReadReports.ReadExports: s3:GetObject
 ReadReports.ReadTables: glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables
+ReadReports.ReadTypedRows: s3:GetObject
 ReadReports.WriteResults: s3:AbortMultipartUpload s3:PutObject
 ReconcileMachineRole.WriteExports: s3:AbortMultipartUpload s3:GetObject \
 s3:ListMultipartUploadParts s3:PutObject
@@ -78,3 +78,31 @@ def test_rights_that_no_local_run_exercises_are_these() -> None:
 
     expected = dict(line.split(": ", 1) for line in GRANTED.strip().splitlines())
     assert {name: rights.get(name) for name in expected} == expected
+
+
+def test_people_read_typed_rows_and_write_nothing_that_reconciliation_reads() -> None:
+    stack = STACKS[0]
+    groups = {
+        name: group["WorkGroupConfiguration"]["ResultConfiguration"]["OutputLocation"]
+        for name, group in stack.of_type("AWS::Athena::WorkGroup").items()
+    }
+    policy = stack.of_type("AWS::IAM::ManagedPolicy")["ReadReports"]["PolicyDocument"]
+    places: dict[str, set[str]] = {}
+    for statement in policy["Statement"]:
+        resources = statement["Resource"]
+        for action in statement["Action"]:
+            named = [resources] if isinstance(resources, str) else resources
+            places.setdefault(action, set()).update(named)
+
+    bucket = stack.ref("ExportBucket")
+    place = f"arn:aws:s3:::{bucket}"
+    assert groups == {
+        "ReconcileWorkGroup": f"s3://{bucket}/results/",
+        "ReportsWorkGroup": f"s3://{bucket}/reports/",
+    }
+    assert places["s3:GetObject"] == {f"{place}/results/tables/*", f"{place}/reports/*"}
+    assert places["s3:PutObject"] == {f"{place}/reports/*"}
+    (group,) = places["athena:StartQueryExecution"]
+    assert group.endswith(f":workgroup/{stack.ref('ReportsWorkGroup')}")
+    for query in stack.of_type("AWS::Athena::NamedQuery").values():
+        assert query["WorkGroup"] == stack.ref("ReportsWorkGroup")

@@ -89,7 +89,7 @@ OUTPUTS = {
     "PayoutDlqUrl": "dead",
     "PayoutQueueUrl": "alive",
     "ApiUrl": "https://api",
-    "ReconcileWorkGroup": "workgroup",
+    "ReportsWorkGroup": "workgroup",
     "ReportsDatabase": "reports",
 }
 
