@@ -117,7 +117,7 @@ demo-site: setup page ## pages of another origin that embed packets: plain HTML,
 	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
 $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find cli -name "*.py")
-	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --reinstall-package redpacket \
+	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --compile-bytecode --reinstall-package redpacket \
 		--no-config --python "$$(local/find-python)" --constraints requirements/dev.txt .
 	@touch $@
 
@@ -168,7 +168,7 @@ test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## a
 side-by-side: setup page
 	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes build types lint
 
-check: side-by-side test ## exactly what CI runs
+check: side-by-side test ## what CI runs before `.ci/first-command`
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
@@ -246,6 +246,8 @@ lock: $(UV) ## compile the pinned requirements again
 
 clean: down ## remove everything that was made here; packages stay in the caches of uv and npm in the home folder
 	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/limits.ts web/src/i18n/others
+	@for cache in "$${UV_CACHE_DIR:-$$HOME/.cache/uv}" "$${npm_config_cache:-$$HOME/.npm}"; do \
+		test ! -d "$$cache" || echo "Kept, also for other projects: $$cache"; done
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \

@@ -22,6 +22,8 @@ from local.processes import Process
 
 # The bucket of the emulator that the artifacts are put into before the deployment.
 ARTIFACT_BUCKET = "redpacket-artifacts"
+SAYS_EVERY_S = 5.0
+"""Seconds between two lines about a build, which may take two minutes."""
 # Stacks of two states of the sources can start at once, one of them a moment older.
 BUILDS_KEPT = 3
 SOURCES = ("shared", "lua", "functions")
@@ -68,16 +70,22 @@ class Building:
         self._lock.close()
 
     def finish(self) -> Build:
-        """Wait for the build and return it."""
+        """Wait for the build, with signs of life, and return it."""
         if self._process:
-            if self._process.wait() != 0:
+            while (code := self._process.wait(SAYS_EVERY_S)) is None:
+                log = os.path.relpath(self._log, places.ROOT)
+                self._say(f"sam build: {self._took_s():.0f} s so far; its output is in {log}")
+            if code != 0:
                 raise StackError(f"sam build failed{self._process.log_tail()}")
             _package(self._folder)
-            self._say(f"sam build: {time.monotonic() - self._began_at:.1f} s")
+            self._say(f"sam build: {self._took_s():.1f} s")
             _forget_old_builds(keep=self._folder)
         os.utime(self._folder)
         template = json.loads((self._folder / "template.json").read_text())
         return Build(template, sorted(self._folder.glob("*.zip")))
+
+    def _took_s(self) -> float:
+        return time.monotonic() - self._began_at
 
 
 def architecture() -> str:

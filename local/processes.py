@@ -60,9 +60,12 @@ class Process:
             time.sleep(0.02)
         return int(pid)
 
-    def wait(self) -> int:
-        """Wait for the program to end and return its exit code."""
-        return self._keeper.wait()
+    def wait(self, timeout_s: float | None = None) -> int | None:
+        """Wait for the program to end and return its exit code, or nothing after *timeout_s*."""
+        try:
+            return self._keeper.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
 
     def wait_until(self, is_ready: Callable[[], bool], *, timeout_s: float) -> Self:
         """Wait for *is_ready*; fail if the program ends or takes too long."""
