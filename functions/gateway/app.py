@@ -25,6 +25,7 @@ def _mount(channel: ProviderName) -> None:
     handler.route(
         f"POST /gateway/{channel}/callback",
         is_public=True,
+        is_direct=True,
         statuses=(204,),
         refusals=(SignatureInvalid, ChannelUnavailable),
     )(receive)

@@ -13,6 +13,7 @@ import pytest
 
 from local.places import ROOT
 from local.release import NOT_IN_CHINA, without
+from redpacket.platform.http.api import ORIGIN_KEY
 from tests.template import translated
 
 each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stack: stack.name)
@@ -199,6 +200,11 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
             "PageIsHosted",
         ),
         (
+            "us-east-1",
+            {"HostPage": "true", "WebAclArn": "arn:aws:wafv2:us-east-1:1:a"},
+            "PageIsHosted",
+        ),
+        (
             "cn-north-1",
             {"HostPage": "true", "JwtIssuer": translated.ISSUER},
             "ChinaHasNoPage",
@@ -313,6 +319,45 @@ def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
         ["https://red.example/signed-in"],
         ["https://red.example/operator/signed-in"],
     ]
+
+
+def test_only_the_distribution_and_functions_know_the_key_that_closes_the_apis_own_address() -> (
+    None
+):
+    stack = translated.STACK_OF["a page under a domain"]
+    sent, accepted_too = stack.values["OriginKeys"].split(",")
+    (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
+    origins = {each["Id"]: each for each in distribution["DistributionConfig"]["Origins"]}
+    headers = {name: each.get("OriginCustomHeaders") for name, each in origins.items()}
+    functions = stack.of_type("AWS::Lambda::Function")
+    given = {
+        name: each["Environment"]["Variables"]["DISTRIBUTION"].split(",")
+        for name, each in functions.items()
+        if "Environment" in each
+    }
+
+    assert headers == {
+        "api": [{"HeaderName": ORIGIN_KEY, "HeaderValue": sent}],
+        "page": None,
+        "staging": None,
+    }
+    assert all(keys == [sent, accepted_too] for _, *keys in given.values())
+    # The reference makes CloudFormation update the distribution before the functions.
+    unresolved = json.dumps(stack.pruned["Resources"]["GrabFunction"]["Properties"]["Environment"])
+    assert "${PageDistribution.DomainName}," in unresolved
+    assert stack.pruned["Outputs"]["ApiUrl"]["Value"]["Fn::Sub"][0] == "https://${Host}/api"
+    assert sent not in json.dumps(
+        [each for name, each in stack.resources.items() if name not in {*given, "PageDistribution"}]
+    )
+
+
+def test_without_a_key_the_apis_own_address_serves_users() -> None:
+    stack = translated.STACK_OF["a page, with packets in other pages"]
+    (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
+    grab = stack.of_type("AWS::Lambda::Function")["GrabFunction"]
+
+    assert "OriginCustomHeaders" not in json.dumps(distribution)
+    assert grab["Environment"]["Variables"]["DISTRIBUTION"] == ""
 
 
 def test_a_template_has_room_for_more_references_to_secrets() -> None:

@@ -446,6 +446,7 @@ STACKS = [
             "ShareBaseUrl": "https://red.example/to",
             "PageCertificateArn": f"arn:aws:acm:us-east-1:{ACCOUNT}:certificate/1",
             "WebAclArn": f"arn:aws:wafv2:us-east-1:{ACCOUNT}:global/webacl/flood/1",
+            "OriginKeys": f"{'n' * 43},{'o' * 43}",
             "StagingSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:staging-1",
         },
     ),

@@ -163,6 +163,8 @@ class Settings:
     """Issuer of operators' tokens; empty for the users' issuer."""
     has_verdicts = Variable("RISK_VERDICTS", _is_true, default="false")
     """Whether claims and draws check the host's risk decisions."""
+    distribution = Variable("DISTRIBUTION", _listed, default="")
+    """`HOST,KEY[,KEY]`: CloudFront distribution that users must call, and its keys; or empty."""
     risk_url = Variable("RISK_URL", str, default="")
     """URL of the host's risk control; empty disables it."""
     risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)

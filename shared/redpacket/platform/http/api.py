@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from math import inf
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -27,6 +28,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
+from redpacket.platform.settings import settings
 from redpacket.platform.telemetry import current_request, outcomes, powertools_logger
 from redpacket.platform.time_budget import REQUEST_S, time_budget
 
@@ -43,9 +45,13 @@ REQUEST_ID = "x-request-id"
 """Header with the id that users quote and every log line has (docs/runbook/complaints.md)."""
 NOW_MS = "x-now-ms"
 """Header with the time of the answer: a device's own clock may be wrong."""
+ORIGIN_KEY = "x-origin-key"
+"""Header with the key that the CloudFront distribution adds, replacing a viewer's."""
 
 UBIQUITOUS = (Forbidden, PayloadTooLarge, InvariantViolated, Unavailable)
-"""Errors that every operation may raise, except that a public one never raises Forbidden.
+"""Errors that every operation may raise.
+
+A public one raises Forbidden only for a request that avoids the distribution.
 
 Those with a body or a query may also raise InvalidRequest.
 """
@@ -74,8 +80,9 @@ class Operation:
 
     The types and docstring of *function* are included. *refusals* are errors beside UBIQUITOUS, or
     groups of them: base classes without a code. A token needs one of *scopes*, if any; *is_public*
-    needs no token. *caching* are values of Cache-Control for pages with an entity tag. *csv* are
-    the columns for clients that accept CSV.
+    needs no token. Providers call an operation that *is_direct* at the API's own address. *caching*
+    are values of Cache-Control for pages with an entity tag. *csv* are the columns for clients that
+    accept CSV.
     """
 
     key: str
@@ -88,6 +95,7 @@ class Operation:
     caching: tuple[str, ...]
     csv: tuple[str, ...]
     body_bytes_max: int = BODY_BYTES_MAX
+    is_direct: bool = False
 
 
 class Api:
@@ -109,6 +117,7 @@ class Api:
         caching: tuple[str, ...] = (),
         csv: tuple[str, ...] = (),
         body_bytes_max: int = BODY_BYTES_MAX,
+        is_direct: bool = False,
     ) -> Callable[[AnyRoute], AnyRoute]:
         """Register a function for a route key of the template, such as "GET /me"."""
 
@@ -124,6 +133,7 @@ class Api:
                 caching,
                 csv,
                 body_bytes_max,
+                is_direct,
             )
             return function
 
@@ -151,6 +161,9 @@ class Api:
             operation = self.operations[event["routeKey"]]
             # Operators wait for preheats, reports and erasures.
             time_budget.begin(inf if operation.scopes else REQUEST_S)
+            # Operators' tools call the API's own address, and the gateway verified their token.
+            if not (operation.is_direct or operation.scopes):
+                _require_distribution(event)
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
                 request.require_scope(operation.scopes)
@@ -176,6 +189,16 @@ class Api:
         headers = {"content-type": "application/json", **answer.headers}
         status = answer.status or operation.statuses[0]
         return _answer(status, headers, answer.body, request_id)
+
+
+def _require_distribution(event: Event) -> None:
+    """Raise Forbidden for a request that avoids the distribution, and so its web ACL."""
+    if not (distribution := settings.distribution):
+        return
+    host, *keys = distribution
+    given = event.get("headers", {}).get(ORIGIN_KEY, "").encode(errors="replace")
+    if not any(compare_digest(given, key.encode()) for key in keys):
+        raise Forbidden(f"Call https://{host}/api: this address is for providers and operators.")
 
 
 def _request_of(event: Event, body_bytes_max: int = BODY_BYTES_MAX) -> RequestOf[Any]:
