@@ -93,7 +93,7 @@ ifndef SIDE_BY_SIDE
 endif
 
 ##@ Use it
-.PHONY: setup page run up down drill demo demo-site
+.PHONY: setup page run up down drill wallet-check demo demo-site
 setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpacket ## install everything that is missing, into .local/
 
 page: web/dist/index.html
@@ -101,7 +101,7 @@ page: web/dist/index.html
 run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
-up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets
+up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets; HOST_WALLET_URL=http://127.0.0.1:18999/wallet JWT_ISSUER=http://127.0.0.1:18990 are your own
 	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started
@@ -109,6 +109,9 @@ down: ## stop what `make up` started
 
 drill: ## make one fault on the running stack, to rehearse the runbook: CACHE=kill|freeze, GATEWAY=freeze, WALLET=freeze or WEBHOOK=down; SECONDS=60
 	@CACHE="$(CACHE)" GATEWAY="$(GATEWAY)" WALLET="$(WALLET)" WEBHOOK="$(WEBHOOK)" SECONDS="$(SECONDS)" PYTHONPATH=shared $(APP)/python -m local drill
+
+wallet-check: setup ## check your own wallet against the contract of host wallets: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
+	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))
 
 demo: setup ## packets of every kind on a stack of its own, from the race to the refund
 	@PYTHONPATH=shared $(APP)/python -m local demo

@@ -1,35 +1,59 @@
-"""Reach of a local stack: other origins of this machine, and its network."""
+"""Reach of a local stack: other origins, its network, and a developer's own wallet and issuer."""
 
 import io
 import os
 import re
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import segno
 
+from local import places
 from local.errors import StackError
 from local.ports import HOST
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the developer asks for it
+AUDIENCE = "redpacket"
+WALLET_SECRET = places.LOCAL / "wallet.json"
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
+_URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address to listen at, and the origins whose pages may embed packets."""
+    """The address to listen at, the origins whose pages may embed packets, and own services."""
 
     bind: str = HOST
     embed: str = ""
+    wallet: str = ""
+    """Address of a developer's own wallet; empty starts the simulated one."""
+    wallet_secret: Path = WALLET_SECRET
+    """Secrets of that wallet, made if they are missing."""
+    issuer: str = ""
+    """Issuer of the users' tokens; empty means the development issuer."""
+    audience: str = AUDIENCE
+    """Audience of the users' tokens."""
 
     @classmethod
     def of_environment(cls) -> Self:
         """Parse the options of `make up BIND=... EMBED=...`. Raises StackError."""
-        made = cls(os.environ.get("BIND") or HOST, os.environ.get("EMBED", ""))
+        given = os.environ.get
+        made = cls(
+            given("BIND") or HOST,
+            given("EMBED", ""),
+            given("HOST_WALLET_URL", ""),
+            Path(given("HOST_WALLET_SECRET") or WALLET_SECRET),
+            given("JWT_ISSUER", ""),
+            given("JWT_AUDIENCE") or AUDIENCE,
+        )
         wrong = [each for each in made.embed.split(",") if each and not _ORIGIN.fullmatch(each)]
         if wrong:
             raise StackError(f"{wrong[0]} is no origin: write EMBED=http://localhost:5173")
+        for name, url in (("HOST_WALLET_URL", made.wallet), ("JWT_ISSUER", made.issuer)):
+            if url and not _URL.fullmatch(url):
+                raise StackError(f"{name}={url} is no address: write {name}=http://127.0.0.1:9000")
         if made.bind not in {HOST, EVERYWHERE}:
             raise StackError(
                 f"BIND={made.bind} is unknown: write {HOST} (this machine) or {EVERYWHERE} (its "

@@ -30,7 +30,9 @@ def drill() -> None:
         raise StackError(f"name one fault: {choices}; SECONDS=60 ends it after a minute")
     (name, value), seconds = wanted[0], float(os.environ.get("SECONDS") or SECONDS)
     program = FAULTS[name, value]
-    pid = _pids()[program]
+    pid = _pids().get(program)
+    if pid is None:
+        raise StackError(f"the stack did not start the {program}: stop your own by hand")
     if value == "kill":
         os.kill(pid, signal.SIGKILL)
         say(f"{_now()} {program} killed: it starts again without data.")

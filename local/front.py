@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local import places
 from local.issuer import Issuer
-from local.page import CONFIG, Page, limits
+from local.page import CONFIG, Page, limits, with_issuer
 from local.ports import HOST
 from local.serving import serve
 from redpacket.platform.text import find_invisible
@@ -188,11 +188,14 @@ def main() -> None:
     arguments.add_argument("--emulator-port", type=int, required=True)
     arguments.add_argument("--api-id", required=True)
     arguments.add_argument("--key", type=Path, required=True)
-    arguments.add_argument("--providers", type=json.loads, required=True, help="their page parts")
+    arguments.add_argument("--config", type=json.loads, required=True, help="of this stack")
     given = arguments.parse_args()
     issuer = Issuer(given.key, issuer_url(given.port))
     proxy = Proxy(given.emulator_port, f"/_aws/execute-api/{given.api_id}/$default")
-    page = Page(places.PAGE, proxy, CONFIG | given.providers | {"limits": limits({})})
+    config = CONFIG | given.config | {"limits": limits({})}
+    page: ASGIApp = Page(places.PAGE, proxy, config)
+    if own := config["auth"].get("issuer"):
+        page = with_issuer(page, own)
     serve(application(issuer, page), given.port, host=given.bind, is_proxy=True)
 
 

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
-AUDIENCE = "redpacket"
+from local.access import AUDIENCE
+
 KEY_ID = "dev"
 # A working day: no new token is needed while trying things out.
 TOKEN_TTL_S = 12 * 60 * 60

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from local.gateways.setups import setups
 from local.template import read_template
@@ -105,6 +106,25 @@ def _is_crawler(scope: Scope) -> bool:
         and not {"authorization", "sec-fetch-mode"} & set(headers)
         and scope["query_string"] != b"page"
     )
+
+
+def with_issuer(page: ASGIApp, issuer: str) -> ASGIApp:
+    """Return *page* with the policy of template.yaml: the issuer may be connected to."""
+    address = urlsplit(issuer)
+    there = f"connect-src 'self' {address.scheme}://{address.netloc}".encode()
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        async def report(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [
+                    (n, v.replace(b"connect-src 'self'", there)) for n, v in message["headers"]
+                ]
+                message = {**message, "headers": headers}
+            await send(message)
+
+        await page(scope, receive, report)
+
+    return application
 
 
 def limits(parameters: Mapping[str, str]) -> dict[str, int]:

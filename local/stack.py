@@ -22,18 +22,20 @@ import botocore.session
 from botocore.config import Config
 
 from local import issuer_keys, places
-from local.access import Access
+from local.access import AUDIENCE, Access
 from local.build import Building, architecture
 from local.conflicts import CONTROL
 from local.deploy import deploy
 from local.errors import StackError
 from local.front import issuer_url
-from local.gateways.setups import page_parts, setups
-from local.issuer import AUDIENCE, Issuer
+from local.gateways.host.setup import OwnWallet
+from local.gateways.setups import Setup, page_parts, setups
+from local.issuer import Issuer
 from local.packet_ids import PUBLISHED_KEYS
-from local.page import AVATAR_HOSTS, COVER_HOSTS
+from local.page import AVATAR_HOSTS, CONFIG, COVER_HOSTS
 from local.ports import HOST, Ports, is_open, listen
 from local.processes import Process, stop_all
+from local.publish import configuration
 
 # A cold start on a busy machine; usually well under a second each.
 START_TIMEOUT_S = 60.0
@@ -97,6 +99,11 @@ class Stack:
         return f"http://{self._access.host}:{self.ports.front}"
 
     @property
+    def issuer(self) -> str:
+        """The developer's own issuer of users' tokens, or an empty text."""
+        return self._access.issuer
+
+    @property
     def gateway(self) -> str:
         """The address of the payment provider."""
         return self._programs["gateway"]
@@ -114,7 +121,14 @@ class Stack:
     @property
     def _programs(self) -> dict[str, str]:
         """Addresses by program."""
-        return {setups()[name].program: url for name, url in self._simulators.items()}
+        simulated = {setups()[name].program: url for name, url in self._simulators.items()}
+        return simulated | ({"wallet": self._access.wallet} if self._access.wallet else {})
+
+    @property
+    def _setups(self) -> dict[str, Setup]:
+        """Setups by provider, with a developer's own wallet in place of the simulated one."""
+        wallet, secret = self._access.wallet, self._access.wallet_secret
+        return setups() | ({"host": OwnWallet(wallet, secret)} if wallet else {})
 
     @property
     def receiver(self) -> str:
@@ -218,7 +232,7 @@ class Stack:
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
-        parts = page_parts(providers, self._simulators)
+        parts = {**page_parts(providers, self._simulators), **self._own_sign_in()}
         self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         self.describe()
@@ -362,7 +376,8 @@ class Stack:
         """Start the payment providers and the host's receiver of events."""
         started = {self.ports.receiver: self._start_receiver()}
         for provider, port in self.ports.simulators.items():
-            started[port] = self._start_simulator(provider, port)
+            if self._setups[provider].is_simulated:
+                started[port] = self._start_simulator(provider, port)
         for port, process in started.items():
             process.wait_until(partial(is_open, port), timeout_s=START_TIMEOUT_S)
         self._say(f"payment gateway: {self.gateway}")
@@ -376,12 +391,22 @@ class Stack:
         """Store what a deployer gets from the providers, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
         parameters: dict[str, str] = {}
-        for provider, setup in setups().items():
+        for provider, setup in self._setups.items():
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():
+                if self._access.issuer and file == self.state_dir / "issuer.json":
+                    continue  # another issuer does not publish the keys of our own tokens
                 secret = manager.create_secret(Name=file.stem, SecretString=file.read_text())
                 parameters[name] = secret["ARN"]
         return parameters
+
+    def _own_sign_in(self) -> dict[str, Any]:
+        """Return how the page signs in at a developer's own issuer; operators do as always."""
+        if not self._access.issuer:
+            return {}
+        given = {"JwtIssuer": self._access.issuer, "PageClientId": "page"}
+        auth = configuration({}, given, REGION)["auth"]
+        return {"auth": auth, "operators_auth": CONFIG["auth"]}
 
     def _start_simulator(self, provider: str, port: int) -> Process:
         keys = self.state_dir / "payments"
@@ -407,7 +432,7 @@ class Stack:
         env["PYTHONPATH"] = str(places.ROOT / "shared")
         self._run("orchestration", command, env, places.ROOT, self.ports.orchestration)
 
-    def _start_front(self, parts: dict[str, dict[str, str]]) -> Process:
+    def _start_front(self, parts: dict[str, Any]) -> Process:
         command = [
             *(sys.executable, "-m", "local.front"),
             *("--port", str(self.ports.front)),
@@ -415,19 +440,23 @@ class Stack:
             *("--emulator-port", str(self.ports.emulator)),
             *("--api-id", self.outputs["ApiId"]),
             *("--key", str(self.state_dir / "issuer.pem")),
-            *("--providers", json.dumps(parts)),
+            *("--config", json.dumps(parts)),
         ]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = str(places.ROOT / "shared")
         return self._run("front", command, env, places.ROOT, self.ports.front)
 
     def _parameters(self) -> dict[str, str]:
+        development = issuer_url(self.ports.front)
+        own = {"OperatorIssuer": development, "OperatorClientIds": AUDIENCE}
         return {
             "Stage": "dev",
             "Architecture": architecture(),
             "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
-            "JwtIssuer": issuer_url(self.ports.front),
-            "JwtAudience": AUDIENCE,
+            "JwtIssuer": self._access.issuer or development,
+            "JwtAudience": self._access.audience,
+            # Operators keep the development issuer, of which the command gets its tokens.
+            **(own if self._access.issuer else {}),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
             # Names that no host on the internet has (RFC 2606).

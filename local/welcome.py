@@ -21,6 +21,8 @@ def welcome(stack: Stack) -> str:
         for user, amount_fen in (("alice", DEPOSIT_FEN), ("operator", OPERATOR_FEN)):
             deposit = {"user": user, "amount_fen": amount_fen}
             treasurer.post("/admin/deposits", deposit, f"first-{user}")
+    if stack.issuer:
+        return _own_issuer(stack)
     with Client(stack.api, alice) as sender:
         packet_id = sender.post("/packets", PACKET, "first")["packet_id"]
     return f"""
@@ -47,4 +49,15 @@ curl -s "$API/packets" -H "Authorization: Bearer $ALICE" -H 'Idempotency-Key: se
 
 A token for another user:
 curl -s "$API/dev/tokens" -d '{{"sub": "carol", "nickname": "Carol"}}'; echo
+"""
+
+
+def _own_issuer(stack: Stack) -> str:
+    """Return the text for users of a developer's own issuer."""
+    return f"""
+The page:     {stack.page}/
+The console:  {stack.page}/operator   (sign in as Operator)
+The API:      {stack.api}   (for the page also under /api)
+
+Users have tokens of {stack.issuer}. Its user alice has {DEPOSIT_FEN / 100:.2f} yuan.
 """

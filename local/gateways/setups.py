@@ -40,6 +40,8 @@ class Setup(ABC):
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
     """Scripts of other hosts that the page loads; template.yaml has the same."""
+    is_simulated: bool = True
+    """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()
     """Policies of trusted types that those scripts need."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from local import places
 from local.client import NO_TLS
@@ -76,6 +77,8 @@ class Inbox:
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     """The next statuses; 204 after them."""
+    is_ours: Callable[[Received], bool] = lambda _: True
+    """Whether a request belongs to the test; others are answered, and left out."""
 
     def wait_for(self, count: int) -> list[Received]:
         wait_until(lambda: len(self.received) >= count)
@@ -122,6 +125,8 @@ class Side:
     """Texts that no log or error may contain."""
     app_id: str = ""
     ahead_ms: int = 0
+    url: str = ""
+    """Address of the host wallet's calls."""
 
     def empty(self) -> None:
         self.fake.do("forget")
@@ -257,28 +262,37 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+OWN_WALLET = pytest.StashKey[Side]()
+"""Side of the wallet that `wallet_check` checks, in the configuration of pytest."""
+
+
 @contextmanager
-def an_inbox() -> Iterator[Inbox]:
+def an_inbox(port: int = 0) -> Iterator[Inbox]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            inbox.received.append(Received(headers, body))
-            self.send_response(inbox.answers.pop(0) if inbox.answers else 204)
+            received, answer = Received(headers, body), 204
+            if inbox.is_ours(received):
+                inbox.received.append(received)
+                answer = inbox.answers.pop(0) if inbox.answers else answer
+            self.send_response(answer)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer((HOST, 0), Handler)
+    server = ThreadingHTTPServer((HOST, port), Handler)
     inbox = Inbox(f"http://{HOST}:{server.server_address[1]}/callback")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield inbox
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield inbox
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @contextmanager
@@ -349,14 +363,20 @@ def a_host_side(folder: Path) -> Iterator[Side]:
     with an_inbox() as inbox, a_process("host", folder, "--callback-url", inbox.url) as fake:
         keys = HostKeys.of((folder / "wallet.json").read_text())
         outgoing = HttpClient(f"{fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
-        client, accounts = HostClient(keys, outgoing), Accounts(account_keys(), "host")
-        yield Side(
-            ProviderName.HOST,
-            fake,
-            inbox,
-            accounts,
-            HostIn(client, accounts),
-            HostOut(client, accounts),
-            HostCallbacks(client),
-            [secret.removeprefix("whsec_") for secret in (keys.call_secret, keys.result_secret)],
-        )
+        yield host_side(fake, inbox, keys, HostClient(keys, outgoing), f"{fake.url}/wallet")
+
+
+def host_side(fake: Fake, inbox: Inbox, keys: HostKeys, client: HostClient, url: str) -> Side:
+    """Return the adapters of the wallet that *client* calls at *url*."""
+    accounts = Accounts(account_keys(), "host")
+    return Side(
+        ProviderName.HOST,
+        fake,
+        inbox,
+        accounts,
+        HostIn(client, accounts),
+        HostOut(client, accounts),
+        HostCallbacks(client),
+        [secret.removeprefix("whsec_") for secret in (keys.call_secret, keys.result_secret)],
+        url=url,
+    )

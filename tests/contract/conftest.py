@@ -8,7 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from testing.payments.gateways import MemorySide, Side, WeChatSide, a_host_side, a_wechat_side
+from testing.payments.gateways import (
+    OWN_WALLET,
+    MemorySide,
+    Side,
+    WeChatSide,
+    a_host_side,
+    a_wechat_side,
+)
 from testing.platform.cloud import Cloud, a_cloud
 from tests.contract.tables import KINDS, Books, a_client, some_books
 
@@ -36,8 +43,14 @@ def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatS
 
 
 @pytest.fixture(scope="session")
-def running_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Side]:
-    """The wallet of an embedding app."""
+def running_host(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Side]:
+    """The wallet of an embedding app: the simulated one, or the one that `wallet-check` names."""
+    own: Side | None = request.config.stash.get(OWN_WALLET, None)
+    if own:
+        yield own
+        return
     with a_host_side(tmp_path_factory.mktemp("wallet")) as side:
         yield side
 
@@ -66,7 +79,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a story that asks for a side with each; in memory as well where its module says so."""
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
-        metafunc.parametrize("side", ["wechat", "host", *in_memory], indirect=True)
+        sides = ["wechat", "host", *in_memory]
+        if OWN_WALLET in metafunc.config.stash:
+            sides = ["host"]
+        metafunc.parametrize("side", sides, indirect=True)
 
 
 @pytest.fixture

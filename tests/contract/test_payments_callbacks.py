@@ -66,6 +66,13 @@ def test_a_callback_that_is_not_taken_comes_again_as_the_same_notice(side: Side)
     notices = side.notices(3)
     assert len({notice.notice_id for notice in notices}) == 1
     assert {notice.number for notice in notices} == {number}
+
+
+def test_the_attempts_of_a_callback_are_shown_with_their_answers(side: Side) -> None:
+    side.inbox.answers = [500, 503, 204]
+
+    _a_payment(side)
+
     wait_until(lambda: len(side.fake.show("notifications")) == 3)
     assert [notification["status"] for notification in side.fake.show("notifications")] == [
         500,
@@ -364,7 +371,7 @@ def test_while_secrets_of_the_wallet_are_replaced_both_are_valid(host: Side, tex
     (received,) = host.inbox.wait_for(1)
     other = "whsec_" + b64encode(bytes(32)).decode()
     both = HostKeys(*(text.format(old=f"whsec_{old}", new=other) for old in host.secrets))
-    outgoing = HttpClient(f"{host.fake.url}/wallet", call_ms_max=CALL_MS_MAX, allows_private=True)
+    outgoing = HttpClient(host.url, call_ms_max=CALL_MS_MAX, allows_private=True)
     client = HostClient(both, outgoing)
 
     now_ms = time.time_ns() // 1_000_000

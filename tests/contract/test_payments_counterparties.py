@@ -13,6 +13,7 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from local.gateways.host.simulator import AGE_S_MAX, OTHERS_SECRET, signed_headers
 from local.gateways.wechat.wire import make_private_key, private_text, public_text
 from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
 from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
@@ -216,13 +217,24 @@ def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) 
         client.get(path)
 
 
-def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side) -> None:
-    body = {"type": "transfer.order", "data": {"bill_no": "1", "amount_fen": 1, "user": "me"}}
+@pytest.mark.parametrize("forged", ["unsigned", "by another secret", "by the other side", "old"])
+def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side, forged: str) -> None:
+    number, (ours, theirs), now_s = a_number(), host.secrets, int(time.time())
+    data = {"bill_no": number, "amount_fen": 1, "currency": "CNY", "user": "me"}
+    told = {"type": "transfer.order", "data": data | {"authorization_no": None}}
+    body = json.dumps(told).encode()
+    headers = {
+        "unsigned": {},
+        "by another secret": signed_headers(OTHERS_SECRET, "call_1", body),
+        "by the other side": signed_headers(theirs, "call_1", body),
+        "old": signed_headers(ours, "call_1", body, now_s - AGE_S_MAX - 60),
+    }[forged]
 
-    answer = httpx.post(f"{host.fake.url}/wallet", json=body, trust_env=False)
+    answer = httpx.post(host.url, content=body, headers=headers, trust_env=False)
 
     assert answer.status_code == 401
-    assert not host.fake.show("book")["out"]
+    assert host.payments_out.query(number).state is TransferState.NOT_FOUND
+    assert number not in host.fake.paid_out()
 
 
 def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:

@@ -70,9 +70,10 @@ def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
 def test_a_transfer_that_comes_again_pays_once(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
 
-    for _ in range(3):
-        assert side.payments_out.transfer(order).state is TransferState.SUCCEEDED
+    transfers = [side.payments_out.transfer(order) for _ in range(3)]
 
+    assert {transfer.state for transfer in transfers} == {TransferState.SUCCEEDED}
+    assert len({transfer.outside_no for transfer in transfers}) == 1
     assert list(side.fake.paid_out()) == [order.transfer_no]
 
 

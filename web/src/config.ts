@@ -41,7 +41,7 @@ export interface Config extends ProviderParts {
   api: string;
   auth: DevAuth | OidcAuth | ProviderAuth;
   /** Sign-in of operators to their console, if users have another one. */
-  operators_auth?: OidcAuth;
+  operators_auth?: DevAuth | OidcAuth;
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;

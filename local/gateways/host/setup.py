@@ -22,7 +22,9 @@ class HostSetup(Setup):
         """Return the wallet."""
         from local.gateways.host.simulator import Host, WalletSecrets
 
-        return Host(WalletSecrets.of(place.folder), place.callback_url, place.retry_ms)
+        return Host(
+            WalletSecrets.of(place.folder / "wallet.json"), place.callback_url, place.retry_ms
+        )
 
     def secrets(self, state_dir: Path) -> dict[str, Path]:
         """Return the wallet's two secrets."""
@@ -31,6 +33,26 @@ class HostSetup(Setup):
     def parameters(self, _state_dir: Path, url: str) -> dict[str, str]:
         """Return the wallet's URL."""
         return {"HostWalletUrl": f"{url}/wallet"}
+
+
+class OwnWallet(HostSetup):
+    """A developer's own wallet at *url*, with its secrets in *secret*."""
+
+    is_simulated = False
+
+    def __init__(self, url: str, secret: Path) -> None:
+        self._url, self._secret = url, secret
+
+    def secrets(self, _state_dir: Path) -> dict[str, Path]:
+        """Return the file, made if it is missing."""
+        from local.gateways.host.simulator import WalletSecrets
+
+        WalletSecrets.of(self._secret)
+        return {"HostWalletSecretArn": self._secret}
+
+    def parameters(self, _state_dir: Path, _url: str) -> dict[str, str]:
+        """Return the wallet's URL."""
+        return {"HostWalletUrl": self._url}
 
 
 SETUP = HostSetup()

@@ -45,9 +45,8 @@ class WalletSecrets:
     result_secret: str
 
     @classmethod
-    def of(cls, folder: Path) -> Self:
-        """Return the secrets in *folder*, as `wallet.json`; made when they are missing."""
-        file = folder / "wallet.json"
+    def of(cls, file: Path) -> Self:
+        """Return the secrets in *file*; made when they are missing."""
         if not file.exists():
             made = cls(*(PREFIX + b64encode(secrets.token_bytes(32)).decode() for _ in range(2)))
             write_secret(file, json.dumps(asdict(made)))

@@ -7,7 +7,7 @@ from local.errors import StackError
 
 
 def _of(monkeypatch: pytest.MonkeyPatch, **given: str) -> Access:
-    for name in ("BIND", "EMBED"):
+    for name in ("BIND", "EMBED", "HOST_WALLET_URL", "JWT_ISSUER"):
         monkeypatch.setenv(name, given.get(name, ""))
     return Access.of_environment()
 
@@ -17,6 +17,17 @@ def test_a_stack_serves_this_machine_unless_told_otherwise(monkeypatch: pytest.M
 
     assert (access, access.host) == (Access("127.0.0.1", ""), "127.0.0.1")
     assert "BIND=0.0.0.0" in phone_hint("http://127.0.0.1:8080")
+
+
+def test_an_own_wallet_and_issuer_are_taken_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    urls = "http://127.0.0.1:18999/wallet", "https://issuer.example/users"
+
+    access = _of(monkeypatch, HOST_WALLET_URL=urls[0], JWT_ISSUER=urls[1])
+
+    assert (access.wallet, access.issuer, access.audience) == (*urls, "redpacket")
+    assert access.wallet_secret.name == "wallet.json"
 
 
 def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +41,13 @@ def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     "given",
-    [{"EMBED": "localhost:5173"}, {"EMBED": "http://a.example/path"}, {"BIND": "192.0.2.7"}],
+    [
+        {"EMBED": "localhost:5173"},
+        {"EMBED": "http://a.example/path"},
+        {"BIND": "192.0.2.7"},
+        {"HOST_WALLET_URL": "127.0.0.1:18999"},
+        {"JWT_ISSUER": "issuer.example"},
+    ],
 )
 def test_what_can_not_be_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
     with pytest.raises(StackError):
