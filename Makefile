@@ -125,7 +125,7 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find c
 	@touch $@
 
 ##@ Ship it
-.PHONY: build deploy
+.PHONY: build deploy teardown try-aws try-aws-down
 build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
@@ -136,7 +136,17 @@ build: setup ## build the layers and the template for AWS into .aws-sam/, and li
 
 deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only makes the change set; the page into its bucket: ONLY=page [STAGING=1]
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
-	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(PLAN),--no-execute-changeset))
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(PLAN),--no-execute-changeset,\
+		&& PYTHONPATH=shared $(APP)/python -m local.release prune $(or $(STAGE),dev)))
+
+teardown: setup ## delete a stack on AWS, with its buckets and databases; the books stay: make teardown STAGE=dev
+	@PYTHONPATH=shared $(APP)/python -m local.teardown $(or $(STAGE),dev)
+
+try-aws: setup page build ## deploy dev with the page to an AWS account, and make a user with money
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp dev && PYTHONPATH=shared $(APP)/python -m local.try_aws $(SAM)
+
+try-aws-down: setup ## remove all of `make try-aws`, the books too
+	@PYTHONPATH=shared $(APP)/python -m local.teardown dev --all
 
 sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke --env-vars`, with the variables of a stack: make sam-env STAGE=dev|prod|local
 	@PYTHONPATH=shared $(APP)/python -m local.sam_env redpacket-$(or $(STAGE),dev)

@@ -9,6 +9,7 @@ there yet, and it needs one call for each kind of `Cache-Control`, whose rule `l
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -105,24 +106,32 @@ def configuration(
     return config | page_parts(parameters, {})
 
 
+def publish_to(stack_name: str, session: boto3.Session, *, is_staging: bool = False) -> None:
+    """Publish the page to a stack, and say where it is. Raises StackError."""
+    cloud = session.client("cloudformation")
+    stack = cloud.describe_stacks(StackName=stack_name)["Stacks"][0]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
+    parameters = {
+        parameter["ParameterKey"]: parameter["ParameterValue"] for parameter in stack["Parameters"]
+    }
+    if "PageBucketName" not in outputs:
+        raise StackError("the stack has no bucket for the page: deploy it with HostPage=true")
+    config = configuration(outputs, parameters, cloud.meta.region_name)
+    keys = publish(session.client("s3"), outputs["PageBucketName"], config, is_staging=is_staging)
+    print(f"{len(keys)} files are at {outputs['PageUrl']}")
+
+
 def main() -> None:
     """Publish to the stack that the command line names, in the AWS account of its environment."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("stack")
     arguments.add_argument("--staging", action="store_true")
     given = arguments.parse_args()
-    cloud = boto3.client("cloudformation")
-    stack = cloud.describe_stacks(StackName=given.stack)["Stacks"][0]
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
-    parameters = {
-        parameter["ParameterKey"]: parameter["ParameterValue"] for parameter in stack["Parameters"]
-    }
-    if "PageBucketName" not in outputs:
-        raise SystemExit("the stack has no bucket for the page: deploy it with HostPage=true")
-    config = configuration(outputs, parameters, cloud.meta.region_name)
-    keys = publish(boto3.client("s3"), outputs["PageBucketName"], config, is_staging=given.staging)
-    print(f"{len(keys)} files are at {outputs['PageUrl']}")
+    publish_to(given.stack, boto3.Session(), is_staging=given.staging)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except StackError as error:
+        sys.exit(f"make deploy: {error}")

@@ -1,4 +1,4 @@
-"""The step of `make deploy` before `sam deploy`: checks layers and stack, and stamps the release.
+"""Steps of `make deploy` around `sam deploy`: checks, the stamp of the release, old versions.
 
 For China it also leaves out what CloudFormation does not know there.
 
@@ -6,24 +6,28 @@ A function's alias leads to a published version, and SAM publishes one only wher
 text in the template has changed, and not where only the value of a parameter or a reference has.
 So each deployment writes its own time into the built template.
 
-    python -m local.release platform|stamp dev|prod
+    python -m local.release platform|stamp|prune dev|prod
 """
 
-import os
 import shlex
 import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import yaml
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local import places
+from local.account import NEW_TO_CLOUDFRONT, check_concurrency, has_distribution
 from local.errors import StackError
 from local.template import read_template
 from local.upgrade import check_upgrade
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
 
 BUILT = places.ROOT / ".aws-sam" / "build"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
@@ -38,11 +42,16 @@ def settings_of(stage: str, root: Path = places.ROOT) -> dict[str, Any]:
     return given
 
 
-def architecture(stage: str, root: Path = places.ROOT) -> str:
-    """Return the processor that samconfig.toml deploys for, or the template's own."""
+def overrides_of(stage: str, root: Path = places.ROOT) -> dict[str, str]:
+    """Return the template's parameters that samconfig.toml sets."""
     overrides = settings_of(stage, root).get("parameter_overrides", "")
     words = shlex.split(overrides) if isinstance(overrides, str) else overrides
-    chosen = dict(word.partition("=")[::2] for word in words)
+    return dict(word.partition("=")[::2] for word in words)
+
+
+def architecture(stage: str, root: Path = places.ROOT) -> str:
+    """Return the processor that samconfig.toml deploys for, or the template's own."""
+    chosen = overrides_of(stage, root)
     parameters = read_template(root / "template.yaml")["Parameters"]
     return str(chosen.get("Architecture") or parameters["Architecture"]["Default"])
 
@@ -96,22 +105,62 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
     path.write_text(yaml.safe_dump(stamped, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
+VERSIONS_KEPT = 2
+"""Versions behind the alias that stay, for a rollback."""
+
+
+def prune(stack_name: str, session: boto3.Session) -> int:
+    """Delete the older versions of a stack's functions; return their number.
+
+    SAM retains every version that it publishes, and with SnapStart each may be paid for.
+    """
+    functions = session.client("lambda")
+    pages = session.client("cloudformation").get_paginator("list_stack_resources")
+    count = 0
+    for page in pages.paginate(StackName=stack_name):
+        for resource in page["StackResourceSummaries"]:
+            if resource["ResourceType"] == "AWS::Lambda::Alias":
+                name, _, alias = resource["PhysicalResourceId"].rpartition(":")
+                for version in _old_versions(functions, name, alias):
+                    functions.delete_function(FunctionName=name, Qualifier=version)
+                    count += 1
+    return count
+
+
+def _old_versions(functions: "LambdaClient", name: str, alias_name: str) -> list[str]:
+    alias = functions.get_alias(FunctionName=name, Name=alias_name)
+    # During a canary release the alias leads to two.
+    weights = alias.get("RoutingConfig", {}).get("AdditionalVersionWeights", {})
+    first_used = min(int(version) for version in (alias["FunctionVersion"], *weights))
+    pages = functions.get_paginator("list_versions_by_function").paginate(FunctionName=name)
+    versions = [each["Version"] for page in pages for each in page["Versions"]]
+    behind = sorted(int(each) for each in versions if each.isdecimal() and int(each) < first_used)
+    return [str(version) for version in behind[:-VERSIONS_KEPT]]
+
+
 def main(command: str, stage: str) -> None:
-    """Print the platform of the layers, or check them and the stack, and write the release."""
-    expected = architecture(stage)
+    """Print the platform of the layers, prepare a deployment, or delete old versions after it."""
+    expected, settings = architecture(stage), settings_of(stage)
+    session = boto3.Session(region_name=settings.get("region"))
     if command == "platform":
         print(PLATFORMS[expected])
         return
+    if command == "prune":
+        print(f"{prune(settings['stack_name'], session)} old versions of functions are deleted")
+        return
     check_layers(expected)
-    settings = settings_of(stage)
+    check_concurrency(stage, session.client("lambda"))
+    has_page = overrides_of(stage).get("HostPage") == "true"
+    if has_page and not has_distribution(session.client("cloudfront")):
+        print(NEW_TO_CLOUDFRONT)
     check_upgrade(settings["stack_name"], settings.get("region"))
     release = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    stamp(release, region=os.environ.get("AWS_REGION") or boto3.Session().region_name or "")
+    stamp(release, region=session.region_name or "")
     print(f"Release {release}, for {expected}")
 
 
 if __name__ == "__main__":
     try:
         main(sys.argv[1], sys.argv[2])
-    except StackError as error:
+    except (StackError, BotoCoreError, ClientError) as error:
         sys.exit(f"make deploy: {error}")

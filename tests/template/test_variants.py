@@ -288,6 +288,14 @@ def test_a_parameter_takes_only_its_form(
 
 
 @each_stack
+def test_functions_sign_in_to_one_cache_as_one_user(stack: translated.Stack) -> None:
+    for policy in stack.of_type("AWS::IAM::ManagedPolicy").values():
+        for statement in policy["PolicyDocument"]["Statement"]:
+            if statement["Action"] == ["elasticache:Connect"]:
+                assert "*" not in json.dumps(statement["Resource"])
+
+
+@each_stack
 def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
     stack: translated.Stack,
 ) -> None:

@@ -261,10 +261,12 @@ def test_a_move_is_counted_up_to_what_the_limits_leave(system: InMemorySystem) -
         system.pass_time(later_ms)
         assert _deposit(system, amount_fen, f"key-{amount_fen}") is None
 
-    allowance = system.process().approval_policy.spend(ANN, "another", 100)
+    for later_ms, others_fen in ((0, 200), (PERIOD_MS, 500)):
+        system.pass_time(later_ms)
+        allowance = system.process().approval_policy.spend(ANN, "another", 100)
 
-    assert allowance
-    assert [count.fen_max for count in allowance.counts] == [LIMIT_FEN - 100 - 200] * 2
+        assert allowance
+        assert [count.fen_max for count in allowance.counts] == [LIMIT_FEN - 100 - others_fen] * 2
 
 
 # ---------------------------------------------------------------- asked, approved, rejected

@@ -1,0 +1,43 @@
+"""Checks of `make deploy` that the account can run the stack, before anything is created."""
+
+from typing import TYPE_CHECKING, Any
+
+from local.errors import StackError
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+CONCURRENCY_MIN = {"dev": 50, "prod": 170}
+"""Concurrent executions that a stage needs. Prod reserves 70, and Lambda keeps 100 unreserved."""
+
+_ASK = (
+    "Request 1,000: aws service-quotas request-service-quota-increase --service-code lambda "
+    "--quota-code L-B99A9384 --desired-value 1000. AWS answers within hours or days"
+)
+
+
+NEW_TO_CLOUDFRONT = (
+    "CloudFront has served nothing of this account. If it answers that the account must be "
+    "verified, ask AWS Support, and deploy without HostPage until then: the whole first stack "
+    "would roll back"
+)
+
+
+def check_concurrency(stage: str, functions: "LambdaClient") -> int:
+    """Return the account's concurrent executions. Raises StackError if the stage needs more."""
+    limit = functions.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
+    needed = CONCURRENCY_MIN[stage]
+    if limit < needed:
+        raise StackError(
+            f"the account runs {limit} Lambda executions at once in this Region, and stage {stage} "
+            f"needs {needed}: sweeps alone would refuse users. {_ASK}"
+        )
+    return limit
+
+
+def has_distribution(front: Any) -> bool:  # noqa: ANN401 - a client of CloudFront
+    """Return whether CloudFront certainly serves this account: it has accepted a distribution.
+
+    A new account may be refused until AWS Support has verified it, and no call tells before.
+    """
+    return bool(front.list_distributions(MaxItems="1")["DistributionList"]["Quantity"])

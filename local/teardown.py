@@ -1,0 +1,160 @@
+"""Deletes a deployed stack with what would stop its deletion or outlive it.
+
+    python -m local.teardown dev|prod [--all]
+
+Tables, secrets, the log's key, and the user pool hold money and names, and stay, unless --all says
+that nothing of it was real.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError, WaiterError
+
+from local.errors import StackError
+from local.release import settings_of
+
+Resources = list[tuple[str, str]]
+"""Types and physical ids."""
+
+LOOK_S, LOOKS_MAX = 15, 240
+KEY_WAITS_DAYS = 7
+"""The least that KMS allows between a key's deletion request and its end."""
+
+
+class Teardown:
+    """Deletion of one stack; it can be repeated until the stack itself is gone."""
+
+    def __init__(self, stack_name: str, session: boto3.Session, say: Callable[[str], None]) -> None:
+        self._stack_name = stack_name
+        self._session = session
+        self._say = say
+        self._cloud = session.client("cloudformation")
+        self._stack_id, self._resources = self._read()
+
+    def run(self, *, has_all: bool) -> None:
+        """Empty what CloudFormation can't delete, delete the stack, and with *has_all* the rest."""
+        for bucket in self._of("AWS::S3::Bucket"):
+            self._empty(bucket)
+        self._delete_databases()
+        self._say("deleting the stack: 10 to 20 minutes, most of them for the cache and network")
+        self._cloud.update_termination_protection(
+            StackName=self._stack_name, EnableTerminationProtection=False
+        )
+        self._cloud.delete_stack(StackName=self._stack_name)
+        try:
+            waiter = self._cloud.get_waiter("stack_delete_complete")
+            waiter.wait(
+                StackName=self._stack_id,
+                WaiterConfig={"Delay": LOOK_S, "MaxAttempts": LOOKS_MAX},
+            )
+        except WaiterError as error:
+            raise StackError(f"the stack is not deleted. Run the command again: {error}") from error
+        if has_all:
+            self._delete_kept()
+
+    def _read(self) -> tuple[str, Resources]:
+        """Return the stack's id and what it has. Raises StackError if there is none."""
+        try:
+            (stack,) = self._cloud.describe_stacks(StackName=self._stack_name)["Stacks"]
+        except ClientError as error:
+            raise StackError(f"there is no stack to delete: {error}") from error
+        pages = self._cloud.get_paginator("list_stack_resources").paginate(
+            StackName=self._stack_name
+        )
+        return stack["StackId"], [
+            (each["ResourceType"], each["PhysicalResourceId"])
+            for page in pages
+            for each in page["StackResourceSummaries"]
+            if each.get("PhysicalResourceId")
+        ]
+
+    def _of(self, kind: str) -> list[str]:
+        return [name for each, name in self._resources if each == kind]
+
+    def _empty(self, name: str) -> None:
+        """Delete all objects with their versions."""
+        store = self._session.resource("s3")
+        try:
+            store.Bucket(name).object_versions.delete()
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "NoSuchBucket":
+                raise
+        self._say(f"emptied bucket {name}")
+
+    def _delete_databases(self) -> None:
+        """Delete the databases of runs, which reconciliation makes outside of the stack."""
+        glue: Any = self._session.client("glue")
+        prefix = f"redpacket_{self._stack_id.rpartition('/')[2].replace('-', '_')}_"
+        of_stack = set(self._of("AWS::Glue::Database"))
+        for page in glue.get_paginator("get_databases").paginate():
+            for database in page["DatabaseList"]:
+                if database["Name"].startswith(prefix) and database["Name"] not in of_stack:
+                    glue.delete_database(Name=database["Name"])
+                    self._say(f"deleted database {database['Name']}")
+
+    def _kept(self) -> dict[str, Callable[[str], object]]:
+        """Return how to delete each type that the template keeps."""
+        tables, secrets = self._session.client("dynamodb"), self._session.client("secretsmanager")
+        keys: Any = self._session.client("kms")
+        pools: Any = self._session.client("cognito-idp")
+        return {
+            "AWS::DynamoDB::Table": lambda name: tables.delete_table(TableName=name),
+            "AWS::SecretsManager::Secret": lambda name: secrets.delete_secret(
+                SecretId=name, ForceDeleteWithoutRecovery=True
+            ),
+            "AWS::KMS::Key": lambda name: keys.schedule_key_deletion(
+                KeyId=name, PendingWindowInDays=KEY_WAITS_DAYS
+            ),
+            "AWS::Cognito::UserPool": lambda name: pools.delete_user_pool(UserPoolId=name),
+        }
+
+    def _delete_kept(self) -> None:
+        """Delete what the template keeps. Raises StackError with the names of what is left."""
+        left = []
+        for kind, delete in self._kept().items():
+            for name in self._of(kind):
+                try:
+                    delete(name)
+                except ClientError as error:
+                    if "NotFound" not in error.response["Error"]["Code"]:
+                        left.append(f"{kind} {name}: {error}")
+                else:
+                    self._say(f"deleted {kind.rpartition('::')[2].lower()} {name}")
+        if left:
+            raise StackError("delete these by hand: " + "; ".join(left))
+
+
+def confirm(stack_name: str, stage: str, answer: Callable[[str], str], force: str) -> None:
+    """Raise StackError unless a person typed the stack's name, and for prod also gave FORCE."""
+    if stage == "prod" and force != stack_name:
+        raise StackError(f"{stack_name} has real money. To delete it, add FORCE={stack_name}")
+    if answer(f"Type {stack_name} to delete it: ").strip() != stack_name:
+        raise StackError("nothing was deleted")
+
+
+def main() -> None:
+    """Ask, then delete the stack of the stage that the command names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stage", choices=("dev", "prod"))
+    parser.add_argument("--all", action="store_true")
+    given = parser.parse_args()
+    settings: dict[str, Any] = settings_of(given.stage)
+    stack_name = settings["stack_name"]
+    if given.all and given.stage == "prod":
+        raise StackError("the books of prod are never deleted by a command")
+    teardown = Teardown(stack_name, boto3.Session(region_name=settings.get("region")), print)
+    confirm(stack_name, given.stage, input, os.environ.get("FORCE", ""))
+    teardown.run(has_all=given.all)
+    print(f"{stack_name} is deleted." if given.all else f"{stack_name} is deleted; its books stay.")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (StackError, ClientError) as error:
+        sys.exit(f"make teardown: {error}")
