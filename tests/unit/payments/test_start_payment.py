@@ -31,6 +31,21 @@ def _find(town: PaymentSystem, number: str | None, user_id: str = "sender") -> P
     return find_payment(number, user_id, ports=town.payments, payees=town.payees)
 
 
+def test_a_packet_that_was_ended_is_not_ordered_again_by_a_late_clock(town: PaymentSystem) -> None:
+    packet = town.send_unpaid()
+    town.gateway.is_away = True
+    town.start_packet(packet)
+    town.gateway.is_away = False
+    town.system.pass_time(60_000)
+    town.end_packet(packet)
+    town.clock.at_ms -= 30_000
+
+    again = town.start_packet(packet)
+
+    assert again.prompt == ""
+    assert town.gateway.orders == {}
+
+
 def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     town.payments_per_day_max = 2
     first, _ = town.start(key="one"), town.start(key="two")

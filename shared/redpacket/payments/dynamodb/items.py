@@ -87,6 +87,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         reversed_fen=row.get("reversed_fen", 0),
         returned_fen=row.get("returned_fen", 0),
         refunded_at_ms=row.get("refunded_at_ms"),
+        is_ended=row.get("is_ended", False),
         is_listed="work_pk" in row,
     )
 

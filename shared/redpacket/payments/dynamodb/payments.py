@@ -157,10 +157,11 @@ class DynamoPayments:
         self._dynamo.update(
             self._payments,
             payment_keys.payment(number),
-            "SET expires_at_ms = :now_ms, work_at_ms = :now_ms",
+            "SET is_ended = :yes, expires_at_ms = :now_ms, work_at_ms = :now_ms",
             condition=f"{IS_PENDING} AND {HAS_NOT_EXPIRED}",
             pending=PaymentStatus.PENDING,
             now_ms=now_ms,
+            yes=True,
         )
 
     def close(self, payment: Payment, now_ms: int, again_at_ms: int | None) -> bool:

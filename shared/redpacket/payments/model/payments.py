@@ -56,6 +56,7 @@ class Payment:
 
     *ordered_at_ms* is the time of the last order call, 0 if none can have been made. *prompt* is
     JSON for the payer's client. *reversed_fen* left the ledger through refunds made outside.
+    *is_ended* forbids orders, also to a clock that is late: the sender ended the packet early.
     """
 
     number: str
@@ -77,6 +78,7 @@ class Payment:
     reversed_fen: int = 0
     returned_fen: int = 0
     refunded_at_ms: int | None = None
+    is_ended: bool = False
     is_listed: bool = field(default=True, compare=False)
     """Whether the sweep's work list contains it."""
 
@@ -246,7 +248,8 @@ def mismatches(payment: Payment, transaction: Transaction, merchant: Merchant) -
 def may_order(payment: Payment, now_ms: int) -> bool:
     """Return whether a payment without a prompt may be ordered at the provider now."""
     pause_ms = min(payment.ordered_at_ms - payment.created_at_ms, ORDER_PAUSE_MS_MAX)
-    is_open = payment.status is PaymentStatus.PENDING and now_ms < payment.expires_at_ms
+    is_pending = payment.status is PaymentStatus.PENDING and not payment.is_ended
+    is_open = is_pending and now_ms < payment.expires_at_ms
     return is_open and now_ms >= payment.ordered_at_ms + pause_ms
 
 
