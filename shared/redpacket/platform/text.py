@@ -61,15 +61,30 @@ _PUNCTUATION_OF_PHONES = str.maketrans({**dict.fromkeys("‐‒–—―−.", "
 
 RESERVED_WORDS = (
     *("admin", "administrator", "hongbao", "moderator", "official", "redpacket", "root"),
-    *("service", "support", "system", "wechat", "weixin"),
+    *("service", "support", "system", "wechat", "weixin", "wechatpay", "tencent", "tenpay"),
+    *("alipay", "unionpay"),
 )
 """Words that no name may consist of or contain."""
 
 RESERVED_PHRASES = (
-    *("系统", "系統", "官方", "管理员", "管理員", "客服", "运营", "營運", "工作人员", "工作人員"),
-    *("微信支付", "微信团队", "微信團隊", "财付通", "財付通"),
+    *("系统", "官方", "管理员", "客服", "运营", "营运", "工作人员", "财务"),
+    *("微信支付", "微信团队", "财付通", "腾讯", "支付宝", "银联", "云闪付"),
 )
-"""Words that no name may contain."""
+"""Phrases that no name may contain, also in other forms of their characters."""
+
+_HAN_FORMS = (
+    *("系係繫糸", "统統綂", "官宫宮宦管菅筦", "方万邡", "理埋俚狸", "员員貟贠", "客容", "服箙"),
+    *("运運迂", "营營莹瑩", "工土士", "作做", "人入", "微徽徵溦薇", "信伩", "支攴攵", "付忖什"),
+    *("团團団囝", "队隊", "财財材", "通逋", "宝寶寳宔", "腾騰滕縢", "讯訊汛迅", "务務"),
+    *("银銀", "联聯聫", "云雲", "闪閃"),
+)
+"""Characters of the reserved phrases, each with those that a reader takes for it.
+
+Unicode's table of confusable characters has almost no ideographs. These are the traditional and
+variant forms of Unihan, and characters that differ in a stroke or the radical, chosen by hand.
+"""
+
+_ONE_FORM = str.maketrans({other: forms[0] for forms in _HAN_FORMS for other in forms[1:]})
 
 
 def composed(text: str) -> str:
@@ -147,7 +162,7 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     """
     words, phrases = _reserved(skeleton_of)
     # Characters between letters divide words, or spell one out: a.d.m.i.n.
-    fragments = [part for part in re.split(r"[\W\d_]+", folded(skeleton_of(name))) if part]
+    fragments = [part for part in re.split(r"[\W\d_]+", _compared(name, skeleton_of)) if part]
     joined = "".join(fragments)
     return (
         joined in words
@@ -159,12 +174,13 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
 @cache
 def _reserved(skeleton_of: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the reserved words and phrases as they are compared; ADMlN looks like ADMIN."""
-
-    def compared(*texts: str) -> frozenset[str]:
-        return frozenset(folded(skeleton_of(text)) for text in texts)
-
     cases = (case for word in RESERVED_WORDS for case in (word, word.upper()))
-    return compared(*cases), compared(*RESERVED_PHRASES)
+    words = frozenset(_compared(word, skeleton_of) for word in cases)
+    return words, frozenset(_compared(phrase, skeleton_of) for phrase in RESERVED_PHRASES)
+
+
+def _compared(text: str, skeleton_of: Callable[[str], str]) -> str:
+    return folded(skeleton_of(unicodedata.normalize("NFKC", text).translate(_ONE_FORM)))
 
 
 @cache

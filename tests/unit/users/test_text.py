@@ -7,12 +7,16 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from opencc import OpenCC
 
 from local.places import ROOT
+from redpacket.packets.pinyin import simplified
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of
 from redpacket.platform.text import (
+    _HAN_FORMS,
     _PLAIN,
+    RESERVED_PHRASES,
     _hidden,
     find_invisible,
     graphemes,
@@ -122,6 +126,9 @@ RESERVED = (
     *("系统消息", "系統消息", "官方", "官方客服", "系 统 消 息", "【系统】通知", "管理员01"),
     *("微信支付", "admin", "Admin", "ADMIN", "ａｄｍｉｎ", "a.d.m.i.n", "admin_01", "the admin"),
     *("ádmin", "Root", "redpacket support", "Official", "𝐚𝐝𝐦𝐢𝐧"),
+    *("支付宝", "支付寶", "腾讯客户", "騰訊", "财务", "財務部", "银联", "云闪付", "營運"),
+    *("Alipay", "alipay 01", "Tencent", "WeChatPay", "TenPay"),
+    *("徽信支付", "微信⽀付", "宫方", "官万", "管理貟", "菅埋員", "滕汛", "容 服", "支忖宝"),
 )
 LOOK_ALIKES = (
     *("\u0430dmin", "\u0430\u0501min", "\u03b1dmin", "AD\u041cIN", "ADMlN", "adm1n"),
@@ -131,6 +138,7 @@ LOOK_ALIKES = (
 TAKEN = (
     *("小明", "发红包的人", "badminton", "Adminton", "Анна", "Μαρία", "恭喜发财", "王管理"),
     *("Rooty", "Alice 1", "👍🏽", "ada", "\u0430\u043d\u044f"),
+    *("云朵", "财神", "支持者", "讯飞", "薇薇", "土豆", "万方", "容容", "宝宝", "银河", "人入"),
 )
 
 
@@ -140,6 +148,24 @@ def test_a_name_was_or_looked_like_that_of_the_system() -> None:
     refused = (*RESERVED, *LOOK_ALIKES)
     assert [ascii(name) for name in refused if _edit(name) != ["nickname"]] == []
     assert [name for name in TAKEN if _edit(name)] == []
+
+
+@pytest.mark.parametrize("script", ["s2t", "s2tw", "s2hk", "t2jp"])
+def test_a_reserved_phrase_is_refused_in_each_script(script: str) -> None:
+    written = [OpenCC(script).convert(phrase) for phrase in RESERVED_PHRASES]
+
+    assert [name for name in written if not is_reserved(name)] == []
+
+
+def test_the_forms_of_a_character_agree_with_the_scripts_of_passphrases() -> None:
+    letters = {letter: forms[0] for forms in _HAN_FORMS for letter in forms}
+    reserved = set("".join(RESERVED_PHRASES))
+
+    assert len(letters) == sum(map(len, _HAN_FORMS)), "a character has one form"
+    assert reserved <= letters.keys()
+    for letter, form in letters.items():
+        plain = simplified(letter)
+        assert letters.get(plain, form) == form, letter
 
 
 # ---------------------------------------------------------------- avatars
