@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from redpacket.platform.errors import Unavailable
@@ -125,20 +125,23 @@ class HttpClient:
         return addresses[0]
 
 
-_TRANSLATED = (
-    ip_network("64:ff9b::/96"),  # NAT64: the rest is an IPv4 address, perhaps a private one
-    ip_network("64:ff9b:1::/48"),
-    ip_network("2002::/16"),  # 6to4
-    ip_network("2001::/32"),  # Teredo
+_GLOBAL_UNICAST = ip_network("2000::/3")
+_SPECIAL = (
+    ip_network("2001::/23"),  # protocols, as Teredo: the rest may be a private IPv4 address
+    ip_network("2002::/16"),  # 6to4, as above
+    ip_network("2001:db8::/32"),  # documentation
+    ip_network("3fff::/20"),
+    ip_network("192.88.99.0/24"),  # relays of 6to4
 )
 
 
 def _is_global(address: str) -> bool:
     read = ip_address(address.partition("%")[0])
-    mapped = getattr(read, "ipv4_mapped", None)
-    if read.is_multicast or any(read in network for network in _TRANSLATED):
+    if isinstance(read, IPv6Address) and read not in _GLOBAL_UNICAST:
+        return False  # also each form of an IPv4 address
+    if read.is_multicast or any(read in network for network in _SPECIAL):
         return False
-    return bool((mapped or read).is_global)
+    return read.is_global
 
 
 class _ReadUntil(RawIOBase):

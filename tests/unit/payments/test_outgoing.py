@@ -84,7 +84,13 @@ INSIDE = (
     *("127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"),  # noqa: S104 - not listened to
     *("::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "224.0.0.1", "100.64.0.1"),
     *("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "2001:0:1::1"),
+    # Forms of IPv4, site-local, benchmarks, documentation, segments and relays.
+    *("::169.254.169.254", "::ffff:0:127.0.0.1", "::ffff:8.8.8.8", "64:ff9b:1::a9fe:a9fe"),
+    *("::", "fec0::1", "100::1", "5f00::1", "ff0e::1", "4000::1", "fd00:ec2::254"),
+    *("2001:2::1", "2001:10::1", "2001:20::1", "2001:db8::1", "3fff::1"),
+    *("192.88.99.1", "192.0.0.8", "192.0.2.1", "198.18.0.1", "240.0.0.1", "255.255.255.255"),
 )
+OUTSIDE = ("8.8.8.8", "203.208.40.1", "2001:4860:4860::8888", "2400:3200::1", "2a00:1450:4001::1")
 
 
 def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,6 +109,25 @@ def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.M
             pytest.fail(f"{address}: {outgoing.post(b'', {})}")
 
     assert not connected
+
+
+def test_a_global_address_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    connected: list[object] = []
+
+    def refuse(address: tuple[str, int], **_: object) -> None:
+        connected.append(address[0])
+        raise OSError
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+
+    for address in OUTSIDE:
+        outgoing = HttpClient(
+            "https://wallet.example/", call_ms_max=500, resolve=lambda *_, row=address: [row]
+        )
+        with pytest.raises(Unavailable):
+            outgoing.post(b"{}", {})
+
+    assert connected == list(OUTSIDE)
 
 
 def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
