@@ -979,6 +979,8 @@ def test_a_role_may_add_to_the_journal_and_change_nothing_there() -> None:
 
     assert granted == {
         ("AdminFunction", "dynamodb:Query"),
+        # Its stream names altered rows by their keys.
+        ("AnnounceFunction", "dynamodb:ListStreams"),
         ("ReconcileFunction", "dynamodb:PutItem"),
         ("ApprovalFunction", "dynamodb:PutItem"),
         *((writer, "dynamodb:PutItem") for writer in writers),

@@ -8,6 +8,7 @@ import pytest
 
 from local.packet_ids import PUBLISHED_IDS
 from local.places import ROOT
+from redpacket.containers import containers
 from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Opening, Packet, Rules
@@ -15,6 +16,7 @@ from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 from testing.builders import a_claim, a_funding, a_packet, list_shares, some_terms
 from testing.in_memory_system import InMemorySystem
+from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import Invoke, MakeUser
 
@@ -86,6 +88,36 @@ def test_send_sends_a_packet_once(event_sender: HttpUser, invoke: Invoke) -> Non
     assert event_sender.grab(equal["packet_id"]).json()["amount_fen"] == 200
     assert event_sender.balance_fen() == 3_000
     assert event_sender.record(packet["packet_id"])["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("change", "altered_count"),
+    [
+        ({"eventName": "MODIFY"}, 1),
+        ({"eventName": "REMOVE"}, 1),
+        ({"eventName": "INSERT"}, 0),
+        # DynamoDB removes a row at the end of its life.
+        ({"eventName": "REMOVE", "userIdentity": {"type": "Service"}}, 0),
+    ],
+)
+def test_a_replaced_row_of_the_audit_log_is_set_aside_for_the_alarm(
+    system: InMemorySystem,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    altered_count: int,
+) -> None:
+    aside: list[Any] = []
+    monkeypatch.setitem(vars(containers.events), "dead_letter", aside.append)
+    source = f"arn:aws:dynamodb:r:1:table/{TABLE_NAMES.journal}/stream/2026-01-01"
+    keys = {"pk": {"S": "journal"}, "sk": {"S": "0001767225600000#ab"}}
+    record = {"eventSourceARN": source, "dynamodb": {"Keys": keys}, **change}
+
+    told = invoke("AnnounceFunction", {"Records": [record]})
+
+    assert told == {"altered_count": altered_count}
+    assert aside == [record] * altered_count
+    assert system.logger.events == ["journal_altered"] * altered_count
 
 
 def test_grab_claims_a_share_and_a_repeat_gets_the_same(

@@ -1,11 +1,13 @@
 """Every function against every kind of row: only those named here may put, change or read one.
 
-A put is tried with the key alone, because that already destroys a row. An update is tried with the
-attribute that decides about the row. A read is tried as a whole row, which names no attributes.
+A put is tried with the key alone, because it replaces a row: a function that may put a row may also
+destroy or rewrite one. An update is tried with the attribute that decides about the row. A read is
+tried as a whole row, which names no attributes, and as a write that returns the old row.
 IAM cannot see the failed condition of a write, whose answer may hold a row
 (`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries it.
 """
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -109,28 +111,30 @@ address              Erasure:u Profile:u
 webhook              Announce:r Deliver:ru Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
 """
-"""Functions that may put (p), update (u) and read (r) a row; no other function may."""
+"""Functions that may put or replace (p), update (u) and read (r) a row; no other function may."""
 
 
 def _letters(function: str, row: str) -> str:
     table, key, attribute = ROWS[row]
     names, update = frozenset(key), frozenset({*key, attribute})
-    tried = [("p", "PutItem", names, ""), ("u", "UpdateItem", update, "")]
+    tried = [("p", "PutItem", names, "", "NONE"), ("u", "UpdateItem", update, "", "NONE")]
+    tried += [("r", "PutItem", names, "", "ALL_OLD"), ("r", "UpdateItem", update, "", "ALL_OLD")]
     # AWS does not say whether the key counts as attributes that a read names.
     tried += [
-        ("r", action, named, ALL)
+        ("r", action, named, ALL, "NONE")
         for action in ("GetItem", "BatchGetItem", "Query", "Scan")
         for named in (names, frozenset[str]())
     ]
     allowed = {
         letter
-        for letter, action, named, select in tried
+        for letter, action, named, select, returned in tried
         if may(
             STACK,
             Access(
                 *(function, f"dynamodb:{action}", STACK.arn(f"{table}Table"), named),
                 partitions=frozenset({key["pk"]}),
                 select=select,
+                returned=returned,
             ),
         )
     }
@@ -161,3 +165,30 @@ def test_a_read_that_names_more_than_it_may_is_refused() -> None:
     assert not may(STACK, replace(shown, attributes=shown.attributes | {"host_id"}))
     assert not may(STACK, replace(shown, select=ALL))
     assert not may(STACK, replace(shown, attributes=frozenset()))
+
+
+def test_no_function_deletes_a_row_of_the_audit_log() -> None:
+    key = ROWS["action"][1]
+    deletes = (
+        Access(
+            *(function, "dynamodb:DeleteItem", STACK.arn("JournalTable"), frozenset(key)),
+            partitions=frozenset({key["pk"]}),
+        )
+        for function in FUNCTIONS
+    )
+
+    assert not [str(access) for access in deletes if may(STACK, access)]
+
+
+def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
+    sources = STACK.of_type("AWS::Lambda::EventSourceMapping")
+    patterns = sources["AnnounceJournal"]["FilterCriteria"]["Filters"]
+    alarm = STACK.of_type("AWS::CloudWatch::Alarm")["UnreadRecordsAlarm"]
+
+    # A stream names an unchanged row by no record, so a repeated put is silent.
+    assert [json.loads(each["Pattern"]) for each in patterns] == [
+        {"eventName": ["MODIFY", "REMOVE"]}
+    ]
+    # AnnounceFunction sets each such record aside.
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
+    assert "audit log" in alarm["AlarmDescription"]

@@ -55,6 +55,27 @@ def announce_batch(
     return {"queued_count": announced(changes)}
 
 
+def report_altered(
+    records: Sequence[Record], *, dead_letter: Callable[[Record], None], logger: EventLogger
+) -> dict[str, int]:
+    """Set aside records of replaced or removed rows of the audit log, which no function makes.
+
+    The queue of unread records has an alarm, which lasts until an operator has looked. Rows that
+    DynamoDB removed at the end of their life are no fault.
+    """
+    altered = [
+        record
+        for record in records
+        if record["eventName"] != "INSERT"
+        and record.get("userIdentity", {}).get("type") != "Service"
+    ]
+    for record in altered:
+        keys = record["dynamodb"]["Keys"]
+        logger.event("journal_altered", change=record["eventName"], position=keys["sk"]["S"])
+        dead_letter(record)
+    return {"altered_count": len(altered)}
+
+
 def deliver_batch(
     records: Sequence[Record],
     *,

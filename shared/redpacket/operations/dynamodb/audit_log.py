@@ -1,4 +1,7 @@
-"""Operators' audit log in JournalTable; no role may update or delete its rows."""
+"""Operators' audit log in JournalTable.
+
+No role may update or delete its rows. A put could replace one, which the table's stream reports.
+"""
 
 from __future__ import annotations
 
