@@ -81,7 +81,7 @@ $(LOCAL)/client/README.md: openapi.json $(VENV)/clients.ready
 	@rm -rf $(@D)
 	@$(VENV)/clients/bin/openapi-python-client generate --path openapi.json --output-path $(@D) --overwrite > $(LOCAL)/client.log 2>&1 || { cat $(LOCAL)/client.log; exit 1; }
 
-PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o -name limits.ts -path "*/api/*" -o -path web/src/i18n/others -prune -o -type f -print)
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o \( -name ids.ts -o -name limits.ts \) -path "*/api/*" -o -path web/src/i18n/others -prune -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
 	@$(NPM) run build > /dev/null
 	@touch $@
@@ -258,7 +258,7 @@ lock: $(UV) ## compile the pinned requirements again
 	@PYTHONPATH=shared "$$(local/find-python)" -m local.lock
 
 clean: down ## remove everything that was made here; packages stay in the caches of uv and npm in the home folder
-	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/limits.ts web/src/i18n/others
+	@rm -rf $(LOCAL) .aws-sam web/node_modules web/dist web/element/red-packet*.js web/src/api/schema.ts web/src/api/ids.ts web/src/api/limits.ts web/src/i18n/others
 	@for cache in "$${UV_CACHE_DIR:-$$HOME/.cache/uv}" "$${npm_config_cache:-$$HOME/.npm}"; do \
 		test ! -d "$$cache" || echo "Kept, also for other projects: $$cache"; done
 

@@ -37,7 +37,7 @@ SLOW_4G = {
     "uploadThroughput": 90_000,
 }
 CPU_SLOWDOWN = 4
-PACKET_ID = "bench"
+PACKET_ID = "n9C2D0-tuq_Sc61fJ7WGjQuADXuOZhG"
 PERSON = {"user_token": "x" * 24, "nickname": "妈妈", "avatar_url": None}
 RECORD: dict[str, Any] = {
     "packet_id": PACKET_ID,
@@ -173,7 +173,7 @@ def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:
     serious_count = 0
     for path, seen in (
         (f"/packets/{PACKET_ID}", "red-packet button.coin"),
-        ("/packets/none", "red-packet .note strong"),
+        (f"/packets/{PACKET_ID[::-1]}", "red-packet .note strong"),
         ("/", ".empty"),
         ("/send", ".send"),
     ):

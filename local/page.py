@@ -10,6 +10,7 @@ import mimetypes
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -28,7 +29,6 @@ OPERATOR_PREFIX: Final = "/operator"
 OPERATOR_INDEX: Final = "/operator.html"
 DOCUMENTS: Final = (INDEX, OPERATOR_INDEX)
 DEVELOPMENT_PREFIX: Final = "/dev/"
-PACKET_PATH: Final = re.compile(r"/packets/[\w-]+")
 
 AVATAR_HOSTS: Final = ("example.com", "example.org", "*.example.com", "*.example")
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
@@ -56,6 +56,7 @@ SECURITY_HEADERS: Final = {
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
+_PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(request\.uri\) && !request\.headers\[")
 # For pages of other origins, which load it as a module; also under its version, and its languages.
 _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
@@ -97,11 +98,19 @@ def _document(path: str) -> str:
     return OPERATOR_INDEX if is_operators else INDEX
 
 
+@cache
+def _packet_path() -> re.Pattern[str]:
+    """Return the form of a packet's path, from the function of template.yaml."""
+    code = read_template()["Resources"]["PagePaths"]["Properties"]["FunctionCode"][0]
+    (form,) = _PACKET_TEST.findall(code)
+    return re.compile(form)
+
+
 def _is_crawler(scope: Scope) -> bool:
     """Return whether a chat's crawler visits a packet, by the rule of template.yaml."""
     headers = Headers(scope=scope)
     return (
-        PACKET_PATH.fullmatch(scope["path"]) is not None
+        _packet_path().fullmatch(scope["path"]) is not None
         and "text/html" in headers.get("accept", "")
         and not {"authorization", "sec-fetch-mode"} & set(headers)
         and scope["query_string"] != b"page"

@@ -1,4 +1,4 @@
-/** Writes what runs need of openapi.json: src/api/limits.ts for the page, and the refusals of the mini-program. */
+/** Writes what runs need of openapi.json: src/api/{ids,limits}.ts for the page, and the refusals of the mini-program. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -11,6 +11,7 @@ import { SPLITS, type Split } from "./src/verify/terms.ts";
 interface Contract {
   components: {
     schemas: {
+      PrizeBody: { properties: { image_url: { anyOf: [{ pattern: string }, unknown] } } };
       SendBody: {
         properties: {
           total_fen: { maximum: number };
@@ -19,9 +20,21 @@ interface Contract {
         };
       };
     };
+    parameters: Record<string, Parameter>;
     responses: Record<string, { description: string }>;
   };
-  paths: Record<string, Record<string, { security?: { user: [string] }[]; responses: Record<string, { $ref?: string }> }>>;
+  paths: Record<string, Record<string, Operation>>;
+}
+
+interface Parameter {
+  name: string;
+  schema: { pattern: string };
+}
+
+interface Operation {
+  parameters: (Parameter | { $ref: string })[];
+  security?: { user: [string] }[];
+  responses: Record<string, { $ref?: string }>;
 }
 
 interface Problem {
@@ -52,13 +65,33 @@ const constants = {
   FEN_MAX: total_fen.maximum,
   COUNT_MAX: count["x-maximum-without-campaign"],
   COVER_PATTERN: cover_url.anyOf[0].pattern,
+  PRIZE_IMAGE_PATTERN: contract.components.schemas.PrizeBody.properties.image_url.anyOf[0].pattern,
   ROLES: roles,
   STATES_AFTER: states,
 };
-const lines = Object.entries(constants).map(
-  ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const;\n`,
-);
-writeFileSync(`${folder}/src/api/limits.ts`, `/** Made by \`npm run api\` from openapi.json. */\n\n${lines.join("\n")}`);
+write("limits", constants);
+
+/** Returns the pattern, without anchors, of the id at the end of a route. */
+function patternOf(route: string): string {
+  const parameters = contract.paths[route]!.get!.parameters.map((each) =>
+    "$ref" in each ? contract.components.parameters[each.$ref.split("/").at(-1)!]! : each,
+  );
+  const name = /\{(\w+)\}$/.exec(route)![1];
+  return parameters.find((each) => each.name === name)!.schema.pattern.slice(1, -1);
+}
+// In a file of its own: a visit's first script needs nothing else.
+write("ids", {
+  PACKET_ID: patternOf("/packets/{packet_id}"),
+  CAMPAIGN_ID: patternOf("/campaigns/{campaign_id}"),
+  PAYMENT_ID: patternOf("/me/payments/{payment_id}"),
+});
+
+function write(file: string, values: Record<string, unknown>): void {
+  const lines = Object.entries(values).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value)} as const;\n`,
+  );
+  writeFileSync(`${folder}/src/api/${file}.ts`, `/** Made by \`npm run api\` from openapi.json. */\n\n${lines.join("\n")}`);
+}
 
 /** Routes that examples/miniprogram calls. */
 const CALLED = ["/auth/wechat", "/packets", "/packets/{packet_id}", "/packets/{packet_id}/grab", "/packets/{packet_id}/open"];

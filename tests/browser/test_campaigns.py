@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Route, ViewportSize, expect
 
@@ -398,3 +399,23 @@ def test_axe_finds_nothing_serious_in_games(a_person: MakePerson, lottery: str) 
     expect(bea.page.get_by_role("button", name="抽奖", exact=True)).to_be_visible()
 
     bea.audit_views("lottery")
+
+
+def test_a_packet_in_shards_opens_from_its_link_and_has_a_preview(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, budget_fen=30_000)
+    packet = {"kind": "equal", "total_fen": 20_001, "count": 20_001}
+    path = f"/packets/{operator.send(operator.http, campaign_id=campaign_id, **packet)}"
+    coin = re.compile("拆开红包|Open the red packet")
+
+    sid = a_person("Sid", path)
+    expect(sid.page.get_by_role("button", name=coin)).to_be_visible()
+    sid.page.get_by_role("button", name=coin).click()
+    crawler = httpx.get(f"{sid.api}{path}", headers={"accept": "text/html"})
+
+    assert "~" in path
+    expect(sid.page.locator("red-packet .amount")).to_be_visible()
+    assert crawler.headers["location"] == f"/api{path}/preview"
+    assert "og:title" in httpx.get(f"{sid.api}/api{path}/preview").text

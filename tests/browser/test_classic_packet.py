@@ -480,7 +480,7 @@ def test_axe_finds_nothing_serious_and_320_px_are_enough(
     look(quinn, "gone", f"/packets/{gone_id}", "red-packet li")
     look(quinn, "proof", f"/packets/{gone_id}/proof", ".verdict", "公平验证")
     look(quinn, "share", f"/packets/{open_id}/share", ".qr img", "红包包好了")
-    look(quinn, "missing", "/packets/nowhere", '[data-state="missing"]')
+    look(quinn, "missing", f"/packets/{open_id[::-1]}", '[data-state="missing"]')
     opened_id = operator.send()
     operator.grab("quinn", opened_id)
     look(quinn, "opened", f"/packets/{opened_id}", "red-packet .amount")

@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 from local.places import LOCAL
+from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket_cli.operate import staging_word
+from testing.builders import a_packet_id
 from tests.template.translated import STACK_OF
 
 STACK = STACK_OF["a page under a domain"]
@@ -75,23 +77,38 @@ def _forged() -> list[str]:
     return ["staging", "staging..", word[:-1], f"{word}0", later, _word(-1), _word(key="x" * 43)]
 
 
-def test_crawlers_alone_are_led_to_the_preview_of_a_packet() -> None:
+@pytest.mark.parametrize("shards", [1, 2, 64])
+def test_crawlers_alone_are_led_to_the_preview_of_a_packet(shards: int) -> None:
     browser = {"sec-fetch-mode": "navigate"}
-    again = _request("/packets/AbC-_9")
+    packet_id = a_packet_id(shards)
+    path = f"/packets/{packet_id}"
+    again = _request(path)
     again["request"]["querystring"]["page"] = {"value": ""}
 
     crawler, visit, back, shared = _run(
         "PagePaths",
-        _request("/packets/AbC-_9"),
-        _request("/packets/AbC-_9", headers=browser),
+        _request(path),
+        _request(path, headers=browser),
         again,
-        _request("/packets/AbC-_9/share"),
+        _request(f"{path}/share"),
     )
 
     assert crawler["answer"]["statusCode"] == 302
     led = crawler["answer"]["headers"]["location"]["value"]
-    assert led == "/api/packets/AbC-_9/preview"
+    assert led == f"/api{path}/preview"
     assert [each["answer"]["uri"] for each in (visit, back, shared)] == ["/index.html"] * 3
+
+
+def test_the_distribution_knows_the_same_packet_ids_as_the_package() -> None:
+    ids = [a_packet_id(shards) for shards in range(1, 65)]
+    others = [f"{ids[0]}~{text}" for text in ("", "0", "1", "02", "65", "2~2", "2/")]
+    others += [ids[0][:-1], f"{ids[0]}A", f"{ids[0]}~2"[1:], "", "nowhere", f"{ids[0]}%7E2"]
+
+    answers = _run("PagePaths", *(_request(f"/packets/{each}") for each in ids + others))
+
+    led = [each["answer"].get("statusCode") == httpx.codes.FOUND for each in answers]
+    assert led == [PACKET_ID.fullmatch(each) is not None for each in ids + others]
+    assert led == [True] * len(ids) + [False] * len(others)
 
 
 def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:

@@ -1,20 +1,21 @@
 /** Paths of the page; links are plain links, so each opens in a new tab too. */
 
+import { CAMPAIGN_ID, PACKET_ID, PAYMENT_ID } from "./api/ids.ts";
+
 export interface Route {
   view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "wallet" | "payment" | "lost";
   id: string;
 }
 
-const ID = "([A-Za-z0-9_-]{1,128})";
 const PATHS: [RegExp, Route["view"]][] = [
   [/^\/$/, "home"],
   [/^\/send$/, "send"],
-  [new RegExp(`^/packets/${ID}$`), "packet"],
-  [new RegExp(`^/packets/${ID}/share$`), "share"],
-  [new RegExp(`^/packets/${ID}/proof$`), "proof"],
-  [new RegExp(`^/campaigns/${ID}$`), "campaign"],
+  [new RegExp(`^/packets/(${PACKET_ID})$`), "packet"],
+  [new RegExp(`^/packets/(${PACKET_ID})/share$`), "share"],
+  [new RegExp(`^/packets/(${PACKET_ID})/proof$`), "proof"],
+  [new RegExp(`^/campaigns/(${CAMPAIGN_ID})$`), "campaign"],
   [/^\/wallet$/, "wallet"],
-  [new RegExp(`^/payments/${ID}$`), "payment"],
+  [new RegExp(`^/payments/(${PAYMENT_ID})$`), "payment"],
 ];
 
 export function routeOf(path: string): Route {

@@ -24,7 +24,7 @@ const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, 
 type Answer = object | ((ask: Ask) => unknown);
 
 /** A viewer of one packet; *answers* are those of the routes, each in turn, and the last one from then on. */
-function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
+function viewer(answers: Record<string, Answer[]>, { isSignedIn = true, packetId = "p" } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },
   });
@@ -42,7 +42,7 @@ function viewer(answers: Record<string, Answer[]>, { isSignedIn = true } = {}) {
   const states: string[] = [];
   const flow: PacketFlow = new PacketFlow({
     client: client as unknown as Client,
-    packetId: "p",
+    packetId,
     changed: () => states.push(flow.state),
     now: () => clock.nowMs,
     random: () => 0,
@@ -68,6 +68,14 @@ function textOf(part: unknown): string {
   }
   return typeof part === "string" ? part : "";
 }
+
+test("an id that a link steers stays within its packet's path", async () => {
+  const { flow, requests } = viewer({}, { packetId: "../me/withdrawals?x=#" });
+
+  await flow.load();
+
+  assert.deepEqual(requests, [{ path: "GET /packets/..%2Fme%2Fwithdrawals%3Fx%3D%23", body: undefined }]);
+});
 
 test("a packet that others emptied while the page was out of sight is shown as it is now", async () => {
   const { flow } = viewer({ "GET ": [RECORD, RECORD, { ...RECORD, status: "emptied", remaining_count: 0 }] });

@@ -97,6 +97,14 @@ beforeEach(() => {
 afterEach(leave);
 after(close);
 
+test("an id that a link steers stays within its packet's path", async () => {
+  render("components/red-packet/index", { packetId: "../me?x" });
+
+  await until(() => requests.some(({ method }) => method === "GET"), "the request");
+
+  assert.deepEqual(sentTo("GET /packets/..%2Fme%3Fx").length, 1);
+});
+
 test("one tap opens a packet, and a lost answer is asked for again", async () => {
   const mine = { ...CLAIM, payout: "settled" };
   let grabs = 0;

@@ -230,10 +230,12 @@ test("what needs a look is said", () => {
   ]);
 });
 
+const PACKET = "n9C2D0-tuq_Sc61fJ7WGjQuADXuOZhG~2";
+
 test("paths of the console lead to their views", () => {
   assert.deepEqual(routeOf("/operator"), { place: "campaigns", id: "" });
   assert.deepEqual(routeOf("/operator/campaigns/spring/winners"), { place: "winners", id: "spring" });
-  assert.deepEqual(routeOf("/operator/packets/A_-9~2"), { place: "claims", id: "A_-9~2" });
+  assert.deepEqual(routeOf(`/operator/packets/${PACKET}`), { place: "claims", id: PACKET });
   assert.equal(routeOf("/operators").place, "lost");
   assert.equal(address("/x", { a: "", b: undefined, c: "&" }), "/x?c=%26");
 });

@@ -112,6 +112,7 @@ test("mistakes are told at their fields", () => {
     ...["ends", "id", "prizes.1.amount", "prizes.1.image_url", "prizes.1.percent", "prizes.1.title"],
     ...["prizes.1.total", "quota", "title"],
   ]);
+  for (const id of ["Spring", "x".repeat(64)]) assert.equal(mistakes(form({ id }), true).id, "bad_id");
   assert.equal(missPercent(bad.prizes), -2.5);
   assert.equal(mistakes(form({ budget: "1.005" }), true).budget, "unread_amount");
 });

@@ -38,10 +38,16 @@ test("a path that is replaced leaves no entry", () => {
 });
 
 test("every path has its view, and an unknown one is lost", () => {
-  assert.deepEqual(routeOf("/packets/p_1-a"), { view: "packet", id: "p_1-a" });
-  assert.deepEqual(routeOf("/packets/p/share"), { view: "share", id: "p" });
+  const id = "n9C2D0-tuq_Sc61fJ7WGjQuADXuOZhG";
+  for (const packet of [id, `${id}~2`, `${id}~64`]) {
+    assert.deepEqual(routeOf(`/packets/${packet}`), { view: "packet", id: packet });
+    assert.deepEqual(routeOf(`/packets/${packet}/share`), { view: "share", id: packet });
+    assert.deepEqual(routeOf(`/packets/${packet}/proof`), { view: "proof", id: packet });
+  }
+  assert.deepEqual(routeOf("/campaigns/new-year_1"), { view: "campaign", id: "new-year_1" });
+  assert.deepEqual(routeOf(`/payments/${"0f".repeat(16)}`), { view: "payment", id: "0f".repeat(16) });
   assert.deepEqual(routeOf("/"), { view: "home", id: "" });
-  for (const path of ["/packets/", "/packets/a/b", "/packets/a%2fb", `/packets/${"x".repeat(129)}`]) {
+  for (const path of ["/packets/", `/packets/${id}/b`, `/packets/${id}~65`, "/packets/a%2fb", "/campaigns/A", "/payments/x"]) {
     assert.equal(routeOf(path).view, "lost", path);
   }
 });

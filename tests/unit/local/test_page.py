@@ -10,6 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local.page import SECURITY_HEADERS, Page
+from testing.builders import a_packet_id
 
 HTML = {"accept": "text/html,*/*", "sec-fetch-mode": "navigate"}
 INDEX = "<!doctype html>" + "x" * 200
@@ -63,15 +64,19 @@ def test_a_visit_gets_the_page_at_every_path(front: Visitor) -> None:
         assert answer.headers["cache-control"] == "no-cache"
 
 
-def test_a_crawler_is_led_to_the_preview_of_a_packet_and_not_in_circles(front: Visitor) -> None:
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_crawler_is_led_to_the_preview_of_a_packet_and_not_in_circles(
+    front: Visitor, shards: int
+) -> None:
+    path = f"/packets/{a_packet_id(shards)}"
     crawler = {"accept": "text/html"}
 
-    led = front.get("/packets/abc?via=x", crawler)
+    led = front.get(f"{path}?via=x", crawler)
 
-    assert (led.status_code, led.headers["location"]) == (302, "/api/packets/abc/preview")
-    assert _is_page(front.get("/packets/abc?page", crawler))
-    assert _is_page(front.get("/packets/abc/share", crawler))
-    assert not _is_page(front.get("/packets/abc", {**crawler, "authorization": "Bearer x"}))
+    assert (led.status_code, led.headers["location"]) == (302, f"/api{path}/preview")
+    assert _is_page(front.get(f"{path}?page", crawler))
+    assert _is_page(front.get(f"{path}/share", crawler))
+    assert not _is_page(front.get(path, {**crawler, "authorization": "Bearer x"}))
 
 
 def test_a_visit_of_operators_gets_their_console(front: Visitor) -> None:

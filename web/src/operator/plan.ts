@@ -1,6 +1,8 @@
 /** A campaign as its form holds it, and the writes that bring the API's campaign into line. */
 
 import type { Schemas } from "../api/client.ts";
+import { CAMPAIGN_ID } from "../api/ids.ts";
+import { PRIZE_IMAGE_PATTERN } from "../api/limits.ts";
 import { amountProblem, parseYuan, yuan } from "../money.ts";
 import { now } from "../now.ts";
 import type { OpWord } from "./words.ts";
@@ -50,10 +52,10 @@ export interface Step {
 /** Weights that the form writes are thousandths of a percent. */
 const SCALE = 100_000;
 const COUNT = /^\d{1,9}$/;
-export const CAMPAIGN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const ID = new RegExp(`^${CAMPAIGN_ID}$`);
 
 /** A link, or the path of an uploaded picture. */
-export const PICTURE = /^(https:\/\/[!-~]+|\/pictures\/[\w-]{22})$/;
+export const PICTURE = new RegExp(PRIZE_IMAGE_PATTERN);
 
 const HOUR_MS = 3_600_000;
 
@@ -133,7 +135,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
   const check = (name: string, isRight: boolean, word: OpWord) => {
     if (!isRight) errors[name] = word;
   };
-  if (isNew) check("id", CAMPAIGN_ID.test(form.id), "bad_id");
+  if (isNew) check("id", ID.test(form.id), "bad_id");
   check("title", form.title.trim() !== "", "needed");
   const starts = atMs(form.starts, form.timezone);
   const ends = atMs(form.ends, form.timezone);

@@ -1,5 +1,6 @@
 /** Paths of the console. */
 
+import { CAMPAIGN_ID, PACKET_ID } from "../api/ids.ts";
 import type { Duty } from "./roles.ts";
 
 export type Place =
@@ -11,16 +12,15 @@ export interface Route {
   id: string;
 }
 
-const ID = "([A-Za-z0-9_~-]{1,128})";
 const PATHS: [RegExp, Place][] = [
   [/^\/operator\/?$/, "campaigns"],
   [/^\/operator\/new$/, "new_campaign"],
-  [new RegExp(`^/operator/campaigns/${ID}$`), "campaign"],
-  [new RegExp(`^/operator/campaigns/${ID}/edit$`), "edit_campaign"],
-  [new RegExp(`^/operator/campaigns/${ID}/wall$`), "wall"],
-  [new RegExp(`^/operator/campaigns/${ID}/winners$`), "winners"],
+  [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})$`), "campaign"],
+  [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})/edit$`), "edit_campaign"],
+  [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})/wall$`), "wall"],
+  [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})/winners$`), "winners"],
   [/^\/operator\/packets$/, "packets"],
-  [new RegExp(`^/operator/packets/${ID}$`), "claims"],
+  [new RegExp(`^/operator/packets/(${PACKET_ID})$`), "claims"],
   [/^\/operator\/approvals$/, "approvals"],
   [/^\/operator\/deposits$/, "deposits"],
   [/^\/operator\/withdrawals$/, "withdrawals"],

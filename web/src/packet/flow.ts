@@ -72,8 +72,10 @@ export class PacketFlow {
       via: "",
       nickname: "",
       ...options,
+      // The host's page may take it from its own address.
+      packetId: encodeURIComponent(options.packetId),
     };
-    this.live = new Live(options.client, options.packetId, options.changed);
+    this.live = new Live(options.client, this.#options.packetId, options.changed);
   }
 
   /** Stops everything that is under way. */

@@ -124,7 +124,7 @@ export class RedPacket extends LitElement {
   /** The page of the API's own origin checks the amounts; the page itself has its own link. */
   get #proofUrl(): string | undefined {
     if (this.client || !this.api.endsWith("/api")) return undefined;
-    return `${this.api.slice(0, -"/api".length)}/packets/${this.packetId}/proof`;
+    return `${this.api.slice(0, -"/api".length)}/packets/${encodeURIComponent(this.packetId)}/proof`;
   }
 
   #restart(): void {

@@ -37,7 +37,7 @@ Component({
     async load() {
       if (!this.data.packetId) return;
       try {
-        const packet = await ask("GET", `/packets/${this.data.packetId}`);
+        const packet = await ask("GET", `/packets/${encodeURIComponent(this.data.packetId)}`);
         this.show(packet);
       } catch (problem) {
         this.setData({ state: "refused", note: problem.text });
@@ -82,7 +82,7 @@ Component({
         ? ["open", { grab_token: this.grabToken, ...sharer }]
         : ["grab", { ...sharer, ...(cover.needs_passphrase ? { passphrase: this.passphrase } : {}) }];
       try {
-        const asked = ask("POST", `/packets/${packetId}/${path}`, { body });
+        const asked = ask("POST", `/packets/${encodeURIComponent(packetId)}/${path}`, { body });
         const [claim] = await Promise.all([asked, pause(TURN_MS)]);
         this.grabToken = claim.grab_token;
         if (claim.grab_token) return this.setData({ state: "admitted", note: "抢到了！快拆开" });
@@ -108,7 +108,7 @@ Component({
       let isOpen = true;
       try {
         // The API counts a read without a query as a visit.
-        const packet = await ask("GET", `/packets/${this.data.packetId}?limit=20`);
+        const packet = await ask("GET", `/packets/${encodeURIComponent(this.data.packetId)}?limit=20`);
         isOpen = packet.status === "open";
         if (!this.isGone) this.setData(listOf(packet));
       } catch {

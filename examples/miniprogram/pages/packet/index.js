@@ -24,7 +24,7 @@ Component({
       const via = this.me ? `&via=${this.me}` : "";
       return {
         title: this.greeting || "你收到一个红包",
-        path: `/pages/packet/index?id=${this.data.packetId}${via}`,
+        path: `/pages/packet/index?id=${encodeURIComponent(this.data.packetId)}${via}`,
       };
     },
   },

@@ -17,7 +17,7 @@ Component({
 
     async load() {
       try {
-        const found = await ask("GET", `/campaigns/${this.campaign}`);
+        const found = await ask("GET", `/campaigns/${encodeURIComponent(this.campaign)}`);
         this.setData({ title: found.title, ...this.viewOf(found) });
       } catch (problem) {
         this.setData({ note: problem.text });
@@ -47,7 +47,7 @@ Component({
       if (drop.state !== "falling") return;
       this.setData({ [`drops[${at}].state`]: "asked" });
       try {
-        const claim = await ask("POST", `/packets/${drop.id}/grab`, { body: {} });
+        const claim = await ask("POST", `/packets/${encodeURIComponent(drop.id)}/grab`, { body: {} });
         // A packet that was opened before is shown, and adds nothing.
         if (claim.outcome === "claimed") this.wonFen += claim.amount_fen;
         wx.vibrateShort({ type: "light" });
