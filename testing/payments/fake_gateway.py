@@ -379,8 +379,10 @@ class FakeLogins:
 
     def __init__(self) -> None:
         self.used: set[str] = set()
+        self.calls = 0
 
     def find_account(self, code: str) -> ExternalAccount | None:
+        self.calls += 1
         head, _, name = code.partition("-")
         if head != "code" or code in self.used:
             return None

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.use_cases.limit_failures import FailureBudget
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
 from redpacket.payments.dynamodb.lists import DynamoPaymentLists
@@ -92,6 +94,7 @@ class PaymentSystem:
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
+        self.wrong_codes = FailureBudget(WRONG_CODES, self.clock)
         self.payments_per_day_max = 10_000
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
@@ -158,6 +161,7 @@ class PaymentSystem:
             self.clock,
             self.system.logger,
             first_wait_ms,
+            self.wrong_codes,
         )
 
     def start(

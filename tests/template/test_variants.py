@@ -368,6 +368,22 @@ def test_without_a_key_the_apis_own_address_serves_users() -> None:
     assert grab["Environment"]["Variables"]["DISTRIBUTION"] == ""
 
 
+def test_a_forwarded_address_counts_only_if_nobody_can_avoid_the_distribution() -> None:
+    origins = {
+        stack.name: stack.of_type("AWS::Lambda::Function")["PaymentFunction"]["Environment"][
+            "Variables"
+        ]["CLIENT_ADDRESS"]
+        for stack in translated.STACKS
+    }
+
+    assert origins["a page under a domain"] == "forwarded"
+    assert origins["a page, with packets in other pages"] == ""
+    assert origins["sign-in by WeChat in China"] == "source"
+    for stack in translated.STACKS:
+        has_keys = bool(stack.values["OriginKeys"])
+        assert has_keys == (origins[stack.name] == "forwarded"), stack.name
+
+
 def test_a_template_has_room_for_more_references_to_secrets() -> None:
     """CloudFormation resolves at most 60 in a template."""
     for stack in translated.STACKS:

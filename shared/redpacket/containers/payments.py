@@ -7,6 +7,8 @@ from functools import cached_property
 from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
+from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.use_cases.limit_failures import FailureBudget
 from redpacket.packets.api.packet_ids import new_payment_id
 from redpacket.payments.clients.sqs_notices import read_notice
 from redpacket.payments.clients.token_payees import TokenPayees
@@ -119,4 +121,5 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             first_wait_ms=self.settings.first_link_wait_ms,
+            wrong_codes=FailureBudget(WRONG_CODES, self.clock),
         )

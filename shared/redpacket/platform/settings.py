@@ -165,6 +165,8 @@ class Settings:
     """Whether claims and draws check the host's risk decisions."""
     distribution = Variable("DISTRIBUTION", _listed, default="")
     """`HOST,KEY[,KEY]`: CloudFront distribution that users must call, and its keys; or empty."""
+    client_address = Variable("CLIENT_ADDRESS", str, default="")
+    """Origin of a client's address: `source` for API Gateway, `forwarded` for CloudFront."""
     risk_url = Variable("RISK_URL", str, default="")
     """URL of the host's risk control; empty disables it."""
     risk_secret = Variable("RISK_SECRET", resolved, is_checked_at_start=False)

@@ -1,11 +1,13 @@
 import pytest
 
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.use_cases.limit_failures import SUBJECTS_MAX
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
 from redpacket.payments.model.provider import Payee
 from redpacket.payments.use_cases.bind_account import bind_account, sign_in
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.idempotency import Request
 from testing.fakes import Away
 from testing.payments.fake_gateway import FakeLogins, an_account
@@ -99,12 +101,18 @@ def _withdraw(town: PaymentSystem, key: str) -> str:
     return made.withdrawal_id
 
 
-def _sign_in(town: PaymentSystem, code: str = "code-alice") -> tuple[str, int]:
+def _sign_in(
+    town: PaymentSystem,
+    code: str = "code-alice",
+    address: str = "",
+    logins: FakeLogins | None = None,
+) -> tuple[str, int]:
     return sign_in(
         code,
         WECHAT,
         lambda subject: f"id-of-{subject}",
-        ports=town.login_ports(FakeLogins()),
+        address=address,
+        ports=town.login_ports(logins or FakeLogins()),
     )
 
 
@@ -121,6 +129,65 @@ def test_who_signs_in_gets_a_token_and_is_bound(town: PaymentSystem) -> None:
 def test_a_wrong_code_gets_no_token(town: PaymentSystem) -> None:
     with pytest.raises(CodeInvalid):
         _sign_in(town, "something")
+
+
+def _wrong_codes(town: PaymentSystem, address: str, count: int, logins: FakeLogins) -> set[str]:
+    """Return the codes of *count* answers to garbage."""
+    answers = set()
+    for _ in range(count):
+        with pytest.raises((CodeInvalid, RateLimited)) as refused:
+            _sign_in(town, "garbage", address, logins)
+        answers.add(refused.value.code)
+    return answers
+
+
+def test_garbage_of_one_address_costs_few_calls_to_the_provider(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    burst = WRONG_CODES.burst
+
+    assert _wrong_codes(town, "203.0.113.7", burst, logins) == {"code_invalid"}
+    assert _wrong_codes(town, "203.0.113.7", 1_000, logins) == {"rate_limited"}
+    assert logins.calls == burst
+    # Others sign in, and this address again after a while, with one call a refill.
+    assert _sign_in(town, "code-bob", "203.0.113.8", logins)
+    town.system.pass_time(WRONG_CODES.interval_ms)
+    assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"code_invalid"}
+    assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"rate_limited"}
+
+
+def test_a_crowd_behind_one_address_signs_in_without_a_limit(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    for number in range(10 * WRONG_CODES.burst):
+        assert _sign_in(town, f"code-{number}", "203.0.113.7", logins)
+
+
+def test_without_a_trusted_address_no_budget_is_shared(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    assert _wrong_codes(town, "", 10 * WRONG_CODES.burst, logins) == {"code_invalid"}
+
+
+def test_garbage_of_one_user_links_nothing_and_costs_few_calls(
+    town: PaymentSystem, logins: FakeLogins
+) -> None:
+    for _ in range(WRONG_CODES.burst):
+        with pytest.raises(CodeInvalid):
+            bind(town, logins, "mallory", "garbage")
+
+    with pytest.raises(RateLimited) as refused:
+        bind(town, logins, "mallory", "garbage")
+
+    assert refused.value.retry_after_s == 10
+    assert bind(town, logins, "alice", "code-a").account == an_account("a")
+
+
+def test_a_flood_of_addresses_takes_bounded_memory(town: PaymentSystem) -> None:
+    for number in range(SUBJECTS_MAX + 10):
+        town.wrong_codes.spend(f"2001:db8:0:{number:x}::/64")
+
+    assert len(vars(town.wrong_codes)["_refilled_at_ms"]) <= SUBJECTS_MAX
 
 
 def test_an_account_that_another_user_has_bound_stays_theirs(town: PaymentSystem) -> None:

@@ -140,7 +140,7 @@ def test_statements_of_a_third_provider_are_compared(
 def test_users_sign_in_by_a_third_provider(process: Process, coin: ProviderName) -> None:
     user = a_person("user")
 
-    token, _ = process.sign_in("code-user", coin, lambda _subject: user.user_id)
+    token, _ = process.sign_in("code-user", coin, lambda _subject: user.user_id, address="")
 
     subject = jwt.decode(token, options={"verify_signature": False})["sub"]
     assert subject.startswith("coin|")

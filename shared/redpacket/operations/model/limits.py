@@ -81,6 +81,12 @@ READS = Limit("read", per_minute=600, burst=200)
 GRABS = Limit("grab", per_minute=600, burst=200)
 """Limit of one user's grabs that read the ledger, such as repeats."""
 
+WRONG_CODES = Limit("wrong_code", per_minute=6, burst=30)
+"""Limit of a client address or a user that sends wrong authorization codes of a provider.
+
+Many users may share an address. Each code costs a call to the provider.
+"""
+
 _MINUTES_A_DAY = 1440
 _SPARE_TRIES = 20
 _TRIES_PER_SHARE = 2

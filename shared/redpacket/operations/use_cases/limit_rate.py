@@ -25,7 +25,7 @@ def require_rate(limit: Limit, subject: str, *, limits: Limits) -> None:
     """Count one call of *subject*. Raises RateLimited; Unavailable if the cache can't count."""
     retry_after_ms = limits.take(limit, subject)
     if retry_after_ms:
-        raise _too_fast(limit, retry_after_ms)
+        raise too_fast(limit, retry_after_ms)
 
 
 def limit_guesses(
@@ -69,10 +69,11 @@ class UserLimit:
             self._logger.failure("limit_not_checked", error, limit=limit.name)
             return
         if retry_after_ms:
-            raise _too_fast(limit, retry_after_ms)
+            raise too_fast(limit, retry_after_ms)
 
 
-def _too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
+def too_fast(limit: Limit, retry_after_ms: int) -> RateLimited:
+    """Return the error for a subject that exceeds *limit*."""
     return _wait(
         f"The limit is {limit.burst} requests at once and {limit.per_minute} a minute.",
         retry_after_ms,

@@ -11,6 +11,7 @@ from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import binding_view
 from redpacket.payments.errors import CodeInvalid, OpenidInUse
 from redpacket.payments.use_cases import bind_account
+from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.request import HttpRequest, RequestOf
@@ -35,6 +36,6 @@ def add_link_routes(routes: Api, channel: ProviderName) -> None:
 
     # The names are the operations' ids.
     read_account.__name__, link_account.__name__ = f"read_{channel}", f"bind_{channel}"
-    refusals = (ChannelUnavailable, CodeInvalid, OpenidInUse)
+    refusals = (ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited)
     routes.route(f"GET /me/{channel}")(read_account)
     routes.route(f"POST /me/{channel}", refusals=refusals)(link_account)

@@ -14,12 +14,16 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 
 if TYPE_CHECKING:
+    from redpacket.operations.use_cases.limit_failures import FailureBudget
     from redpacket.payments.dynamodb.payees import DynamoPayees
 
 
 @dataclass(frozen=True, slots=True)
 class LoginPorts:
-    """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account."""
+    """Dependencies of sign-in and linking; *first_wait_ms* delays payouts to a first account.
+
+    *wrong_codes* limits codes that no account has.
+    """
 
     logins: Mapping[ProviderName, Logins]
     issuers: Mapping[ProviderName, TokenIssuer]
@@ -27,36 +31,47 @@ class LoginPorts:
     clock: Clock
     logger: EventLogger
     first_wait_ms: int
+    wrong_codes: FailureBudget
 
 
 def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: LoginPorts) -> Payee:
     """Bind the account of a code, replacing the user's previous one.
 
     Withdrawals to a first account open after `first_wait_ms`, so an account that an attacker linked
-    receives nothing at once. Raises ChannelUnavailable, CodeInvalid, OpenidInUse, Unavailable,
-    which may have used up the code.
+    receives nothing at once. Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and
+    Unavailable, which may have used up the code.
     """
-    account, now_ms = find_account(code, channel, ports=ports), ports.clock.now_ms()
+    account, now_ms = _find_account(code, channel, user_id, ports), ports.clock.now_ms()
     return ports.payees.bind(user_id, channel, account, now_ms, ports.first_wait_ms)
 
 
-def find_account(code: str, channel: ProviderName, *, ports: LoginPorts) -> ExternalAccount:
-    """Return the account of a code. Raises ChannelUnavailable, CodeInvalid, Unavailable."""
-    account = required(ports.logins, channel).find_account(code)
+def _find_account(
+    code: str, channel: ProviderName, caller: str, ports: LoginPorts
+) -> ExternalAccount:
+    login = required(ports.logins, channel)
+    ports.wrong_codes.require(caller)
+    account = login.find_account(code)
     if account is None:
+        ports.wrong_codes.spend(caller)
         raise CodeInvalid
     return account
 
 
 def sign_in(
-    code: str, channel: ProviderName, user_id_of: Callable[[str], str], *, ports: LoginPorts
+    code: str,
+    channel: ProviderName,
+    user_id_of: Callable[[str], str],
+    *,
+    address: str,
+    ports: LoginPorts,
 ) -> tuple[str, int]:
     """Return a token and its expiry in ms, and bind the account if both are free.
 
-    Raises ChannelUnavailable, CodeInvalid, Unavailable.
+    *address* is the client's, or empty. Raises ChannelUnavailable, CodeInvalid, RateLimited,
+    Unavailable.
     """
     issuer = required(ports.issuers, channel)
-    account = find_account(code, channel, ports=ports)
+    account = _find_account(code, channel, address, ports)
     user_id = user_id_of(issuer.subject_of(account))
     try:
         _bind_first(user_id, channel, account, ports)

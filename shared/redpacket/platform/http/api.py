@@ -209,6 +209,7 @@ def _request_of(event: Event, body_bytes_max: int = BODY_BYTES_MAX) -> RequestOf
         headers={name.lower(): value for name, value in event.get("headers", {}).items()},
         claims=authorizer.get("jwt", {}).get("claims", {}),
         body=_body_of(event, body_bytes_max),
+        source_ip=event["requestContext"].get("http", {}).get("sourceIp", ""),
     )
 
 

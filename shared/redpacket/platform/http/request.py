@@ -53,13 +53,14 @@ def nickname_of(text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """HTTP request; header names are lowercase."""
+    """HTTP request; header names are lowercase. The gateway saw its caller at *source_ip*."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
     headers: Mapping[str, str]
     claims: Mapping[str, Any]
     body: bytes
+    source_ip: str = ""
 
     def json(self) -> dict[str, Any]:
         """Return the body as an object, empty without one. Raises InvalidRequest."""

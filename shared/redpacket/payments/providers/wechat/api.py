@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.api.client_network import client_network
 from redpacket.payments.api.linking import add_link_routes
 from redpacket.payments.api.schemas import CodeBody
 from redpacket.payments.api.views import confirmation_view
@@ -16,6 +17,7 @@ from redpacket.payments.model.provider import NO_MERCHANT
 from redpacket.payments.ports import required as required_part
 from redpacket.payments.use_cases import authorize as consent_flow
 from redpacket.payments.use_cases import bind_account as sign_in_flow
+from redpacket.platform.errors import RateLimited
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import StrictBody, about, body_of, example
 from redpacket.platform.http.parameters import required
@@ -68,7 +70,7 @@ def end_authorization(request: HttpRequest) -> HttpAnswer[Consent]:
 @routes.route(
     "POST /auth/wechat",
     is_public=True,
-    refusals=(ChannelUnavailable, CodeInvalid),
+    refusals=(ChannelUnavailable, CodeInvalid, RateLimited),
 )
 def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
     """Get a token of the deployment's own issuer, and bind the account that the code belongs to."""
@@ -76,6 +78,7 @@ def sign_in(request: RequestOf[CodeBody]) -> HttpAnswer[Token]:
         body_of(CodeBody, request).code,
         ProviderName.WECHAT,
         lambda subject: person_of(subject).user_id,
+        address=client_network(request),
         ports=containers.payments.login_ports,
     )
     return HttpAnswer({"token": token, "expires_at_ms": expires_at_ms})

@@ -1,0 +1,40 @@
+"""Budget of failed calls for each subject, in the memory of a process without a cache."""
+
+from __future__ import annotations
+
+from redpacket.operations.model.limits import Limit
+from redpacket.operations.use_cases.limit_rate import too_fast
+from redpacket.platform.runtime import Clock
+
+SUBJECTS_MAX = 10_000
+"""Subjects in memory, at about 150 bytes each."""
+
+
+class FailureBudget:
+    """Limit of failures by the generic cell rate algorithm. Successes cost nothing.
+
+    Each process counts alone, so *n* processes admit *n* times the limit.
+    """
+
+    def __init__(self, limit: Limit, clock: Clock) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._refilled_at_ms: dict[str, int] = {}
+
+    def require(self, subject: str) -> None:
+        """Raise RateLimited if *subject* has used its budget. An empty subject has no limit."""
+        used_ms = self._refilled_at_ms.get(subject, 0) - self._clock.now_ms()
+        wait_ms = used_ms - self._limit.interval_ms * (self._limit.burst - 1)
+        if wait_ms > 0:
+            raise too_fast(self._limit, wait_ms)
+
+    def spend(self, subject: str) -> None:
+        """Count a failure of *subject*."""
+        if not subject:
+            return
+        now_ms = self._clock.now_ms()
+        if len(self._refilled_at_ms) >= SUBJECTS_MAX:
+            used = {each: at_ms for each, at_ms in self._refilled_at_ms.items() if at_ms > now_ms}
+            self._refilled_at_ms = used if len(used) < SUBJECTS_MAX else {}
+        refilled_at_ms = max(self._refilled_at_ms.get(subject, 0), now_ms)
+        self._refilled_at_ms[subject] = refilled_at_ms + self._limit.interval_ms

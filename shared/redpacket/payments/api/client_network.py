@@ -1,0 +1,30 @@
+"""Network of a client without a token, to limit what it costs."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+from redpacket.platform.settings import settings
+
+if TYPE_CHECKING:
+    from redpacket.platform.http.request import HttpRequest
+
+_FORWARDED, _SOURCE = "forwarded", "source"
+_IPV6_PREFIX_BITS = 64
+"""Bits of the network that one customer has, who may use each address in it."""
+
+
+def client_network(request: HttpRequest) -> str:
+    """Return the client's IPv4 address or IPv6 network, or "" if no trusted party reports it."""
+    address = ""
+    if settings.client_address == _SOURCE:
+        address = request.source_ip
+    elif settings.client_address == _FORWARDED:
+        # CloudFront appends the viewer, and the gateway may append CloudFront. A viewer chooses the
+        # entries before.
+        hops = request.headers.get("x-forwarded-for", "").replace(" ", "").split(",")
+        address = next((hop for hop in reversed(hops) if hop != request.source_ip), "")
+    if ":" not in address:
+        return address
+    return str(ip_network((address, _IPV6_PREFIX_BITS), strict=False))
