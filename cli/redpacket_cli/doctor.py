@@ -102,6 +102,24 @@ def _cache(session: Session) -> Iterator[Finding]:
     yield state, "cache", f"ElastiCache says {status}. See docs/runbook/cache-lost.md"
 
 
+_FROM_SNAPSHOTS = ("SendFunction", "GrabFunction", "LotteryFunction")
+"""Functions that may start from snapshots, which Lambda deletes after 14 days without a call."""
+
+
+def _functions(session: Session) -> Iterator[Finding]:
+    functions = session.target.aws("lambda")
+    idle = []
+    for name in _FROM_SNAPSHOTS:
+        function = session.target.resource(name)
+        found = functions.get_function_configuration(FunctionName=function, Qualifier="live")
+        if found.get("State", "Active") != "Active":
+            idle.append(name)
+            detail = f"{found['State']}: it refuses calls. See docs/runbook/functions-throttled.md"
+            yield "fail", f"function {name}", detail
+    if not idle:
+        yield "ok", "functions", "they are active"
+
+
 def _switches(session: Session) -> Iterator[Finding]:
     items = session.target.operator.get("/admin/switches")["items"]
     for each in items:
@@ -166,7 +184,7 @@ def _webhooks(session: Session) -> Iterator[Finding]:
 
 
 _CHECKS = (
-    *(_api, _cache, _alarms, _switches, _messages),
+    *(_api, _functions, _cache, _alarms, _switches, _messages),
     *(_approvals, _returns, _debts, _withdrawals, _webhooks),
 )
 

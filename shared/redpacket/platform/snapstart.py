@@ -10,6 +10,9 @@ from typing import Any
 
 from redpacket.platform.settings import settings
 
+_LATE_MODULES = ("_strptime", "encodings.idna", "stringprep")
+"""Modules of Python that it imports for the first date and host name."""
+
 
 def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
     """Import all modules of *packages* and call *build*, only if a snapshot follows.
@@ -21,6 +24,8 @@ def before_snapshot(*packages: str, build: Callable[[], Any]) -> None:
         return
     from snapshot_restore_py import register_after_restore
 
+    for name in _LATE_MODULES:
+        importlib.import_module(name)
     for name in packages:
         path = importlib.import_module(f"redpacket.{name}").__path__
         for module in pkgutil.walk_packages(path, f"redpacket.{name}."):

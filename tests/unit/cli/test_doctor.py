@@ -23,10 +23,23 @@ EMPTY = _ok(items=[], next=None)
 
 
 class Counted:
-    """SQS and CloudWatch, with these messages and alarms."""
+    """SQS, CloudWatch and Lambda, with these messages, alarms and idle functions."""
 
-    def __init__(self, alive: int = 3, dead: int = 0, alarms: tuple[str, ...] = ()) -> None:
-        self.counts, self.alarms = {"alive": alive, "dead": dead}, alarms
+    def __init__(
+        self,
+        alive: int = 3,
+        dead: int = 0,
+        alarms: tuple[str, ...] = (),
+        idle: tuple[str, ...] = (),
+    ) -> None:
+        self.counts, self.alarms, self.idle = {"alive": alive, "dead": dead}, alarms, idle
+
+    def describe_stack_resource(self, *, LogicalResourceId: str, **_: str) -> Any:  # noqa: N803
+        return {"StackResourceDetail": {"PhysicalResourceId": LogicalResourceId}}
+
+    def get_function_configuration(self, *, FunctionName: str, Qualifier: str) -> Any:  # noqa: N803
+        assert Qualifier == "live"
+        return {"State": "Inactive" if FunctionName in self.idle else "Active"}
 
     def get_queue_attributes(self, *, QueueUrl: str, AttributeNames: list[str]) -> Any:  # noqa: N803
         return {"Attributes": dict.fromkeys(AttributeNames, str(self.counts[QueueUrl]))}
@@ -70,7 +83,9 @@ def _close(server: socket.socket) -> None:
 
 
 def _sound(stack: Stack, aws: Any = None) -> None:
-    stack.clients |= dict.fromkeys(("sqs", "cloudwatch"), aws or Counted())
+    stack.clients |= dict.fromkeys(
+        ("sqs", "cloudwatch", "lambda", "cloudformation"), aws or Counted()
+    )
     switches = [{"name": "send", "on": True, "reason": "", "changed_at_ms": 0}]
     stack.answers |= {
         "GET /health": _ok(status="ok", version="1.2.3"),
@@ -96,7 +111,7 @@ def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
     assert set(states.values()) == {"ok"}
     assert states.keys() == {
         *("api", "cache", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
-        *("withdrawals", "webhooks"),
+        *("withdrawals", "webhooks", "functions"),
     }
     assert "1.2.3" in stack.run("doctor").stdout
 
@@ -111,6 +126,15 @@ def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
         "alarm": "redpacket-local-DeadLettersAlarm since noon. Runbook - page.md",
         "queue payout": "2 given up. Look: redpacket dlq list payout",
     }
+
+
+def test_a_function_whose_snapshot_idled_out_fails(stack: Stack) -> None:
+    _sound(stack, Counted(idle=("LotteryFunction",)))
+
+    states = _states(stack, code=1)
+
+    assert states["function LotteryFunction"] == "fail"
+    assert "functions" not in states
 
 
 def test_a_cache_that_is_away_fails(stack: Stack, cache: socket.socket) -> None:

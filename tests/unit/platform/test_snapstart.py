@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from redpacket.platform.aws.errors import AwsSilent
 from redpacket.platform.aws.signature import Keys
 from redpacket.platform.redis.passwords import token_maker
 from redpacket.platform.settings import Settings
+from testing.platform.handlers import handlers
 
 NOW_S = 1_800_000_000
 """2027-01-15T08:00:00Z"""
@@ -111,3 +112,13 @@ def test_only_a_process_that_becomes_a_snapshot_is_prepared(
     assert built == ["built"]
     assert hooks == [random.seed]
     assert "redpacket.lottery.use_cases.edit_campaign" in sys.modules
+
+
+@pytest.mark.parametrize("name", ["send", "grab", "lottery"])
+def test_a_daily_call_keeps_a_snapshot_and_does_nothing_else(name: str) -> None:
+    context: Any = SimpleNamespace(get_remaining_time_in_millis=lambda: 1_000)
+    handler = handlers()[name]
+
+    assert handler({"source": "aws.events", "detail-type": "Scheduled Event"}, context) == {}
+    with pytest.raises(KeyError):
+        handler({"packet_id": "an event of no kind"}, context)

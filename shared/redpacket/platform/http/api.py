@@ -153,9 +153,11 @@ class Api:
             outcomes.flush()
 
     def _answered(self, event: Event, context: Any) -> Mapping[str, Any]:  # noqa: ANN401 - Lambda's form
-        if self._on_schedule and "routeKey" not in event:
+        if "routeKey" not in event and (self._on_schedule or event["source"] == "aws.events"):
             current_request.request_id = ""
-            return self._on_schedule(context.get_remaining_time_in_millis(), event)
+            # Without a schedule of its own, a daily call only keeps a snapshot from idling out.
+            on_schedule = self._on_schedule or (lambda _remaining_ms, _event: {})
+            return on_schedule(context.get_remaining_time_in_millis(), event)
         request_id = current_request.request_id = event["requestContext"]["requestId"]
         try:
             operation = self.operations[event["routeKey"]]
