@@ -9,7 +9,7 @@ import typer
 from redpacket_cli import lists
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit, Failure, of_aws
-from redpacket_cli.inspect_stack import ask_cache
+from redpacket_cli.inspect_stack import ask_cache, rows_of
 from redpacket_cli.operate import QUEUES
 from redpacket_cli.session import Session, session_of
 
@@ -46,7 +46,7 @@ def doctor(
         bool, typer.Option("--strict", help="Also fail if a check warns or could not be made.")
     ] = False,
 ) -> None:
-    """Check the API, the cache, alarms, switches, queues, and what waits for an operator."""
+    """Check API, cache, alarms, switches, queues, providers, and what waits for an operator."""
     session = session_of(context)
     findings = [finding for check in _CHECKS for finding in _made(check, session)]
     items = [dict(zip(("state", "check", "detail"), finding, strict=True)) for finding in findings]
@@ -170,6 +170,25 @@ def _withdrawals(session: Session) -> Iterator[Finding]:
         yield "ok", "withdrawals", "none waits long"
 
 
+def _providers(session: Session) -> Iterator[Finding]:
+    from redpacket.ledger.provider_name import ProviderName
+
+    configured = session.target.outputs["PaymentChannels"].split(",")
+    for name in ProviderName:
+        if name not in configured:
+            yield "ok", f"provider {name}", "not configured"
+            continue
+        rows = rows_of(session.target, "PaymentsTable", f"gateway#{name}")
+        told: dict[str, Any] = next((row for row in rows if row["sk"] == "answers"), {})
+        if since_ms := told.get("silent_since_ms"):
+            detail = f"silent since {shown.moment(since_ms)}. See docs/runbook/withdrawals-wait.md"
+            yield "fail", f"provider {name}", detail
+        elif answered_ms := told.get("answered_at_ms"):
+            yield "ok", f"provider {name}", f"answering, last at {shown.moment(answered_ms)}"
+        else:
+            yield "ok", f"provider {name}", "not called yet"
+
+
 def _webhooks(session: Session) -> Iterator[Finding]:
     webhooks = session.target.operator.get("/admin/webhooks")["items"]
     down = [
@@ -185,7 +204,7 @@ def _webhooks(session: Session) -> Iterator[Finding]:
 
 _CHECKS = (
     *(_api, _functions, _cache, _alarms, _switches, _messages),
-    *(_approvals, _returns, _debts, _withdrawals, _webhooks),
+    *(_approvals, _returns, _debts, _withdrawals, _providers, _webhooks),
 )
 
 

@@ -197,11 +197,11 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
     session = session_of(context)
     target = session.target
     rows = [
-        *_rows(target, "PacketsTable", f"packet#{packet_id}"),
+        *rows_of(target, "PacketsTable", f"packet#{packet_id}"),
         *(
             row
             for partition in range(partition_count(packet_id))
-            for row in _rows(target, "SharesTable", f"shares#{packet_id}#{partition}")
+            for row in rows_of(target, "SharesTable", f"shares#{packet_id}#{partition}")
         ),
     ]
     columns = (
@@ -225,7 +225,7 @@ def show_account(
     """Show the balance of an account, and the sum of its entries, which must be equal."""
     session = session_of(context)
     balance_fen, total_fen, entry_count = None, 0, 0
-    for row in _rows(session.target, "AccountsTable", account):
+    for row in rows_of(session.target, "AccountsTable", account):
         if row["sk"] == "balance":
             balance_fen = row["balance_fen"]
         elif "amount_fen" in row:
@@ -248,7 +248,7 @@ def show_payment(
     context: typer.Context, payment_id: Annotated[str, typer.Argument(callback=an_id)]
 ) -> None:
     """Show the rows of a payment and its returns."""
-    rows = list(_rows(session_of(context).target, "PaymentsTable", f"payment#{payment_id}"))
+    rows = list(rows_of(session_of(context).target, "PaymentsTable", f"payment#{payment_id}"))
     _tell_rows(context, rows, _PAYMENT_COLUMNS)
 
 
@@ -373,7 +373,8 @@ def _cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
     return shown.moment(int(value)) if name.endswith("_at_ms") else str(value)
 
 
-def _rows(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
+def rows_of(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a partition, as the last write left them."""
     yield from _query(
         target,
         TableName=target.outputs[table],

@@ -153,6 +153,13 @@ ZH = {
     "{} waiting, none given up": "{} 条等待中，没有放弃的",
     "none waits": "没有待办",
     "none waits long": "没有长时间等待的",
+    "provider {}": "支付渠道 {}",
+    "not configured": "未配置",
+    "not called yet": "还没有调用过",
+    "answering, last at {}": "正常应答，最近一次 {}",
+    "silent since {}. See docs/runbook/withdrawals-wait.md": (
+        "自 {} 起没有应答。见 docs/runbook/withdrawals-wait.md"
+    ),
     "none is paused": "没有暂停的",
     "{} have no result after 30 minutes. See redpacket withdrawals list": (
         "{} 笔超过 30 分钟没有结果。查看：redpacket withdrawals list"

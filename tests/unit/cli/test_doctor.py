@@ -86,6 +86,7 @@ def _sound(stack: Stack, aws: Any = None) -> None:
     stack.clients |= dict.fromkeys(
         ("sqs", "cloudwatch", "lambda", "cloudformation"), aws or Counted()
     )
+    _output(stack, PaymentChannels="none", PaymentsTable="payments")
     switches = [{"name": "send", "on": True, "reason": "", "changed_at_ms": 0}]
     stack.answers |= {
         "GET /health": _ok(status="ok", version="1.2.3"),
@@ -96,6 +97,57 @@ def _sound(stack: Stack, aws: Any = None) -> None:
         "GET /admin/withdrawals": EMPTY,
         "GET /admin/webhooks": _ok(items=[_webhook("shop", 4), _webhook("off", 9, is_on=False)]),
     }
+
+
+class Providers:
+    """DynamoDB with these rows about the wallet's answers."""
+
+    def __init__(self, **answers: int) -> None:
+        self._answers = answers
+
+    def get_paginator(self, name: str) -> Any:
+        assert name == "query"
+        return self
+
+    def paginate(self, *, ExpressionAttributeValues: Any, **_: Any) -> Any:  # noqa: N803
+        is_host = ExpressionAttributeValues[":pk"]["S"] == "gateway#host"
+        numbers = {name: {"N": str(value)} for name, value in self._answers.items()}
+        return [{"Items": [{"sk": {"S": "answers"}, **numbers}] if is_host else []}]
+
+
+@pytest.mark.parametrize(
+    ("channels", "answers", "state", "detail"),
+    [
+        ("host", {"answered_at_ms": 1_000}, "ok", "answering, last at 1970-01-01"),
+        (
+            "wechat,host",
+            {"silent_since_ms": 1_000, "answered_at_ms": 9},
+            "fail",
+            "silent since 1970",
+        ),
+        ("host", {}, "ok", "not called yet"),
+        ("none", {"answered_at_ms": 1_000}, "ok", "not configured"),
+    ],
+)
+def test_each_provider_has_a_line(
+    stack: Stack, channels: str, answers: dict[str, int], state: str, detail: str
+) -> None:
+    _sound(stack)
+    stack.clients["dynamodb"] = Providers(**answers)
+    _output(stack, PaymentChannels=channels)
+
+    items = stack.ask_json("doctor", code=1 if state == "fail" else 0)["items"]
+
+    lines = {item["check"]: item for item in items if item["check"].startswith("provider ")}
+    assert lines.keys() == {"provider host", "provider wechat"}
+    assert lines["provider host"]["state"] == state
+    assert detail in lines["provider host"]["detail"]
+
+
+def _output(stack: Stack, **outputs: str) -> None:
+    ready = json.loads((stack.folder / "stack.json").read_text())
+    ready["outputs"] |= outputs
+    (stack.folder / "stack.json").write_text(json.dumps(ready))
 
 
 def _states(stack: Stack, *words: str, code: int) -> dict[str, str]:
@@ -111,7 +163,7 @@ def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
     assert set(states.values()) == {"ok"}
     assert states.keys() == {
         *("api", "cache", "alarms", "switches", "queue payout", "approvals", "returns", "debts"),
-        *("withdrawals", "webhooks", "functions"),
+        *("withdrawals", "provider host", "provider wechat", "webhooks", "functions"),
     }
     assert "1.2.3" in stack.run("doctor").stdout
 

@@ -197,6 +197,7 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
     _run_lane(
         (ProviderName.WECHAT, steps),
         ports=town.payments,
+        paces=town.transfers.paces,
         in_parallel=town.system.in_parallel,
         stop_at_ms=town.clock.now_ms() + 3_000,
     )
@@ -215,3 +216,18 @@ def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
         _cancel_unpaid(packet_id, {}, town.payments)
 
     assert town.system.stored(packet).status is PacketStatus.UNPAID
+
+
+def test_one_prompt_that_fails_tells_of_a_silent_provider_in_each_minute(
+    town: PaymentSystem,
+) -> None:
+    town.gateway.is_away = True
+    payment = town.start()
+
+    for _ in range(4):
+        town.sweep_after(60_000)
+
+    assert not payment.prompt
+    assert next(name for name, _ in town.system.logger.errors) == "payment_not_ordered"
+    # ProviderSilentAlarm needs three of fifteen minutes.
+    assert town.system.logger.events.count("provider_silent") >= 3

@@ -5,6 +5,7 @@ import pytest
 
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.dynamodb import keys
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
 from redpacket.payments.errors import (
     AmountTooLarge,
@@ -683,6 +684,28 @@ def test_one_call_without_an_answer_in_a_run_tells_of_a_silent_provider(
     assert (called, looked) == (1, 2)
     assert town.system.logger.events.count("provider_silent") == looked
     assert "gateway_rests" not in town.system.logger.events
+
+
+def test_a_silent_provider_is_noted_until_it_answers(town: PaymentSystem) -> None:
+    town.withdraw("user", 10)
+    town.gateway.is_away = True
+    since_ms = town.clock.now_ms()
+    town.dispatch(5_000)
+    town.sweep_after(LEASE_MS + 60_000)
+    silent = _answers(town)
+    town.gateway.is_away = False
+
+    town.sweep_after(60_000)
+
+    assert since_ms <= silent["silent_since_ms"] <= since_ms + 5_000
+    assert "answered_at_ms" not in silent
+    assert _answers(town).keys() & {"answered_at_ms", "silent_since_ms"} == {"answered_at_ms"}
+
+
+def _answers(town: PaymentSystem) -> dict[str, int]:
+    row = keys.provider_row(WECHAT, "answers")
+    stored = town.system.dynamo.tables["payments"][row["pk"], row["sk"]]
+    return {name: int(value["N"]) for name, value in stored.items() if "N" in value}
 
 
 def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSystem) -> None:

@@ -10,6 +10,7 @@ IS_FIRST = "attribute_not_exists(next_us)"
 IS_STILL_THERE = "next_us = :seen_us"
 
 _BREAKER = "breaker"
+_ANSWERS = "answers"
 _STATEMENTS = "statements"
 
 
@@ -50,6 +51,16 @@ class DynamoProviderPace:
             until_ms=until_ms,
             times=times,
         )
+
+    def note_calls(self, channel: ProviderName, now_ms: int, *, is_answered: bool) -> None:
+        """Store that a run's calls were answered, or that the provider is silent since a time."""
+        change = (
+            "SET answered_at_ms = :now_ms REMOVE silent_since_ms"
+            if is_answered
+            else "SET silent_since_ms = if_not_exists(silent_since_ms, :now_ms)"
+        )
+        row = payment_keys.provider_row(channel, _ANSWERS)
+        self._dynamo.update(self._payments, row, change, now_ms=now_ms)
 
     def find_compared(self, channel: ProviderName) -> str | None:
         """Return the day, or None before the first comparison."""

@@ -115,6 +115,8 @@ def _reported(
     """Log a silent provider by run: a small deployment never has FAILURES_MAX calls in one."""
     if report.failed_count and not report.answered_count:
         ports.logger.event("provider_silent", channel=channel)
+    if report.failed_count or report.answered_count:
+        ports.paces[channel].note(is_answered=report.answered_count > 0)
     return report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import STATEMENT_ZONE
 from redpacket.payments.model.withdrawals import GIVEN_UP_AFTER_MS
-from redpacket.platform.errors import Contended
+from redpacket.platform.errors import Contended, Unavailable
 from redpacket.platform.runtime import Clock
 
 if TYPE_CHECKING:
@@ -107,6 +108,11 @@ class Pace:
         _, times = self.store.find_breaker(self.channel)
         if times:
             self.store.set_breaker(self.channel, 0, 0)
+
+    def note(self, *, is_answered: bool) -> None:
+        """Store for operators whether the provider answered a run; nothing depends on it."""
+        with suppress(Unavailable):
+            self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 
     def _take(self, name: str, count: int) -> list[int]:
         interval_us = self.interval_us

@@ -19,7 +19,7 @@ from redpacket.payments.use_cases.dependencies import (
     PaymentPorts,
     WithdrawalPorts,
 )
-from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, Pace
 from redpacket.payments.use_cases.return_payment import return_payment
 from redpacket.payments.use_cases.transfer import call_transfer, sync_transfer
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
@@ -60,9 +60,9 @@ class _Breaker:
         self._answered_count = 0
 
     @property
-    def is_silent(self) -> bool:
-        """Whether every call of the sweep failed."""
-        return bool(self._failed_in_a_row) and not self._answered_count
+    def is_answered(self) -> bool | None:
+        """Whether any call of the sweep succeeded, or None without a call."""
+        return bool(self._answered_count) if self._answered_count or self._failed_in_a_row else None
 
     def is_closed(self) -> bool:
         return self._failed_in_a_row < FAILURES_MAX
@@ -100,7 +100,13 @@ def sweep_payments(
         steps += _withdrawal_steps(channel, withdrawals, now_ms)
         steps += _consent_steps(channel, authorizations, now_ms)
         lanes.append((channel, steps))
-    run = partial(_run_lane, ports=payments, in_parallel=in_parallel, stop_at_ms=stop_at_ms)
+    run = partial(
+        _run_lane,
+        ports=payments,
+        paces=withdrawals.paces,
+        in_parallel=in_parallel,
+        stop_at_ms=stop_at_ms,
+    )
     tried = [attempts for lane in in_parallel(run, lanes) for attempts in lane]
     return PaymentSweepReport(
         sum(len(attempt.results) for attempt in tried),
@@ -154,11 +160,17 @@ def _consent_steps(channel: ProviderName, ports: AuthorizationPorts, now_ms: int
 
 
 def _run_lane(
-    lane: _Lane, *, ports: PaymentPorts, in_parallel: InParallel, stop_at_ms: int
+    lane: _Lane,
+    *,
+    ports: PaymentPorts,
+    paces: Mapping[ProviderName, Pace],
+    in_parallel: InParallel,
+    stop_at_ms: int,
 ) -> list[Attempts[Any]]:
     """Run a lane's steps in order, leaving time for the later ones."""
     channel, steps = lane
     tried = []
+    answers = set[bool | None]()
     for left, (name, find, do) in zip(range(len(steps), 0, -1), steps, strict=True):
         share_ms = (stop_at_ms - ports.clock.now_ms()) // left
         breaker = _Breaker(do)
@@ -173,10 +185,13 @@ def _run_lane(
             should_continue=breaker.is_closed,
         )
         tried.append(attempts)
-        if breaker.is_silent:
+        answers.add(breaker.is_answered)
+        if breaker.is_answered is False:
             ports.logger.event("provider_silent", channel=channel, step=name)
         if not breaker.is_closed():
             ports.logger.event("gateway_rests", channel=channel, step=name)
+    if channel in paces and answers != {None}:
+        paces[ProviderName(channel)].note(is_answered=True in answers)
     return tried
 
 
