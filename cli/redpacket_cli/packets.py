@@ -16,7 +16,7 @@ from rich.text import Text
 from redpacket_cli import show as shown
 from redpacket_cli.amounts import parse_amount
 from redpacket_cli.api import Api
-from redpacket_cli.failures import Exit, Failure, no_target
+from redpacket_cli.failures import Exit, Failure
 from redpacket_cli.session import an_id, milliseconds, new_key, session_of
 from redpacket_cli.target import Target
 from redpacket_cli.words import translate
@@ -115,7 +115,7 @@ def send(
     elif campaign:
         sender = session.target.operator
     else:
-        raise no_target("name the sender: --as USER on a local stack, --user-token on AWS")
+        raise typer.BadParameter("name the sender: --as USER on a local stack, --user-token on AWS")
     route = "/packets" if sender is not session.target.operator else "/admin/packets"
     sent = sender.post(route, body, key=new_key(key))
     given = {name: value for name, value in sent.items() if value is not None}
@@ -145,9 +145,9 @@ def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -
 
 
 def _named_user(target: Target, user: str, user_token: str) -> Api:
-    """Return the API for the user that the options name. Raises Failure."""
+    """Return the API for the user that the options name. Raises typer.BadParameter."""
     if not (user or user_token):
-        raise no_target("name the user: --as USER on a local stack, --user-token on AWS")
+        raise typer.BadParameter("name the user: --as USER on a local stack, --user-token on AWS")
     return target.user(user, user_token)
 
 

@@ -69,8 +69,8 @@ class Context:
 
 
 @contextmanager
-def handlers_of(system: InMemorySystem) -> Iterator[None]:
-    """Let all handlers of this process stand on *system*."""
+def handlers_of(system: InMemorySystem, **variables: str) -> Iterator[None]:
+    """Let all handlers of this process stand on *system*; *variables* replace the usual ones."""
     store = FakeSwitchStore()
     switches = CachedSwitches(store=store, copy=None, clock=system.clock, logger=system.logger)
     process = system.process(
@@ -79,7 +79,7 @@ def handlers_of(system: InMemorySystem) -> Iterator[None]:
         stored_switches=switches,
         switch_store=store,
     )
-    with patch.object(settings, "variables", _VARIABLES):
+    with patch.object(settings, "variables", _VARIABLES | variables):
         # Imports of handlers may have built containers.
         vars(containers).clear()
         vars(containers).update(vars(process.containers))
