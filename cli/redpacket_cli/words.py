@@ -153,6 +153,12 @@ ZH = {
     "{} waiting, none given up": "{} 条等待中，没有放弃的",
     "none waits": "没有待办",
     "none waits long": "没有长时间等待的",
+    "function {}": "函数 {}",
+    "functions": "函数",
+    "they are active": "均可调用",
+    "{}: it refuses calls. See docs/runbook/functions-throttled.md": (
+        "{}：拒绝调用。见 docs/runbook/functions-throttled.md"
+    ),
     "provider {}": "支付渠道 {}",
     "not configured": "未配置",
     "not called yet": "还没有调用过",
