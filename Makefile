@@ -136,8 +136,11 @@ build: setup ## build the layers and the template for AWS into .aws-sam/, and li
 
 deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only makes the change set; the page into its bucket: ONLY=page [STAGING=1]
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
-	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(PLAN),--no-execute-changeset,\
-		&& PYTHONPATH=shared $(APP)/python -m local.release prune $(or $(STAGE),dev)))
+	@PYTHONPATH=shared $(APP)/python -m local.release stamp $(or $(STAGE),dev) && $(if $(PLAN),\
+		$(SAM) package --config-env $(or $(STAGE),dev) --resolve-s3 --template-file .aws-sam/build/template.yaml --output-template-file .aws-sam/packaged.yaml && \
+		PYTHONPATH=shared $(APP)/python -m local.artifacts && \
+		$(SAM) deploy --config-env $(or $(STAGE),dev) --template-file .aws-sam/packaged.yaml --no-execute-changeset,\
+		$(SAM) deploy --config-env $(or $(STAGE),dev) && PYTHONPATH=shared $(APP)/python -m local.release prune $(or $(STAGE),dev)))
 
 teardown: setup ## delete a stack on AWS, with its buckets and databases; the books stay: make teardown STAGE=dev
 	@PYTHONPATH=shared $(APP)/python -m local.teardown $(or $(STAGE),dev)
