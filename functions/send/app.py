@@ -149,8 +149,9 @@ def upload_prize_picture(request: RequestOf[PictureBody]) -> HttpAnswer[Uploaded
 def _store_picture(
     request: RequestOf[PictureBody], *, is_kept: bool = False
 ) -> HttpAnswer[UploadedPicture]:
-    picture_id, picture = new_picture_id(), body_of(PictureBody, request).given
-    owner_id = request.user.user_id
+    owner_id, picture = request.user.user_id, body_of(PictureBody, request).given
+    # A prize's picture is no personal data: its operator's erasure does not find it.
+    picture_id = new_picture_id(None if is_kept else owner_id)
     containers.packets.pictures.put(picture_id, picture, owner_id, is_kept=is_kept)
     return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
 

@@ -1,7 +1,7 @@
 """Clock, logger, queue, limits, switches and pictures in memory."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from redpacket.operations.model.limits import Limit, LimitName
@@ -218,6 +218,9 @@ class FakePictures:
 
     def owner_of(self, picture_id: str) -> str | None:
         return self._pictures[picture_id][1] if picture_id in self._pictures else None
+
+    def list_ids(self, prefix: str) -> Iterator[str]:
+        yield from [each for each in self._pictures if each.startswith(prefix)]
 
     def keep(self, picture_id: str) -> None:
         self.kept |= {picture_id} & self._pictures.keys()

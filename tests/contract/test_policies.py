@@ -188,11 +188,16 @@ class Recorder:
 
     def _stored(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer as the bucket of pictures."""
-        arn, key = STACK.arn("PicturesBucket"), arguments["Key"]
+        arn, key = STACK.arn("PicturesBucket"), arguments.get("Key")
         assert arguments["Bucket"] == STACK.ref("PicturesBucket")
         self._add("s3:ListBucket", arn)  # or a missing object is forbidden
-        does = "GetObject" if operation.startswith(("get", "head")) else "PutObject"
-        for action in (does, *(["PutObjectTagging"] if "Tagging" in arguments else [])):
+        if key is None:
+            assert operation == "list_objects_v2"
+            listed = [{"Key": each, "Size": 1} for each in self.pictures]
+            return {"Contents": listed, "IsTruncated": False}
+        does = {"get_object": "GetObject", "head_object": "GetObject", "put_object": "PutObject"}
+        tags = ["PutObjectTagging"] if "Tagging" in arguments else []
+        for action in (*([does[operation]] if operation in does else []), *tags):
             self._add(f"s3:{action}", f"{arn}/{key}")
         picture = self.pictures[key] = {**self.pictures.get(key, {}), **arguments}
         return {**picture, "Body": BytesIO(picture["Body"])}
@@ -486,8 +491,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     ended = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
     handlers.ask("POST /packets/{packet_id}/end", packet_id=ended)
     # One whose send was cut off before it told that the cache has it, and claims without messages.
-    cut_off = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
-    _lose_messages(handlers, cut_off)
+    _lose_messages(handlers, {**order, "opening": "one_step"})
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
     handlers.sweep()
@@ -516,8 +520,11 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     _tell_of_the_log(handlers, packet_id)
 
 
-def _lose_messages(handlers: Handlers, packet_id: str) -> None:
-    """Let the sweep load a packet, and queue claims again."""
+def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
+    """Let the sweep load a packet and keep its cover, and queue claims again."""
+    upload = {"picture": b64encode(jpeg()).decode()}
+    cover_url = handlers.ask("POST /me/pictures", body=upload)["cover_url"]
+    packet_id = handlers.ask("POST /packets", body={**order, "cover_url": cover_url})["packet_id"]
     packets, shares = (
         handlers.recorder.dynamo.tables[STACK.physical(name)]
         for name in ("PacketsTable", "SharesTable")

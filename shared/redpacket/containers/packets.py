@@ -222,6 +222,7 @@ class PacketsContainer(Container):
             claim_cache=self.claim_cache,
             ledger=self.ledger,
             payouts=self.payouts,
+            pictures=self.pictures,
             clock=self.clock,
             logger=self.logger,
             grace_ms=self.settings.close_grace_ms,

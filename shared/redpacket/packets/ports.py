@@ -316,6 +316,9 @@ class Pictures(Protocol):
     def owner_of(self, picture_id: str) -> str | None:
         """Return who uploaded a picture, or None if it never existed or was removed."""
 
+    def list_ids(self, prefix: str) -> Iterator[str]:
+        """Yield the ids of all pictures that begin with *prefix* and were not removed."""
+
     def keep(self, picture_id: str) -> None:
         """Store a picture permanently, because a packet uses it; a repeat changes nothing."""
 

@@ -15,6 +15,7 @@ from redpacket.erasure.model import OutsideRows
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
+from redpacket.packets.api.packet_ids import new_picture_id
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.model.picture import Picture
@@ -133,6 +134,17 @@ def test_covers_of_the_user_go_and_those_of_others_stay(system: InMemorySystem) 
         packet = system.send("ann", total_fen=2, count=2, cover_url=cover_url)
         system.grab_all(packet, "bob", "cat")
     system.settle()
+
+    _erase(system)
+
+    assert system.pictures.owner_of(own) is None
+    assert system.pictures.owner_of(others) == "bob"
+
+
+def test_pictures_of_the_user_that_no_packet_uses_go(system: InMemorySystem) -> None:
+    own, others = new_picture_id("ann"), new_picture_id("bob")
+    for picture_id, owner in ((own, "ann"), (others, "bob")):
+        system.pictures.put(picture_id, Picture(b"RIFF", "image/webp"), owner)
 
     _erase(system)
 

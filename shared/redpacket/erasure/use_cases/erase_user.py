@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.model import OutsideRows, Standing
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.ports import Pictures
+from redpacket.packets.use_cases.own_pictures import blank_pictures
 from redpacket.payments.model.payments import PaymentStatus
 from redpacket.payments.model.provider import statement_day
 from redpacket.payments.model.withdrawals import RETURNED
@@ -44,10 +44,7 @@ def erase_user(
     """
     sent, outside = _check_empty(user_id, holdings)
     note()
-    for picture_id in {picture_id_of(packet.cover_url) for packet in sent} - {None}:
-        # The id may be of another user's picture, on a host of CoverHosts.
-        if picture_id and pictures.owner_of(picture_id) == user_id:
-            pictures.blank(picture_id)
+    blank_pictures(user_id, sent, pictures)
     # The profile goes last: until then the host's id still finds the remaining rows.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)

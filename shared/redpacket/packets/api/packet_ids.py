@@ -44,9 +44,11 @@ def new_payment_id() -> str:
     return secrets.token_hex(_PAYMENT_ID_BYTES)
 
 
-def new_picture_id() -> str:
-    """Return a new id of a picture, which does not name its owner."""
-    return secrets.token_urlsafe(picture.RANDOM_BYTES)
+def new_picture_id(owner_id: str | None) -> str:
+    """Return a new id of a picture; those of a user's covers have the same start."""
+    random_text = secrets.token_urlsafe(RANDOM_BYTES)
+    prefix = picture.owner_prefix(owner_id) if owner_id else ""
+    return prefix + random_text[len(prefix) :]
 
 
 @required("path", "picture_id", type="string", pattern=f"^{picture.PICTURE_ID.pattern}$")

@@ -9,7 +9,7 @@ from redpacket.packets.model.picture import Picture
 from redpacket.platform.aws.errors import translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _STATE, _NEW, _KEPT = "state", "new", "kept"
 """Tag of objects, and its value for those that the bucket's rule deletes after a day."""
@@ -34,18 +34,27 @@ class S3Pictures:
         self._put(picture_id, picture, {_OWNER: owner_id}, state)
 
     def find(self, picture_id: str) -> Picture | None:
-        answer = self._call("get_object", picture_id)
+        answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
         return Picture(content, answer["ContentType"]) if answer and content else None
 
     def owner_of(self, picture_id: str) -> str | None:
-        answer = self._call("head_object", picture_id)
+        answer = self._call("head_object", Key=picture_id)
         return answer["Metadata"].get(_OWNER) if answer else None
 
+    def list_ids(self, prefix: str) -> Iterator[str]:
+        place = {"Prefix": prefix}
+        while answer := self._call("list_objects_v2", **place):
+            listed = answer.get("Contents", [])
+            # A removed picture is an empty object until the rule deletes it.
+            yield from (each["Key"] for each in listed if each["Size"])
+            if not answer["IsTruncated"]:
+                return
+            place["StartAfter"] = listed[-1]["Key"]
+
     def keep(self, picture_id: str) -> None:
-        self._call(
-            "put_object_tagging", picture_id, Tagging={"TagSet": [{"Key": _STATE, "Value": _KEPT}]}
-        )
+        tags = {"TagSet": [{"Key": _STATE, "Value": _KEPT}]}
+        self._call("put_object_tagging", Key=picture_id, Tagging=tags)
 
     def blank(self, picture_id: str) -> None:
         # No function may delete. The rule for unused pictures deletes the empty object.
@@ -54,19 +63,19 @@ class S3Pictures:
     def _put(self, picture_id: str, picture: Picture, metadata: dict[str, str], state: str) -> None:
         self._call(
             "put_object",
-            picture_id,
+            Key=picture_id,
             Body=picture.content,
             ContentType=picture.media_type,
             Metadata=metadata,
             Tagging=f"{_STATE}={state}",
         )
 
-    def _call(self, operation: str, picture_id: str, **arguments: object) -> dict[str, Any] | None:
+    def _call(self, operation: str, **arguments: object) -> dict[str, Any] | None:
         """Return S3's answer, or None for an object that does not exist. Raises Unavailable."""
         with translated("the bucket of pictures"):
             call = getattr(self._s3, operation)
             try:
-                answer: dict[str, Any] = call(Bucket=self._bucket, Key=picture_id, **arguments)
+                answer: dict[str, Any] = call(Bucket=self._bucket, **arguments)
             except self._s3.exceptions.ClientError as error:
                 # HeadObject has no body, so its code is the status.
                 if error.response["Error"]["Code"] in {"NoSuchKey", "404"}:

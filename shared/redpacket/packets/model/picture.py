@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import struct
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
 """Pixels of a side: phones decode a picture to 4 bytes a pixel, however small its file is."""
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
-RANDOM_BYTES = 16
-"""Bytes of an id, which names nobody."""
+_OWNER_LETTERS = 11
+"""Letters of a cover's id that all covers of one user have in common; as many are random."""
 PICTURES_PATH = "/pictures/"
 """Path of pictures on the page's own origin and on the API's."""
 
@@ -75,6 +77,11 @@ def picture_of(content: bytes) -> Picture:
     if media_type == "image/webp":
         body = struct.pack("<4sI4s", b"RIFF", len(body) + 4, b"WEBP") + body
     return Picture(body, media_type)
+
+
+def owner_prefix(owner_id: str) -> str:
+    """Return the start of the ids of a user's covers, by which an erasure finds them."""
+    return urlsafe_b64encode(sha256(owner_id.encode()).digest()).decode()[:_OWNER_LETTERS]
 
 
 def picture_id_of(cover_url: str | None) -> str | None:

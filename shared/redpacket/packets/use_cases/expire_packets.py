@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.ports import ClaimCache, PayoutQueue
+from redpacket.packets.ports import ClaimCache, PayoutQueue, Pictures
 from redpacket.packets.use_cases.close_packet import EndPorts
 from redpacket.packets.use_cases.refund_packet import (
     CircuitBreaker,
@@ -58,6 +58,7 @@ class SweepPorts(EndPorts):
     campaigns: CampaignRepository
     claim_cache: ClaimCache
     payouts: PayoutQueue
+    pictures: Pictures
     logger: EventLogger
     grace_ms: int
     in_parallel: InParallel

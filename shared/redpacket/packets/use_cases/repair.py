@@ -9,6 +9,7 @@ from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet, shard_count
 from redpacket.packets.ports import Unreadable
 from redpacket.packets.use_cases.expire_packets import SweepPorts
+from redpacket.packets.use_cases.own_pictures import keep_cover
 from redpacket.packets.use_cases.refund_packet import CircuitBreaker
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import InvariantViolated, Unavailable
@@ -73,7 +74,7 @@ def _requeue(ref: ShareRef, ports: SweepPorts) -> None:
 
 
 def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
-    """Load packets whose load is not confirmed after a minute.
+    """Load packets whose load is not confirmed after a minute, and keep their covers.
 
     A packet gets one try: its refund must not wait for the cache, and its first grab loads it.
     """
@@ -83,6 +84,7 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
     def load(packet_id: str) -> str:
         packet = _find(packet_id, ports)
         try:
+            keep_cover(packet, ports.pictures)
             if clock.now_ms() < packet.expires_at_ms:
                 load_shards(packet)
         finally:

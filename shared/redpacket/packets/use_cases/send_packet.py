@@ -102,20 +102,21 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
         if first_id := ports.funding.find_sent(order.request):
             return sent_before(first_id, ports.packets)
         raise
-    if order.own_picture_id:
-        # Money moves last, so a failure here costs nothing.
-        ports.pictures.keep(order.own_picture_id)
     action = funding_action(packet, ActionKind.PACKET_SENT) if order.campaign else None
     packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action)
-    if packet_id != packet.packet_id:
-        return sent_before(packet_id, ports.packets)
-    if packet.status is PacketStatus.UNPAID:
-        return packet
+    is_new = packet_id == packet.packet_id
+    if not is_new:
+        packet = sent_before(packet_id, ports.packets)
     try:
+        if order.own_picture_id:
+            # Not before, or pictures of refused sends would stay.
+            ports.pictures.keep(order.own_picture_id)
+        if not is_new or packet.status is PacketStatus.UNPAID:
+            return packet
         ports.claim_cache.load(packet, [], is_new=True)
         ports.packets.mark_loaded(packet)
     except Unavailable as error:
-        # The first grab or the sweep loads it.
+        # The first grab or the sweep loads it; a repeat or the sweep keeps its picture.
         ports.logger.failure("packet_not_loaded", error, packet_id=packet_id)
     return packet
 
@@ -171,15 +172,8 @@ def _check(order: SendOrder, packet: Packet) -> None:
 
 
 def _terms_of(order: SendOrder, seed: bytes) -> Terms:
-    return Terms(
-        order.split,
-        order.total_fen,
-        order.count,
-        order.share_fen_min,
-        order.share_fen_max,
-        order.unit_fen,
-        seed,
-    )
+    bounds = order.share_fen_min, order.share_fen_max, order.unit_fen
+    return Terms(order.split, order.total_fen, order.count, *bounds, seed)
 
 
 def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> Packet:
