@@ -161,7 +161,10 @@ def run(
     if returned:
         if name != "statements" or day or is_skipped:
             raise typer.BadParameter("--return is for `statements`, without another option")
+        from redpacket_cli.corrections import note_decision
+
         event = {"task": "return_forgotten", "withdrawal_id": returned}
+        note_decision(session.target, "withdrawal_returned", f"withdrawal:{returned}", [])
     elif day or is_skipped:
         if name != "statements" or not day:
             raise typer.BadParameter("--day and --skip are for `statements`; --skip needs --day")

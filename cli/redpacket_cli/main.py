@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 import redpacket
 from redpacket_cli import (
     campaigns,
+    corrections,
     crowd,
     doctor,
     inspect_stack,
@@ -164,6 +165,7 @@ packets.add_to(app)
 operate.add_to(app)
 crowd.add_to(app)
 inspect_stack.add_to(app)
+corrections.add_to()
 app.command("doctor")(doctor.doctor)
 app.add_typer(campaigns.campaign, name="campaign")
 app.add_typer(campaigns.prize, name="prize")

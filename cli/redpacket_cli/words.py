@@ -160,6 +160,9 @@ ZH = {
         "{}：拒绝调用。见 docs/runbook/functions-throttled.md"
     ),
     "provider {}": "支付渠道 {}",
+    "the balance is not {} any more: run redpacket reconcile again": (
+        "余额已经不是 {}：请重新运行 redpacket reconcile"
+    ),
     "not configured": "未配置",
     "not called yet": "还没有调用过",
     "answering, last at {}": "正常应答，最近一次 {}",

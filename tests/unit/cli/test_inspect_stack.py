@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import threading
 from datetime import UTC, datetime
@@ -11,6 +12,14 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.operators import (
+    ACTION_CURSOR,
+    Action,
+    ActionKind,
+    Change,
+    user_subject,
+)
 from redpacket.payments.dynamodb import items
 from redpacket.platform import tls
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
@@ -18,12 +27,30 @@ from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
 __all__ = ["stack"]
 
 
+class Caller:
+    """STS of an operator."""
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Arn": "arn:aws:sts::1:assumed-role/operator/ann"}
+
+
 class Tables:
     """DynamoDB with rows by partition, and by work list."""
+
+    class exceptions:  # noqa: N801 - boto3's name
+        class TransactionCanceledException(Exception):
+            """A condition does not hold."""
 
     def __init__(self, **rows: list[dict[str, Any]]) -> None:
         self.rows = rows
         self.requests: list[dict[str, Any]] = []
+        self.written: list[dict[str, Any]] = []
+        self.is_changed = False
+
+    def transact_write_items(self, *, TransactItems: list[dict[str, Any]]) -> None:  # noqa: N803
+        if self.is_changed:
+            raise self.exceptions.TransactionCanceledException
+        self.written += TransactItems
 
     def get_paginator(self, name: str) -> "Tables":
         assert name == "query"
@@ -48,11 +75,11 @@ def _row(**values: str | int) -> dict[str, Any]:
 @pytest.fixture
 def tables(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Tables:
     names = ("PacketsTable", "SharesTable", "AccountsTable", "PaymentsTable", "ExpireFunction")
-    more = {name: name for name in (*names, "TransferFunction")}
+    more = {name: name for name in (*names, "TransferFunction", "JournalTable")}
     more["WorkShards"] = str(keys.WORK_SHARDS)
     monkeypatch.setattr("redpacket_cli.target.Target.outputs", more)
     tables = Tables()
-    stack.clients["dynamodb"] = tables
+    stack.clients |= {"dynamodb": tables, "sts": Caller()}
     return tables
 
 
@@ -87,6 +114,43 @@ def test_a_balance_is_compared_with_its_entries(
     answer = stack.ask_json("ledger", "account", "user:ann", code=code)
 
     assert answer == {"balance_fen": balance_fen, "entries_fen": 7, "entry_count": 2}
+
+
+def test_a_corrected_balance_leaves_a_row_in_the_audit_log(stack: Stack, tables: Tables) -> None:
+    tables.rows["user:ann"] = [
+        _row(sk="balance", balance_fen=8),
+        _row(sk="entry#1", amount_fen=10),
+        _row(sk="entry#2", amount_fen=-3),
+    ]
+
+    told = stack.ask_json("ledger", "correct", "user:ann", "--wrong", "8", "--reason", "drill")
+
+    assert told == {"account": "user:ann", "before_fen": 8, "after_fen": 7}
+    update, noted = (each.get("Update") or each["Put"] for each in tables.written)
+    assert update["ConditionExpression"] == "balance_fen = :wrong"
+    assert update["ExpressionAttributeValues"] == {":right": {"N": "7"}, ":wrong": {"N": "8"}}
+    row = noted["Item"]
+    action = Action(
+        "arn:aws:sts::1:assumed-role/operator/ann",
+        ActionKind.BALANCE_CORRECTED,
+        user_subject("ann"),
+        int(row["at_ms"]["N"]),
+        (Change("balance_fen", "8", "7"), Change("reason", None, "drill")),
+    )
+    (expected,) = note_action("JournalTable", action)
+    of_package = {**expected["Put"]["Item"], "sk": row["sk"], "list_sk": row["list_sk"]}
+    assert row == of_package
+    assert row["sk"] == row["list_sk"]
+    assert re.fullmatch(ACTION_CURSOR, row["sk"]["S"])
+
+
+def test_a_balance_that_has_changed_since_is_not_corrected(stack: Stack, tables: Tables) -> None:
+    tables.is_changed = True
+
+    refused = stack.run("ledger", "correct", "user:ann", "--wrong", "8", "--reason", "drill")
+
+    assert refused.exit_code == 3
+    assert tables.written == []
 
 
 def test_an_account_without_rows_holds_nothing(stack: Stack, tables: Tables) -> None:
@@ -257,8 +321,7 @@ def test_an_event_is_counted_by_hour(stack: Stack, aws: Aws) -> None:
     assert aws.requests[0]["Dimensions"] == [{"Name": "service", "Value": "payout"}]
 
 
-@pytest.mark.usefixtures("tables")
-def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
+def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws, tables: Tables) -> None:
     report = stack.ask_json("run", "sweep")
     aws.answer["Payload"] = io.BytesIO(b"{}")
     stack.ask_json("run", "statements", "--day", "2026-01-31", "--skip")
@@ -266,6 +329,9 @@ def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws) -> None:
     stack.ask_json("run", "statements", "--return", "0123456789")
 
     assert report == {"closed_count": 1}
+    (noted,) = [each["Put"]["Item"] for each in tables.written]
+    assert noted["kind"] == {"S": ActionKind.WITHDRAWAL_RETURNED}
+    assert noted["subject"] == {"S": "withdrawal:0123456789"}
     assert [json.loads(request["Payload"]) for request in aws.requests] == [
         {},
         {"task": "compare_bills", "day": "2026-01-31", "skip": True},

@@ -25,6 +25,8 @@ export const SENTENCES: Record<string, string> = {
   return_resolved: "处理了 {subject} 的待退款 {amount_fen}",
   campaign_money_moved: "转出了 {subject} 的活动资金 {amount_fen}",
   campaign_mark_removed: "解除了 {subject} 仅用于活动的限制",
+  balance_corrected: "把 {subject} 的余额更正为 {balance_fen}",
+  withdrawal_returned: "决定退回 {subject}",
   asks_deposit: "申请给 {subject} 入账 {amount_fen}",
   asks_campaign: "申请修改 {subject}，涉及 {amount_fen}",
   asks_prize: "申请修改 {subject} 的奖品 {prize_id}，涉及 {amount_fen}",
@@ -39,6 +41,7 @@ export const FIELDS: Record<string, string> = {
   limit: "限额",
   ledger: "账本",
   packet: "红包",
+  withdrawal: "提现",
   // Fields
   campaign_id: "活动编号",
   title: "标题",

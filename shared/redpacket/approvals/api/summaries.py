@@ -42,6 +42,8 @@ _SENTENCES = {
     ActionKind.RETURN_RESOLVED: "resolved the return of {amount_fen} to {subject}",
     ActionKind.CAMPAIGN_MONEY_MOVED: "moved {amount_fen} of campaign money from {subject}",
     ActionKind.CAMPAIGN_MARK_REMOVED: "let {subject} pay for more than campaigns",
+    ActionKind.BALANCE_CORRECTED: "corrected the balance of {subject} to {balance_fen}",
+    ActionKind.WITHDRAWAL_RETURNED: "decided to return {subject}",
 }
 
 _ASKED = {
