@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from redpacket_cli.failures import no_target
+from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import Session, session_of
 from redpacket_cli.show import table
+from redpacket_cli.words import translate
 
 operator = typer.Typer(
     help="Operators in the stack's own user pool: add, list, remove.", no_args_is_help=True
@@ -49,8 +50,12 @@ def add(
     email: Email,
     role: Annotated[list[Role], typer.Option(help="May be given more than once.")],
     name: Annotated[str, typer.Option(help="Name in the audit log.")] = "",
+    is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Add an operator: a new one gets a mail with a temporary password. A repeat is harmless."""
+    """Add an operator: a new one gets a mail with a temporary password. A repeat is harmless.
+
+    An account that somebody registered needs a confirmation, and gets a new password.
+    """
     session = session_of(context)
     cognito, pool = _pool(session)
     try:
@@ -65,10 +70,45 @@ def add(
             ],
         )
     except cognito.exceptions.UsernameExistsException:
-        session.screen.note(f"{email} has an account already")
+        _adopt(session, email, is_sure=is_sure)
+        if name:
+            cognito.admin_update_user_attributes(
+                UserPoolId=pool,
+                Username=email,
+                UserAttributes=[{"Name": "nickname", "Value": name}],
+            )
     for each in role:
         cognito.admin_add_user_to_group(UserPoolId=pool, Username=email, GroupName=each)
     session.screen.report({"email": email, "roles": [*role]})
+
+
+_PROVEN = frozenset({"CONFIRMED", "FORCE_CHANGE_PASSWORD", "RESET_REQUIRED"})
+"""States of accounts whose owners can read their mail, or which an operator made."""
+
+
+def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
+    """Let an existing account become an operator's. Raises Failure for an unproven address."""
+    cognito, pool = _pool(session)
+    account = {"UserPoolId": pool, "Username": email}
+    user = cognito.admin_get_user(**account)
+    attributes = {each["Name"]: each["Value"] for each in user["UserAttributes"]}
+    is_proven = user["UserStatus"] in _PROVEN and attributes.get("email_verified") == "true"
+    if not (user["Enabled"] and is_proven):
+        raise Failure(
+            Exit.REFUSED,
+            f"the account of {email} is disabled, foreign, or not proved by mail: delete it",
+        )
+    session.screen.note(f"{email} has an account already")
+    groups = cognito.admin_list_groups_for_user(**account)["Groups"]
+    if any(each["GroupName"] in set(Role) for each in groups):
+        return
+    if not is_sure:
+        words = translate(f"Make an operator of {email}, and reset that account's password?")
+        typer.confirm(words, abort=True, err=True)
+    # Whoever registered the account may know its password, or be signed in.
+    if user["UserStatus"] == "CONFIRMED":
+        cognito.admin_reset_user_password(**account)
+    cognito.admin_user_global_sign_out(**account)
 
 
 @operator.command("remove")

@@ -243,6 +243,12 @@ ZH = {
     ),
     "{} is not an e-mail address, like ada@example.com": "{} 不是邮箱地址，例如 ada@example.com",
     "{} has an account already": "{} 已经有账户",
+    "the account of {} is disabled, foreign, or not proved by mail: delete it": (
+        "{} 的账户已停用、来自外部，或未验证邮箱：请删除它"
+    ),
+    "Make an operator of {}, and reset that account's password?": (
+        "让 {} 成为运营，并重设该账户的密码？"
+    ),
     "AWS credentials are missing: check them with aws sts get-caller-identity": (
         "没有 AWS 凭证：用 aws sts get-caller-identity 检查"
     ),

@@ -5,6 +5,7 @@ import json
 import zipfile
 from typing import Any
 
+from click.testing import Result
 from typer.testing import CliRunner
 
 from local.stack import Stack
@@ -48,8 +49,14 @@ def make_pool(cloud: Stack, name: str) -> str:
 
 def command(cloud: Stack, pool: str, *words: str) -> Any:
     """Run `redpacket` *words* for a stack with this pool, and return its JSON."""
-    target = Target(connect=lambda service, **_: cloud.aws(service))
-    target.local = {"api": "", "emulator": "", "outputs": {"UserPoolId": pool}}
-    result = CliRunner().invoke(app, ["--json", *words], obj=Session(target, Screen()))
+    result = run(cloud, pool, *words)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout.splitlines()[-1])
+
+
+def run(cloud: Stack, pool: str, *words: str, answer: str = "") -> Result:
+    """Run `redpacket` *words* for a stack with this pool; *answer* is typed."""
+    target = Target(connect=lambda service, **_: cloud.aws(service))
+    target.local = {"api": "", "emulator": "", "outputs": {"UserPoolId": pool}}
+    session = Session(target, Screen())
+    return CliRunner().invoke(app, ["--json", *words], obj=session, input=answer)

@@ -306,6 +306,13 @@ def test_sign_up_is_off_unless_it_is_turned_on() -> None:
         )
 
 
+def test_a_pool_of_operators_alone_demands_a_second_factor() -> None:
+    stack = STACK_OF["a page of a given issuer, whose operators are in the pool"]
+    (pool,) = stack.of_type("AWS::Cognito::UserPool").values()
+
+    assert (pool["MfaConfiguration"], pool["EnabledMfas"]) == ("ON", ["SOFTWARE_TOKEN_MFA"])
+
+
 @each_stack
 def test_the_access_log_names_no_path(stack: Stack) -> None:
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
