@@ -5,8 +5,7 @@ import json
 import zipfile
 from typing import Any
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from local.stack import Stack
 from local.template import read_template
