@@ -35,7 +35,7 @@ _CONDITION = re.compile(r"attribute_(not_)?exists\(|[#\w]+ (=|<>|<=|>=|<|>) :\w+
 _NO_CONDITION = re.compile(r" ?(SET|ADD|REMOVE|,) |(pk|list_pk|work_pk) = |\"")
 _ALWAYS = "attribute_exists(pk) OR attribute_not_exists(pk)"
 _LISTS = re.compile(r"(?:Action|dynamodb:Attributes): \[(.*?)\]")
-_RESOURCE = re.compile(r'Resource: (?!"\*"|arn:aws:states:)(.+?)(?: \}\]?)?\n')
+_RESOURCE = re.compile(r'Resource: (?!"\*"|arn:\${Partition}:states:)(.+?)(?: \}\]?)?\n')
 _LIMIT = re.compile(r"^(( +)Condition:\n(?:\2 .*\n)+)", re.MULTILINE)
 _SKIPPED = re.compile(r".*(logger|metrics)\.|.*\b(strict|ensure_ascii)=\0| *assert |.*\0\*\*?[,\w]")
 

@@ -144,15 +144,20 @@ def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) 
 def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) -> None:
     partition = translated.partition_of(stack.region)
     strings = list(_strings(stack.resources))
-    arns = [text for text in strings if text.startswith("arn:")]
+    for machine in stack.of_type("AWS::StepFunctions::StateMachine").values():
+        text = str(machine["DefinitionString"])
+        for name, value in machine["DefinitionSubstitutions"].items():
+            text = text.replace(f"${{{name}}}", str(value))
+        strings.append(text)
+    partitions = [each for text in strings for each in re.findall(r"\barn:([\w-]+):", text)]
     hosts = [
         host for text in strings for host in re.findall(r"[\w.-]+\.amazonaws\.com[\w.]*", text)
     ]
     # Services that call a function or a role are called the same everywhere.
     hosts = [host for host in hosts if not re.fullmatch(r"[a-z]+\.amazonaws\.com", host)]
 
-    assert len(arns) > 50
-    assert {arn.split(":")[1] for arn in arns} == {partition}
+    assert len(partitions) > 60
+    assert set(partitions) == {partition}
     if partition == "aws-cn":
         assert all(host.endswith(".amazonaws.com.cn") for host in hosts)
     else:
@@ -285,6 +290,42 @@ def test_a_parameter_takes_only_its_form(
 
 
 # ---- names
+
+
+CLOUDFRONTS_ERRORS = {400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504}
+"""Errors that CloudFront caches (developer guide, *How CloudFront processes errors*)."""
+
+
+@each_stack
+def test_cloudfront_keeps_no_error(stack: translated.Stack) -> None:
+    for each in stack.of_type("AWS::CloudFront::Distribution").values():
+        kept = {
+            error["ErrorCode"]: error["ErrorCachingMinTTL"]
+            for error in each["DistributionConfig"]["CustomErrorResponses"]
+        }
+        assert kept == dict.fromkeys(CLOUDFRONTS_ERRORS, 0)
+
+
+@each_stack
+def test_the_stage_waits_for_every_route(stack: translated.Stack) -> None:
+    (stage,) = (
+        each for each in stack.resources.values() if each["Type"] == "AWS::ApiGatewayV2::Stage"
+    )
+
+    assert stack.of_type("AWS::ApiGatewayV2::Route").keys() <= set(stage["DependsOn"])
+
+
+RESOURCES_MAX = 480
+"""CloudFormation takes 500. The alarms and the dashboard are the next to go into a nested stack."""
+
+
+def test_a_stack_with_every_option_leaves_room_for_more() -> None:
+    made = translated.source()
+    parts = made["Resources"].values()
+    everything = translated.translate(made, Canary="true")["Resources"]
+
+    assert len(parts) > 300
+    assert len(everything) <= RESOURCES_MAX
 
 
 @each_stack
