@@ -43,6 +43,10 @@ class Mode(StrEnum):
     BILL_LINE_CHANGED = "bill_line_changed"
     BILL_DAMAGED = "bill_damaged"
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise ValueError(f"{value!r} is no mode; choose one of {', '.join(cls)}")
+
 
 ANY_CALL = frozenset({Mode.SLOW, Mode.THROTTLES, Mode.FAILS})
 CREATING_CALL = ANY_CALL | {

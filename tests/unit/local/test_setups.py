@@ -8,6 +8,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from local import gateways
+from local.gateways.policy import Mode
 from local.gateways.server import application
 from local.gateways.setups import Place, page_parts, setups
 from local.ports import Ports
@@ -55,3 +56,8 @@ def test_no_setup_is_left_of_a_provider_without_parameters() -> None:
     told = configuration({}, USERS, "eu-central-1")
 
     assert (told["channels"], told.keys() & set(setups())) == ([], set())
+
+
+def test_an_unknown_mode_of_a_simulator_names_the_modes() -> None:
+    with pytest.raises(ValueError, match="'out_of_funds' is no mode; choose one of ok, "):
+        Mode("out_of_funds")
