@@ -594,7 +594,8 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
     headers = _headers_of(operation)
     if answer in _UNSTRUCTURED:
         media, value = _UNSTRUCTURED[answer]
-        content = {"content": {media: {"schema": {"type": "string"}}}}
+        form = {} if media.startswith("text/") else {"format": "binary"}
+        content = {"content": {media: {"schema": {"type": "string", **form}}}}
         caching = {"required": True, "schema": {"enum": [value]}}
         headers = {**headers, "Cache-Control": caching}
     elif answer is not NoneType:

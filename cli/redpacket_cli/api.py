@@ -123,7 +123,8 @@ class Api:
                 detail = f"the API does not answer. {why}"
             else:
                 detail = (
-                    f"the API does not answer. Repeat the command, or run redpacket doctor. {why}"
+                    "the API does not answer. Repeat the command, or read "
+                    f"docs/runbook/api-errors.md. {why}"
                 )
             raise Failure(Exit.UNAVAILABLE, detail) from error
         if answer.is_success:

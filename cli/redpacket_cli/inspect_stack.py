@@ -33,7 +33,7 @@ _PAYMENT_SHARDS = 8
 """Partitions of each work list of payments; a test compares them with the package."""
 
 _LISTS = {
-    **dict.fromkeys(("due", "load", "unpaid"), "PacketsTable"),
+    **dict.fromkeys(("due", "load", "unpaid", "edited"), "PacketsTable"),
     "settle": "SharesTable",
     **dict.fromkeys(("transfer", "look", "payment", "return", "consent"), "PaymentsTable"),
 }
@@ -324,9 +324,18 @@ def list_work(
     context: typer.Context,
     kind: Annotated[
         Literal[
-            "due", "load", "unpaid", "settle", "transfer", "look", "payment", "return", "consent"
+            "due",
+            "load",
+            "unpaid",
+            "edited",
+            "settle",
+            "transfer",
+            "look",
+            "payment",
+            "return",
+            "consent",
         ],
-        typer.Argument(help="The first four are of packets, the others of payment providers."),
+        typer.Argument(help="The first five are of packets, the others of payment providers."),
     ],
 ) -> None:
     """Show the due entries of a schedule's work list."""

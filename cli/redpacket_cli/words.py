@@ -220,8 +220,8 @@ ZH = {
         "令牌缺失、已过期，或不是这个 API 的签发方签发的：请重新获取"
     ),
     "--api is not an address, like https://HOST: {}": "--api 不是 https://HOST 这样的地址：{}",
-    "the API does not answer. Repeat the command, or run redpacket doctor. {}": (
-        "API 没有回应。请重复这条命令，或运行 redpacket doctor。{}"
+    "the API does not answer. Repeat the command, or read docs/runbook/api-errors.md. {}": (
+        "API 没有回应。请重复这条命令，或看 docs/runbook/api-errors.md。{}"
     ),
     "the API does not answer. {}": "API 没有回应。{}",
     "The result is unknown. Repeat the command only with --key {}": (

@@ -141,6 +141,8 @@ class Policy:
         if ("mode" in wanted) == ("shares" in wanted):
             raise ValueError('give either "mode" or "shares"')
         shares = wanted.get("shares", {wanted.get("mode"): 1.0})
+        if unknown := [name for name in shares if name not in set(Mode)]:
+            raise ValueError(f"unknown mode {unknown[0]!r}: choose from {', '.join(Mode)}")
         return cls(
             {Mode(name): float(share) for name, share in shares.items()},
             int(wanted.get("seed", 0)),

@@ -89,7 +89,9 @@ def application(provider: Provider) -> Starlette:
             return JSONResponse(payers.do(name, body))
         except Refused as refused:
             return JSONResponse({"code": refused.code, "message": refused.message}, refused.status)
-        except (KeyError, ValueError, TypeError) as error:
+        except ValueError as error:
+            return JSONResponse({"code": "PARAM_ERROR", "message": str(error)}, 422)
+        except (KeyError, TypeError) as error:
             return JSONResponse({"code": "PARAM_ERROR", "message": repr(error)}, 422)
 
     async def show(request: Request) -> Response:

@@ -14,6 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from local.gateways.host.simulator import AGE_S_MAX, OTHERS_SECRET, signed_headers
+from local.gateways.policy import Mode
 from local.gateways.wechat.wire import make_private_key, private_text, public_text
 from redpacket.payments.model.provider import OrderState, RefundOrder, TransferOrder, TransferState
 from redpacket.payments.providers.wechat.client import WeChatClient, WeChatMerchant
@@ -315,3 +316,13 @@ def test_a_slow_gateway_answers_late_and_once(side: Side) -> None:
     side.payments_in.order(side.order())
 
     assert time.monotonic() - began_at_s >= 0.2
+
+
+def test_an_unknown_mode_is_answered_with_the_names_of_all(host: Side) -> None:
+    address = f"{host.fake.url}/_fake/mode"
+
+    answer = httpx.post(address, json={"mode": "explodes"}, trust_env=False)
+
+    assert answer.status_code == 422
+    assert "'explodes'" in answer.json()["message"]
+    assert all(mode in answer.json()["message"] for mode in Mode)
