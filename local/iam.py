@@ -1,0 +1,72 @@
+"""IAM's decision about one item of a request, from a statement whose values are filled in.
+
+DynamoDB gives IAM the partition (`LeadingKeys`), the top-level attributes that a request names
+(`Attributes`), what a read returns (`Select`), and what a write returns (`ReturnValues`). A
+condition that begins with `ForAllValues` holds if its key is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+_MATCHES: dict[str, Callable[[str, str], bool]] = {
+    "StringEquals": str.__eq__,
+    "StringLike": fnmatchcase,
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """One thing that a policy must allow; a read names no attributes unless it projects some."""
+
+    function: str
+    action: str
+    resource: str
+    attributes: frozenset[str] = frozenset()
+    returned: str = "NONE"
+    partitions: frozenset[str] = frozenset()
+    select: str = ""
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.action} on {self.resource} of {sorted(self.attributes)}"
+
+    @property
+    def context(self) -> dict[str, frozenset[str]]:
+        """Values of the condition keys; an absent key has none."""
+        return {
+            "dynamodb:Attributes": self.attributes,
+            "dynamodb:LeadingKeys": self.partitions,
+            "dynamodb:ReturnValues": frozenset({self.returned}),
+            "dynamodb:Select": frozenset({self.select} - {""}),
+            "cloudwatch:namespace": frozenset({self.namespace} - {""}),
+        }
+
+
+def allows(statement: dict[str, Any], access: Access) -> bool:
+    """Return whether a statement allows the request; unknown conditions raise an error."""
+    assert statement["Effect"] == "Allow", "a denial needs an evaluator that knows it"
+    resources = statement["Resource"]
+    names = [resources] if isinstance(resources, str) else resources
+    return (
+        access.action in statement["Action"]
+        and any(fnmatchcase(access.resource, name) for name in names)
+        and all(
+            _holds(operator, values, access.context[key])
+            for operator, tests in statement.get("Condition", {}).items()
+            for key, values in tests.items()
+        )
+    )
+
+
+def _holds(operator: str, values: Any, given: frozenset[str]) -> bool:  # noqa: ANN401 - of JSON
+    if operator == "Null":
+        return bool(values == "true") == (not given)
+    name = operator.removeprefix("ForAllValues:").removesuffix("IfExists")
+    if not given:
+        return name != operator
+    wanted = [values] if isinstance(values, str) else values
+    return all(any(_MATCHES[name](each, like) for like in wanted) for each in given)
