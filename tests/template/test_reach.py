@@ -138,9 +138,8 @@ def _assert_the_way_is_open(
         if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():
-        if "secretsmanager" not in str(endpoint["ServiceName"]):  # a password may be another's
-            (allowed,) = endpoint["PolicyDocument"]["Statement"]  # type: ignore[index]
-            assert allowed["Condition"] == {"StringEquals": {"aws:ResourceAccount": ACCOUNT}}
+        (allowed,) = endpoint["PolicyDocument"]["Statement"]  # type: ignore[index]
+        assert allowed["Condition"] == {"StringEquals": {"aws:ResourceAccount": ACCOUNT}}
         if endpoint["VpcEndpointType"] == "Gateway":
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
