@@ -126,13 +126,15 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find c
 
 ##@ Ship it
 .PHONY: build deploy teardown try-aws try-aws-down
-build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template
+# Libraries for this machine's processor, which another build must not take from a cache.
+build: OF_STAGE = $(if $(filter local,$(STAGE)),--build-dir .aws-sam/local/build --cache-dir .aws-sam/local/cache)
+build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local: for `sam local invoke` here
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
-		$(SAM) build > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
+		$(SAM) build $(OF_STAGE) > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
 	@grep "^No Python" $(LOCAL)/build.log || true
 	@$(APP)/cfn-lint --config-file .cfnlint.yaml
-	@echo "Built .aws-sam/build/template.yaml"
+	@echo "Built .aws-sam/$(if $(filter local,$(STAGE)),local/)build/template.yaml"
 
 deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make deploy STAGE=dev|prod; PLAN=1 only makes the change set; the page into its bucket: ONLY=page [STAGING=1]
 	$(if $(filter page,$(ONLY)),@PYTHONPATH=shared $(APP)/python -m local.publish redpacket-$(or $(STAGE),dev) $(if $(STAGING),--staging),\
@@ -151,8 +153,8 @@ try-aws: setup page build ## deploy dev with the page to an AWS account, and mak
 try-aws-down: setup ## remove all of `make try-aws`, the books too
 	@PYTHONPATH=shared $(APP)/python -m local.teardown dev --all
 
-sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke --env-vars`, with the variables of a stack: make sam-env STAGE=dev|prod|local
-	@PYTHONPATH=shared $(APP)/python -m local.sam_env redpacket-$(or $(STAGE),dev)
+sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with the variables of a stack: make sam-env STAGE=dev|prod; for `make up`, STAGE=local
+	@PYTHONPATH=shared $(APP)/python -m local.sam_env $(or $(STAGE),dev)
 
 ##@ Check it
 .PHONY: format lint types test-unit test side-by-side check

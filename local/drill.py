@@ -1,11 +1,9 @@
 """Makes one fault on the running stack, so that its alarm and its runbook page can be rehearsed."""
 
-import json
 import os
 import signal
 import time
 from datetime import datetime
-from pathlib import Path
 
 from local import places
 from local.commands import say
@@ -30,7 +28,7 @@ def drill() -> None:
         raise StackError(f"name one fault: {choices}; SECONDS=60 ends it after a minute")
     (name, value), seconds = wanted[0], float(os.environ.get("SECONDS") or SECONDS)
     program = FAULTS[name, value]
-    pid = _pids().get(program)
+    pid = places.running_stack()["pids"].get(program)
     if pid is None:
         raise StackError(f"the stack did not start the {program}: stop your own by hand")
     if value == "kill":
@@ -44,16 +42,6 @@ def drill() -> None:
     finally:
         os.kill(pid, signal.SIGCONT)
         say(f"{_now()} {program} answers again.")
-
-
-def _pids() -> dict[str, int]:
-    """Return the process ids of the stack of `make up` or `make run`. Raises StackError."""
-    for folder in ("up", "run"):
-        described: Path = places.STATES / folder / "stack.json"
-        if described.exists():
-            pids: dict[str, int] = json.loads(described.read_text())["pids"]
-            return pids
-    raise StackError("no stack runs here: `make up` starts one")
 
 
 def _now() -> str:

@@ -1,8 +1,10 @@
 """Paths of the repository, its tools, and the one folder for everything built here."""
 
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from local.errors import StackError
 
@@ -19,6 +21,16 @@ LAMBDA_PYTHON = _VENVS / "aws" / "bin" / "python"
 SAM = _VENVS / "sam" / "bin" / "sam"
 SAM_SETTINGS = LOCAL / "sam"
 UV = _VENVS / "uv" / "bin" / "uv"
+
+
+def running_stack() -> dict[str, Any]:
+    """Return stack.json of what `make up` or `make run` started. Raises StackError."""
+    for folder in ("up", "run"):
+        described = STATES / folder / "stack.json"
+        if described.exists():
+            description: dict[str, Any] = json.loads(described.read_text())
+            return description
+    raise StackError("no stack runs here: `make up` starts one")
 
 
 def cache_server() -> str:

@@ -22,6 +22,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local import places
 from local.account import NEW_TO_CLOUDFRONT, check_concurrency, has_distribution
+from local.build import architecture as machine
 from local.errors import StackError
 from local.template import read_template
 from local.upgrade import check_upgrade
@@ -50,7 +51,9 @@ def overrides_of(stage: str, root: Path = places.ROOT) -> dict[str, str]:
 
 
 def architecture(stage: str, root: Path = places.ROOT) -> str:
-    """Return the processor that samconfig.toml deploys for, or the template's own."""
+    """Return the processor of this machine, or that samconfig.toml or the template deploys for."""
+    if stage == "local":
+        return machine()
     chosen = overrides_of(stage, root)
     parameters = read_template(root / "template.yaml")["Parameters"]
     return str(chosen.get("Architecture") or parameters["Architecture"]["Default"])

@@ -1,31 +1,48 @@
-"""Writes the variables of all functions of a stack for `sam local invoke --env-vars`.
+"""Writes what `sam local invoke` needs of a stack: the variables of its functions.
 
-    python -m local.sam_env redpacket-dev
+    python -m local.sam_env dev|prod|local
 
-The file holds keys and passwords: only its owner may read it, and Git ignores it.
+For the local stack it also writes a copy of the built template, because SAM passes no variable that
+a template lacks, and ours names no endpoint and no processor of this machine. The file of variables
+holds keys and passwords: only its owner may read it, and Git ignores it.
 """
 
 import json
 import os
+import platform
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
+import yaml
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local import places
+from local.build import architecture
+from local.deploy import STACK_NAME
 from local.errors import StackError
+from local.ports import HOST
+from local.stack import CREDENTIALS, REGION, client_of
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_lambda import LambdaClient
 
+Variables = dict[str, dict[str, str]]
+"""Variables of functions by the functions' logical ids."""
+
 ENV_FILE = places.LOCAL / "env.json"
+BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
+"""The template that `make build STAGE=local` makes. Its copy stays beside it, for the folders."""
+TEMPLATE_FILE = BUILT.with_name("invoke.yaml")
+# Docker Desktop has its containers in a virtual machine, which calls this one by a name.
+_FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.internal"
 
 
 def read_variables(
     stacks: "CloudFormationClient", functions: "LambdaClient", stack_name: str
-) -> dict[str, dict[str, str]]:
+) -> Variables:
     """Return the variables of each function of a stack by its logical id."""
     pages = stacks.get_paginator("list_stack_resources").paginate(StackName=stack_name)
     names = {
@@ -37,27 +54,78 @@ def read_variables(
     if not names:
         raise StackError(f"{stack_name} has no functions: deploy it with `make deploy`")
     return {
-        logical_id: functions.get_function_configuration(FunctionName=name)["Environment"][
-            "Variables"
-        ]
+        logical_id: functions.get_function_configuration(FunctionName=name)
+        .get("Environment", {})
+        .get("Variables", {})
         for logical_id, name in sorted(names.items())
     }
 
 
-def write(variables: dict[str, dict[str, str]], path: Path) -> None:
+def read_local_variables(emulator: str) -> Variables:
+    """Return the variables of the local stack, with the emulator's address and keys."""
+    found = read_variables(
+        client_of(emulator, "cloudformation"), client_of(emulator, "lambda"), STACK_NAME
+    )
+    own = {
+        "AWS_ENDPOINT_URL": emulator,
+        "AWS_REGION": REGION,
+        **{name.upper(): value for name, value in CREDENTIALS.items()},
+        "AWS_SESSION_TOKEN": "",  # not one of the shell
+    }
+    return {
+        name: {key: value.replace(HOST, _FROM_CONTAINERS) for key, value in (each | own).items()}
+        for name, each in found.items()
+        if each  # the trigger of the operators' pool has none
+    }
+
+
+def with_names(template: dict[str, Any], variables: Variables) -> dict[str, Any]:
+    """Return a copy of a template that declares all *variables*, for this machine's processor."""
+    resources = dict(template["Resources"])
+    for name, each in variables.items():
+        properties = resources[name]["Properties"]
+        environment = {"Variables": dict.fromkeys(each, "")}
+        resources[name] = {
+            **resources[name],
+            "Properties": {**properties, "Environment": environment},
+        }
+    chosen = {**template["Parameters"]["Architecture"], "Default": architecture()}
+    parameters = {**template["Parameters"], "Architecture": chosen}
+    return {**template, "Parameters": parameters, "Resources": resources}
+
+
+def write(variables: Variables, path: Path) -> None:
     """Write the file for its owner alone."""
     path.unlink(missing_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         json.dump(variables, file, indent=2, ensure_ascii=False)
 
 
+def _write_local() -> Variables:
+    """Write the copy of the template, and return the variables of the running stack."""
+    if not BUILT.exists():
+        raise StackError("no functions are built for this machine: run `make build STAGE=local`")
+    variables = read_local_variables(places.running_stack()["emulator"])
+    template = with_names(yaml.safe_load(BUILT.read_text(encoding="utf-8")), variables)
+    TEMPLATE_FILE.write_text(yaml.safe_dump(template, sort_keys=False), encoding="utf-8")
+    print(f"{os.path.relpath(TEMPLATE_FILE)}: the template for containers here")
+    return variables
+
+
 def main() -> None:
-    """Write the variables of the stack that the command names."""
-    (stack_name,) = sys.argv[1:]
-    variables = read_variables(boto3.client("cloudformation"), boto3.client("lambda"), stack_name)
+    """Write the files of the stage that the command names."""
+    (stage,) = sys.argv[1:]
+    if stage == "local":
+        variables = _write_local()
+    else:
+        cloud, functions = boto3.client("cloudformation"), boto3.client("lambda")
+        variables = read_variables(cloud, functions, f"redpacket-{stage}")
     write(variables, ENV_FILE)
-    print(f"{ENV_FILE.relative_to(places.ROOT)}: variables of {len(variables)} functions")
+    print(f"{os.path.relpath(ENV_FILE)}: variables of {len(variables)} functions")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (StackError, BotoCoreError, ClientError) as error:
+        sys.exit(f"make sam-env: {error}")

@@ -53,6 +53,21 @@ STOPPED = "emulator.stopped"
 """Files that an emulator left in the state folder."""
 
 
+def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its clients at run time
+    """Return the boto3 client of *service* at an emulator's address."""
+    # A profile in the caller's environment is for the real AWS, and may not even exist.
+    nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    # The service's name is not a literal here, which the types of boto3 insist on.
+    session: Any = boto3.session.Session(botocore_session=nobody)
+    return session.client(
+        service,
+        region_name=REGION,
+        endpoint_url=url,
+        config=Config(retries={"total_max_attempts": 1}, max_pool_connections=64),
+        **CREDENTIALS,
+    )
+
+
 class Stack:
     """One running stack and its state folder; stopped when its block or this process ends."""
 
@@ -144,21 +159,8 @@ class Stack:
         """Return the boto3 client of the emulator's *service*; threads may share it."""
         with self._making:
             if service not in self._clients:
-                self._clients[service] = self._client(service)
+                self._clients[service] = client_of(f"http://{HOST}:{self.aws_port}", service)
             return self._clients[service]
-
-    def _client(self, service: str) -> Any:  # noqa: ANN401 - as above
-        # A profile in the caller's environment is for the real AWS, and may not even exist.
-        nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
-        # The service's name is not a literal here, which the types of boto3 insist on.
-        session: Any = boto3.session.Session(botocore_session=nobody)
-        return session.client(
-            service,
-            region_name=REGION,
-            endpoint_url=f"http://{HOST}:{self.aws_port}",
-            config=Config(retries={"total_max_attempts": 1}, max_pool_connections=64),
-            **CREDENTIALS,
-        )
 
     def hold_items(self, shortest_ms: int, longest_ms: int) -> None:
         """Set how long transactions hold their items; requires a stack with conflicts."""
