@@ -123,11 +123,11 @@ def list_packets(
 
 
 def _sender(packet: Mapping[str, Any]) -> str:
-    """Return the sender's name with the host's id, or the token of an erased user."""
+    """Return the host's id with the quoted nickname, or the token of an erased user."""
     host_id, name = packet["sender"], packet["sender_name"]
     if not host_id:
         return str(packet["sender_token"])
-    return host_id if name in {None, host_id} else f"{name} ({host_id})"
+    return host_id if name in {None, host_id} else f'{host_id} "{name}"'
 
 
 @packets.command("export")

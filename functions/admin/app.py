@@ -23,7 +23,14 @@ from redpacket.ledger.use_cases.deposit import deposit as credit
 from redpacket.lottery.use_cases.list_winners import list_winners
 from redpacket.operations.api import views
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
-from redpacket.operations.api.scopes import ADMINS, AUDITORS, OPERATORS, TREASURERS, WATCHERS
+from redpacket.operations.api.scopes import (
+    ADMINS,
+    AUDITORS,
+    OPERATORS,
+    TREASURERS,
+    WATCHERS,
+    operator_of,
+)
 from redpacket.operations.errors import SwitchNotFound
 from redpacket.operations.use_cases import turn_switch as switches
 from redpacket.operations.use_cases.ask_risk import judge_user as judge
@@ -85,6 +92,7 @@ def deposit(request: RequestOf[DepositBody]) -> HttpAnswer[Deposit | AwaitingApp
             idempotent,
             case=body.case,
             is_for_campaigns=body.is_for_campaigns,
+            operator=operator_of(request),
             ports=containers.operators.deposit_ports,
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
@@ -116,7 +124,12 @@ def move_campaign_money(
 
     def done() -> HttpAnswer[Deposit]:
         transfer_id, balance_fen = moves.move_campaign_money(
-            owner, payee, body.reason, idempotent, ports=containers.operators.deposit_ports
+            owner,
+            payee,
+            body.reason,
+            idempotent,
+            operator=operator_of(request),
+            ports=containers.operators.deposit_ports,
         )
         return HttpAnswer({"transfer_id": transfer_id, "balance_fen": balance_fen})
 
@@ -133,7 +146,7 @@ def move_campaign_money(
 def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
     """Let an empty account of campaign money be used for anything again."""
     user_id = listed.user_of(request).user_id
-    containers.operators.unmark_account(user_id, request.user.user_id)
+    containers.operators.unmark_account(user_id, request.user)
     return HttpAnswer({"user_token": user_id, "is_for_campaigns": False})
 
 
@@ -174,7 +187,7 @@ def turn_switch(request: RequestOf[SwitchBody]) -> HttpAnswer[Switch]:
         switch,
         is_on=body.on,
         reason=body.reason,
-        operator_id=request.user.user_id,
+        operator=request.user,
         ports=containers.operators.switch_ports,
     )
     return HttpAnswer(views.switch_view(state))
@@ -194,8 +207,7 @@ def read_limits(request: HttpRequest) -> HttpAnswer[Limits]:  # noqa: ARG001 - a
 def set_limit(request: RequestOf[LimitBody]) -> HttpAnswer[Limit]:
     """Set one limit, or restore its default; everywhere within ten seconds."""
     name, value = listed.limit_of(request), body_of(LimitBody, request).value
-    operator_id, ports = request.user.user_id, containers.operators.switch_ports
-    switches.set_limit(name, value, operator_id=operator_id, ports=ports)
+    switches.set_limit(name, value, operator=request.user, ports=containers.operators.switch_ports)
     return HttpAnswer(views.limit_view(name, value))
 
 

@@ -8,7 +8,7 @@ from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.api import guards
-from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
+from redpacket.operations.api.scopes import AUDITORS, TREASURERS, refuse_operators
 from redpacket.payments.api.parameters import (
     any_withdrawals_cursor_of,
     payment_id_of,
@@ -23,7 +23,7 @@ from redpacket.payments.api.schemas import (
     WithdrawalBody,
 )
 from redpacket.payments.api.views import (
-    debt_view,
+    debt_views,
     listed_return_view,
     listed_withdrawals,
     payment_view,
@@ -211,7 +211,7 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
     """Resolve a listed payment whose money was deposited or paid outside."""
     resolution, ports = body_of(ResolutionBody, request).parsed, containers.payments.payment_ports
-    resolved = return_payment.resolve_return(resolution, operator_of(request).user_id, ports=ports)
+    resolved = return_payment.resolve_return(resolution, request.user, ports=ports)
     return HttpAnswer(listed_return_view(resolved))
 
 
@@ -258,7 +258,7 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
         lists=containers.payments.payment_lists,
         ledger=containers.packets.ledger,
     )
-    return HttpAnswer({"items": [debt_view(*debt) for debt in page], "next": cursor})
+    return HttpAnswer({"items": debt_views(page), "next": cursor})
 
 
 for _channel in ProviderName:

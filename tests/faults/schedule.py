@@ -22,6 +22,7 @@ from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated, RedPacketError
+from redpacket.platform.user import User
 from redpacket.reconciliation.use_cases.audits import ENDS_DIFFER
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
 from testing import faulty
@@ -358,7 +359,7 @@ class Schedule:
                 switch,
                 is_on=is_on,
                 reason="a test",
-                operator_id="operator",
+                operator=User("operator"),
                 ports=SwitchPorts(
                     process.switch_store, process.actions, process.clock, process.logger
                 ),

@@ -81,7 +81,7 @@ class Treasury:
         if self._pick("12") == "1":
             dynamo = Dynamo(lambda: self._of.wires.dynamo, TABLE_NAMES)
             holdings = DynamoHoldings(dynamo, self._of.system.in_parallel)
-            unmark_account(owner, "boss", holdings=holdings, clock=town.clock)
+            unmark_account(owner, a_person("boss"), holdings=holdings, clock=town.clock)
             self._of.seen["unmarked accounts"] += 1
             return
         request = Request("boss", f"{owner} {self._pick('123')}", f"{owner} to {payee}")

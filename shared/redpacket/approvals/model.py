@@ -10,6 +10,7 @@ from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.model.lottery import Prize
 from redpacket.operations.model.operators import Change
 from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.platform.user import User
 
 CAMPAIGN_CURSOR = "[0-9]{13}#[a-z0-9_-]{1,63}"
 """Form of a campaign list cursor: start and id."""
@@ -115,23 +116,33 @@ _Paying: TypeAlias = DepositAsked | CampaignMoneyAsked
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Change that *operator_id* requested, and another operator's decision.
+    """Change that *operator* requested, and another operator's decision.
 
     *refusal* is the code with which an approved change failed.
     """
 
     approval_id: str
-    operator_id: str
+    operator: User
     subject: str
     amount_fen: int
     changes: tuple[Change, ...]
     change: PendingChange
     asked_at_ms: int
     status: ApprovalStatus = ApprovalStatus.AWAITING
-    decided_by: str | None = None
+    decider: User | None = None
     decided_at_ms: int | None = None
     is_applied: bool = False
     refusal: str | None = None
+
+    @property
+    def operator_id(self) -> str:
+        """Pseudonym of the requester."""
+        return self.operator.user_id
+
+    @property
+    def decided_by(self) -> str | None:
+        """Pseudonym of the operator who decided, if any."""
+        return self.decider.user_id if self.decider else None
 
     @property
     def kind(self) -> ApprovalKind:

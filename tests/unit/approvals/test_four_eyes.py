@@ -26,6 +26,7 @@ from redpacket.approvals.model import (
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.allowances import (
     PERIOD_MS,
     WINDOW_MS,
@@ -34,9 +35,11 @@ from redpacket.operations.model.allowances import (
 )
 from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
+from testing.platform.fake_tables import TABLE_NAMES
 
 ANN, BOB, CAT = (an_operator(name) for name in ("ann", "bob", "cat"))
 LIMIT_FEN = 1_000
@@ -450,9 +453,9 @@ def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
     assert _budget(system, 5_000) == raised
     shown = approval_view(raised, {}, raised.asked_at_ms)
     assert (shown["version"], shown["status"]) == (1, "awaiting")
-    assert shown["asked_by"] == {"id": raised.operator_id, "name": None}
+    assert shown["asked_by"] == {"id": raised.operator_id, "user": "ann@host", "name": None}
     asks = "asks to edit campaign gala, which moves ¥40.00"
-    assert shown["summary"] == f"{raised.operator_id} {asks}"
+    assert shown["summary"] == f"ann@host {asks}"
 
     applied = system.process().approve(raised.approval_id, BOB)
 
@@ -681,9 +684,9 @@ def test_what_was_applied_never_reads_as_rejected(
     system: InMemorySystem, *, is_refused_first: bool
 ) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
-    decided = replace(approval, status=APPROVED, decided_by="bob", decided_at_ms=1)
+    decided = replace(approval, status=APPROVED, decider=a_person("bob"), decided_at_ms=1)
     approvals = system.process().approvals
-    action = Action("bob", ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
+    action = Action(a_person("bob"), ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
     assert approvals.decide(decided, action)
     applied = replace(decided, is_applied=True)
 
@@ -701,8 +704,8 @@ def test_what_was_applied_never_reads_as_rejected(
 def test_a_repeat_begins_only_before_a_refusal(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     approvals = system.process().approvals
-    action = Action("bob", ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
-    decided = replace(approval, status=APPROVED, decided_by="bob", decided_at_ms=1)
+    action = Action(a_person("bob"), ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
+    decided = replace(approval, status=APPROVED, decider=a_person("bob"), decided_at_ms=1)
     assert approvals.decide(decided, action)
     approvals.mark_refused(decided, "insufficient_funds")
 
@@ -825,9 +828,24 @@ def test_approvals_are_listed_newest_first_with_what_they_change(system: InMemor
     assert [each.amount_fen for each in [*first, *second, *last]] == [2004, 2003, 2002, 2001, 2000]
     assert end is None
     assert [change.after for change in first[0].changes][1:] == ["2004"]
-    # The host ids of both are known, and not in the row.
+    # The operator's host id stays in the row; the user's is only in the erasable profile.
     assert {"ann", "user"} <= system.host_ids().keys()
-    assert "@host" not in str(system.dynamo.tables["approvals"]._rows)
+    assert {each.operator.host_id for each in first} == {"ann@host"}
+    assert "user@host" not in str(system.dynamo.tables["approvals"]._rows)
+
+
+def test_a_decision_names_both_operators_after_their_erasure(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    decided = system.process().approve(approval.approval_id, BOB)
+
+    page, _ = system.process().approvals.list_approvals(None, 1)
+    shown = approval_view(page[0], {}, decided.asked_at_ms)
+
+    assert (shown["asked_by"]["user"], shown["decided_by_user"]) == ("ann@host", "bob@host")
+    assert shown["summary"] == "ann@host asks to deposit ¥20.00 for user"
+    actions = DynamoActions(Dynamo(lambda: system.dynamo, TABLE_NAMES))
+    done, _ = actions.list_actions(None, None, 10)
+    assert {noted.action.operator.host_id for noted in done} == {"ann@host", "bob@host"}
 
 
 def test_what_was_asked_for_is_read_as_it_was_written(lottery: InMemorySystem) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from redpacket.approvals.api import summaries
+from redpacket.approvals.model import Approval, DepositAsked
 from redpacket.operations.model.operators import Action, ActionKind, Change, changes_between
 from redpacket.platform.user import User
 
@@ -10,7 +11,7 @@ PEOPLE = {"a": User("a", "Ann", "ann@host"), "b": User("b", None, "bob")}
 
 
 def _action(kind: str, subject: str, *changes: Change) -> Action:
-    return Action("a", ActionKind(kind), subject, 0, changes)
+    return Action(User("a"), ActionKind(kind), subject, 0, changes)
 
 
 @pytest.mark.parametrize(
@@ -18,11 +19,11 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
     [
         (
             _action("deposit", "user:b", Change("amount_fen", None, "123456789")),
-            "Ann deposited ¥1,234,567.89 for bob",
+            "ann@host deposited ¥1,234,567.89 for bob",
         ),
         (
             _action("campaign_edited", "campaign:gala", *changes_between(None, {"title": "x"})),
-            "Ann created campaign gala",
+            "ann@host created campaign gala",
         ),
         (
             _action(
@@ -33,7 +34,7 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
                     {"title": "y", "budget_fen": 2, "ends_at_ms": 2, "status": "on"},
                 ),
             ),
-            "Ann edited campaign gala: title, budget, ends at",
+            "ann@host edited campaign gala: title, budget, ends at",
         ),
         (
             _action(
@@ -42,21 +43,21 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
                 Change("prize_id", "cup", "cup"),
                 Change("weight", "1", "2"),
             ),
-            "Ann edited prize cup of campaign gala: weight",
+            "ann@host edited prize cup of campaign gala: weight",
         ),
         (
             _action("switch_turned", "switch:send", Change("on", "true", "false")),
-            "Ann turned switch send off",
+            "ann@host turned switch send off",
         ),
         (
             _action("limit_set", "limit:grabs", Change("value", "5", None)),
-            "Ann set limit grabs to its default",
+            "ann@host set limit grabs to its default",
         ),
         (
             _action("winner_decided", "campaign:gala", Change("winner", "won", "handed_over")),
-            "Ann marked unit … of campaign gala as handed over",
+            "ann@host marked unit … of campaign gala as handed over",
         ),
-        (_action("reconciled", "ledger"), "Ann started a reconciliation"),
+        (_action("reconciled", "ledger"), "ann@host started a reconciliation"),
     ],
 )
 def test_an_action_is_told_in_a_sentence(action: Action, summary: str) -> None:
@@ -71,10 +72,27 @@ def test_every_action_has_a_sentence_even_without_its_fields(kind: ActionKind) -
     assert "{" not in told
 
 
-def test_people_without_a_name_are_shown_by_the_host_s_id_or_by_none() -> None:
-    assert summaries.named("b", PEOPLE) == {"id": "b", "name": "bob"}
-    assert summaries.named("gone", PEOPLE) == {"id": "gone", "name": None}
-    assert summaries.subject_name("campaign:a", PEOPLE) is None
-    assert summaries.subject_name("user:a", PEOPLE) == "Ann"
+def test_a_nickname_is_a_field_beside_the_host_s_id_and_in_no_sentence() -> None:
+    pending = Approval("id", User("b"), "user:a", 1, (), DepositAsked("a", 1, "", ""), 0)
+    renamed = {**PEOPLE, "a": User("a", "Refunds Dept", "ann@host")}
+
+    for users in (PEOPLE, renamed):
+        told = summaries.action_summary(_action("user_erased", "user:b"), users)
+        assert told == "ann@host erased bob"
+        asked = summaries.approval_summary(pending, users)
+        assert asked == "bob asks to deposit ¥0.01 for ann@host"
+
+    subject = {"subject": "user:a", "subject_user": "ann@host", "subject_name": "Refunds Dept"}
+    assert summaries.subject_of("user:a", renamed) == subject
+    assert set(summaries.subject_of("campaign:a", PEOPLE).values()) == {"campaign:a", None}
     actions = [_action("deposit", "user:b"), _action("reconciled", "ledger")]
     assert summaries.ids_of(actions) == ["a", "a", "b"]
+
+
+def test_an_erased_user_is_a_pseudonym_and_an_erased_operator_keeps_the_host_s_id() -> None:
+    operator = User("a", host_id="ann@host")
+
+    told = summaries.action_summary(Action(operator, ActionKind.DEPOSIT, "user:b", 0), {})
+
+    assert told == "ann@host deposited … for b"
+    assert summaries.named(operator, {}) == {"id": "a", "user": "ann@host", "name": None}

@@ -22,6 +22,7 @@ from redpacket.operations.model.operators import (
 )
 from redpacket.payments.dynamodb import items
 from redpacket.platform import tls
+from redpacket.platform.user import User
 from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
 
 __all__ = ["stack"]
@@ -131,7 +132,7 @@ def test_a_corrected_balance_leaves_a_row_in_the_audit_log(stack: Stack, tables:
     assert update["ExpressionAttributeValues"] == {":right": {"N": "7"}, ":wrong": {"N": "8"}}
     row = noted["Item"]
     action = Action(
-        "arn:aws:sts::1:assumed-role/operator/ann",
+        User("arn:aws:sts::1:assumed-role/operator/ann"),
         ActionKind.BALANCE_CORRECTED,
         user_subject("ann"),
         int(row["at_ms"]["N"]),

@@ -468,7 +468,7 @@ def test_campaigns_and_packets_are_listed(stack: Stack) -> None:
     for name in ("packets", "packet"):
         listed = stack.run(name, "list", "--campaign", "gala").stdout
         assert "¥88.88" in listed
-        assert "Ann (ann)" in listed
+        assert 'ann "Ann"' in listed
     assert dict(stack.sent("GET /admin/packets")[0].url.params)["campaign_id"] == "gala"
 
 

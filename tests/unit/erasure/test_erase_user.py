@@ -298,7 +298,7 @@ def test_money_that_is_not_given_back_keeps_its_payer(
         if status is ReturnStatus.RESOLVED:
             ids = due.number, due.transaction_id
             resolution = Resolution(*ids, ResolvedBy.OUTSIDE, "bank-transfer-77", "")
-            resolve_return(resolution, "operator", ports=town.payments)
+            resolve_return(resolution, User("operator"), ports=town.payments)
     elif status is ReturnStatus.REFUNDED:
         second = town.gateway.orders[payment.number].transactions[1]
         note_refund(WECHAT, town.gateway.refund_paid(second, 100), ports=town.payments)

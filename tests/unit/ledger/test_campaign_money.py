@@ -44,7 +44,7 @@ def _move(
 
 
 def _unmark(system: InMemorySystem, user: str) -> None:
-    system.process().unmark_account(user, TREASURER)
+    system.process().unmark_account(user, a_person(TREASURER))
 
 
 def _is_marked(system: InMemorySystem, user: str) -> bool:
@@ -170,7 +170,7 @@ def test_operators_do_not_unmark_their_own_account(system: InMemorySystem) -> No
     _move(system, "carol", "dave")
 
     with pytest.raises(Forbidden):
-        system.process().unmark_account("carol", "carol")
+        system.process().unmark_account("carol", a_person("carol"))
 
     assert _is_marked(system, "carol")
 

@@ -142,11 +142,11 @@ def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
     store.put = Away(error=errors.Unavailable).put  # type: ignore[method-assign]
     process = system.process(switch_store=store)
     with pytest.raises(errors.Unavailable):
-        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
+        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator=a_person("ann"))
     del store.put
 
     for _ in range(2):
-        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator_id="ann")
+        process.turn_switch(Switch.SEND, is_on=False, reason="why", operator=a_person("ann"))
 
     turned, meant = _noted(system, "switch:send")
     assert turned == meant
@@ -169,7 +169,7 @@ def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
     actions = _actions(system)
     for number in range(5):
         subject = "ledger" if number % 2 else "user:bob"
-        actions.note(Action(f"op-{number}", ActionKind.RECONCILED, subject, number // 2))
+        actions.note(Action(a_person(f"op-{number}"), ActionKind.RECONCILED, subject, number // 2))
 
     def walk(subject: str | None, limit: int = 2) -> list[str]:
         operator_ids: list[str] = []

@@ -16,6 +16,7 @@ from redpacket.packets.use_cases.repair import requeue_claims
 from redpacket.packets.use_cases.settle_or_delay import delay_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import InvalidRequest, SwitchedOff, Unavailable
+from redpacket.platform.user import User
 from testing import fakes
 from testing.builders import NOW_MS
 from testing.in_memory_system import LIFE_MS, InMemorySystem
@@ -47,7 +48,7 @@ class ClaimPorts:
             switch,
             is_on=is_on,
             reason=reason,
-            operator_id="operator",
+            operator=User("operator"),
             ports=SwitchPorts(self.store, self.actions(), self.clock, self.logger),
         )
 
@@ -55,7 +56,7 @@ class ClaimPorts:
         return set_limit(
             name,
             value,
-            operator_id="operator",
+            operator=User("operator"),
             ports=SwitchPorts(self.store, self.actions(), self.clock, self.logger),
         )
 

@@ -73,7 +73,7 @@ def _resolve(
     resolution = Resolution(
         returned.number, returned.transaction_id, by, reference, "paid after the close"
     )
-    return resolve_return(resolution, "ann", ports=town.payments)
+    return resolve_return(resolution, User("ann"), ports=town.payments)
 
 
 @pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
@@ -206,7 +206,7 @@ def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) 
     for number, transaction_id in ((payment.number, "nobodys"), ("nobodys", "nobodys")):
         resolution = Resolution(number, transaction_id, OUTSIDE, "bank-transfer-77", "")
         with pytest.raises(PaymentNotFound):
-            resolve_return(resolution, "ann", ports=town.payments)
+            resolve_return(resolution, User("ann"), ports=town.payments)
 
 
 def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSystem) -> None:

@@ -58,7 +58,7 @@ def test_a_turned_switch_was_logged_with_its_operator() -> None:
         Switch.SEND,
         is_on=False,
         reason=f"{ANN} asked for it",
-        operator_id=ANN,
+        operator=User(ANN),
         ports=SwitchPorts(
             FakeSwitchStore(), DynamoActions(Dynamo(FakeDynamo, TABLE_NAMES)), FakeClock(), logger
         ),

@@ -287,7 +287,7 @@ def _shown() -> Iterator[tuple[str, Any]]:
     returned = PaymentReturn(number, "tx", 99, ReturnReason.MISMATCHED, ProviderName.HOST, NOW_MS)
     refund = PaymentRefund(number, "console-1", "u" * 24, 40, 60, NOW_MS)
     yield "ListedReturns", {"items": [payment_views.listed_return_view(returned)], "next": None}
-    yield "Debts", {"items": [payment_views.debt_view(refund, 10)], "next": "0000000000000#x"}
+    yield "Debts", {"items": [payment_views.debt_view(refund, 10, None)], "next": "0000000000000#x"}
     yield "Health", health(HttpRequest({}, {}, {}, {}, b"")).body
 
 

@@ -53,7 +53,7 @@ export class OperatorApprovals extends ConsoleView {
         [o("version"), version],
         [o("operator"), nameOf(row.asked_by)],
         [o("at"), when(row.asked_at_ms)],
-        ...(row.payee ? [[o("payee"), html`<code>${row.payee}</code>`] as [string, ReturnType<typeof html>]] : []),
+        ...(row.payee ? [[o("payee"), nameOf({ id: row.payee, user: row.payee_user, name: null })] as [string, ReturnType<typeof html>]] : []),
       )}
       ${changesView(row.changes, true)}
       <p class="hint">${o(how === "approve" ? "approve_hint" : "reject_hint")}</p>

@@ -35,10 +35,13 @@ const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—"
 /** User-written text, which may have no place to break. */
 const long = (text: string) => html`<span class="long">${text}</span>`;
 
+/** A nickname, which people choose, so it is quoted and never stands for them. */
+export const saidName = (name: string | null) => (name ? html`<small class="long">${o("calls_themselves", { name })}</small>` : nothing);
+
 /** A user by the host's own id, or by their token without one. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
   return html`${long(row.user ?? row.user_token)}
-  ${row.nickname ? html`<small>${row.nickname}</small>` : nothing}`;
+  ${saidName(row.nickname)}`;
 }
 
 export function campaigns(): ListOf<Campaign> {
@@ -84,7 +87,10 @@ export function packets(): ListOf<Packet> {
       show: ({ packet_id: id }) => html`<a href="/operator/packets/${id}"><code>${id}</code></a>`,
     },
     { label: "status", show: (row) => wordOf(row.status) },
-    { label: "sender", show: (row) => long(row.sender_name ?? row.sender_token) },
+    {
+      label: "sender",
+      show: ({ sender: user, sender_token, sender_name: name }) => person({ user, user_token: sender_token, nickname: name === user ? null : name }),
+    },
     {
       label: "campaign",
       show: ({ campaign_id: id, prize_id: prize }) =>
@@ -171,7 +177,7 @@ export function auditLog(): ListOf<Action> {
     columns: [
       { label: "at", show: (row) => when(row.at_ms) },
       { label: "action", show: (row) => html`${long(sentenceOf(row))}${changesView(row.changes)}` },
-      { label: "subject", show: (row) => code(row.subject) },
+      { label: "subject", show: (row) => html`${code(row.subject)}${saidName(row.subject_name)}` },
     ],
     filters: [{ name: "subject", label: "subject" }],
   };
@@ -185,7 +191,7 @@ export function approvals(): ListOf<Approval> {
     duty: "see_approvals",
     columns: [
       { label: "at", show: (row) => when(row.asked_at_ms) },
-      { label: "asked", show: (row) => html`${long(sentenceOf(row))}${changesView(row.changes)}` },
+      { label: "asked", show: (row) => html`${long(sentenceOf(row))}${saidName(row.subject_name)}${changesView(row.changes)}` },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
       { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
     ],
@@ -227,13 +233,13 @@ export function withdrawals(): ListOf<Withdrawal> {
 /** A sentence of the API about a withdrawal, in the current language. */
 const translated = (text: string) => (language() === "en" ? text : translate(WAITS[text] ?? text));
 
-/** A person by name, with the token that the API takes. */
-export function nameOf({ id, name }: Action["operator"]) {
-  return name ? html`${name} <small>${code(id)}</small>` : code(id);
+/** A person by the host's own id, with the token that the API takes and the name that they chose. */
+export function nameOf({ id, user, name }: Action["operator"]) {
+  return user ? html`${long(user)} <small>${code(id)}</small> ${saidName(name)}` : code(id);
 }
 
 export function subjectOf(row: Action | Approval) {
-  return nameOf({ id: row.subject, name: row.subject_name });
+  return nameOf({ id: row.subject, user: row.subject_user, name: row.subject_name });
 }
 
 function outcome(row: Approval): string {

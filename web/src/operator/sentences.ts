@@ -25,12 +25,12 @@ export function sentenceOf(row: Action | Approval): string {
     subject: subjectText(row),
     edited: translate(isNew ? "新建了" : "修改了"),
   });
-  return `${row.operator.name ?? row.operator.id} ${text}`;
+  return `${row.operator.user ?? row.operator.id} ${text}`;
 }
 
-function subjectText({ subject, subject_name: name }: Action | Approval): string {
+function subjectText({ subject, subject_user: user }: Action | Approval): string {
   const [kind = "", id = ""] = subject.split(/:(.*)/s);
-  if (kind === "user") return name ?? id;
+  if (kind === "user") return user ?? id;
   if (kind === "switch") return fill("“{name}”开关", { name: wordOf(`switch_${id}`) });
   return kind in FIELDS ? `${translate(FIELDS[kind]!)} ${id}` : subject;
 }

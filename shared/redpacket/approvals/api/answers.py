@@ -9,12 +9,12 @@ from typing_extensions import TypedDict
 
 from redpacket.approvals.api.list_answers import (
     ActionChange,
+    NamedSubject,
     OperatorName,
-    SubjectName,
     Summary,
 )
 from redpacket.approvals.model import ApprovalKind, ApprovalStatus
-from redpacket.platform.http.answer_fields import AtMs, Next, SumFen, UserToken, Word
+from redpacket.platform.http.answer_fields import AtMs, HostId, Next, SumFen, UserToken
 from redpacket.platform.http.bodies import about
 
 ApprovalId = Annotated[
@@ -30,7 +30,7 @@ class AwaitingApproval(TypedDict):
     status: ApprovalState
 
 
-class ListedApproval(TypedDict):
+class ListedApproval(NamedSubject):
     """Approval in the operators' view, with its decision."""
 
     approval_id: ApprovalId
@@ -39,8 +39,7 @@ class ListedApproval(TypedDict):
     operator: Annotated[OperatorName, about("Operator who requested it, as `asked_by`.")]
     asked_by: OperatorName
     payee: Annotated[UserToken | None, about("User who receives the money; null if none does.")]
-    subject: Annotated[Word, about("Subject, as in the journal.", "user:FxwabzlgU")]
-    subject_name: SubjectName
+    payee_user: HostId
     summary: Summary
     amount_fen: Annotated[SumFen, about("The money that it moves.", 888)]
     version: Annotated[
@@ -55,6 +54,7 @@ class ListedApproval(TypedDict):
     changes: Annotated[list[ActionChange], about("Changes that it makes.")]
     asked_at_ms: AtMs
     decided_by: Annotated[UserToken | None, about("Null while it is pending.")]
+    decided_by_user: HostId
     decided_at_ms: AtMs | None
     is_applied: Annotated[bool, about("Whether it is done.")]
     refusal: Annotated[

@@ -141,4 +141,4 @@ def note_reconcile(request: HttpRequest) -> None:
 
 def _note(request: HttpRequest, kind: ActionKind, subject: str, after: Facts) -> None:
     at_ms, changes = containers.platform.clock.now_ms(), changes_between(None, after)
-    containers.operators.actions.note(Action(request.user.user_id, kind, subject, at_ms, changes))
+    containers.operators.actions.note(Action(request.user, kind, subject, at_ms, changes))

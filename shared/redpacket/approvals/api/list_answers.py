@@ -23,25 +23,40 @@ class ActionChange(TypedDict):
     after: Annotated[str | None, about("Null if there is none.", "1000000")]
 
 
+Nickname = Annotated[str | None, about("Self-chosen nickname; null if they have none.", "安")]
+
+
 class OperatorName(TypedDict):
-    """Operator; the name is null if it is not known, or erased."""
+    """Operator; their host id is part of the log, and an erasure does not remove it."""
 
     id: common.UserToken
-    name: Annotated[str | None, about("Nickname, or the host's own id.", "安")]
+    user: common.HostId
+    name: Nickname
 
 
-Summary = Annotated[str, about("The same in one sentence.", "安 deposited ¥8.88 for alice")]
-SubjectName = Annotated[str | None, about("Name of a subject that is a user.", "alice")]
+Summary = Annotated[
+    str,
+    about(
+        "The same in one sentence, with host ids. An erased user appears by pseudonym.",
+        "ann deposited ¥8.88 for alice",
+    ),
+]
 
 
-class ListedAction(TypedDict):
+class NamedSubject(TypedDict):
+    """Subject of an action, with the person if it is a user."""
+
+    subject: Annotated[common.Word, about("Subject: `kind:name`.", "campaign:new-year")]
+    subject_user: common.HostId
+    subject_name: Nickname
+
+
+class ListedAction(NamedSubject):
     """Operator's action, logged permanently before or with the change."""
 
     at_ms: common.AtMs
     operator: Annotated[OperatorName, about("Operator of the action.")]
     action: Annotated[ActionKind, about("Kind of the action.")]
-    subject: Annotated[common.Word, about("Subject: `kind:name`.", "campaign:new-year")]
-    subject_name: SubjectName
     summary: Summary
     changes: Annotated[list[ActionChange], about("The fields that changed.")]
 
@@ -53,11 +68,6 @@ class Journal(TypedDict):
     next: common.Next
 
 
-HostId = Annotated[
-    str | None,
-    about("The host's own id of the user; null if it is unknown or erased.", "alice"),
-]
-Nickname = Annotated[str | None, about("Null if they have none.", "安")]
 WinnerState = Annotated[WinnerStatus, about("State of the unit.")]
 Unit = Annotated[
     str,
@@ -89,7 +99,7 @@ class ListedPacket(TypedDict):
     """Packet in an operators' list; the claimed sums are known once it is closed."""
 
     packet_id: fields.PacketId
-    sender: HostId
+    sender: common.HostId
     sender_token: common.UserToken
     sender_name: Annotated[common.Word | None, about("Nickname or host id; null once erased.")]
     campaign_id: fields.OfCampaign
@@ -116,7 +126,7 @@ class ListedClaim(TypedDict):
     """Claim in the operators' view, with its amount."""
 
     share_no: fields.ShareNo
-    user: HostId
+    user: common.HostId
     user_token: common.UserToken
     nickname: Nickname
     amount_fen: fields.ShareFen
@@ -135,7 +145,7 @@ class ClaimPage(TypedDict):
 class ListedSharer(TypedDict):
     """User with invitation links that led to claims of a packet."""
 
-    user: HostId
+    user: common.HostId
     user_token: common.UserToken
     nickname: Nickname
     claim_count: Annotated[int, about("Claims on this page of the packet.", 1, ge=1)]
@@ -162,7 +172,7 @@ class DecidedWinner(TypedDict):
 class ListedWinner(DecidedWinner):
     """Goods to hand over, with the host's id of the winner."""
 
-    user: HostId
+    user: common.HostId
     nickname: Nickname
     won_at_ms: common.AtMs
     recipient: Annotated[

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
-from redpacket.approvals.api.summaries import UsersById
+from redpacket.approvals.api.summaries import UsersById, host_id, nickname
 from redpacket.approvals.model import CAMPAIGN_CURSOR, OPEN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, Campaign
@@ -40,7 +40,8 @@ SUBJECT = "((user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger)"
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
 JOURNAL_COLUMNS = (
-    *("at_ms", "operator", "action", "subject", "subject_name", "summary", "changes"),
+    *("at_ms", "operator", "action", "subject", "subject_user", "subject_name", "summary"),
+    "changes",
 )
 CAMPAIGN_COLUMNS = (
     *("campaign_id", "title", "status", "starts_at_ms", "ends_at_ms"),
@@ -128,10 +129,9 @@ def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:
     action = noted.action
     return {
         "at_ms": action.at_ms,
-        "operator": summaries.named(action.operator_id, users),
+        "operator": summaries.named(action.operator, users),
         "action": action.kind,
-        "subject": action.subject,
-        "subject_name": summaries.subject_name(action.subject, users),
+        **summaries.subject_of(action.subject, users),
         "summary": summaries.action_summary(action, users),
         "changes": summaries.change_views(action.changes),
     }
@@ -156,9 +156,9 @@ def packet_row(packet: Packet, users: UsersById) -> lists.ListedPacket:
     end, sender = packet.end, packet.sender.user_id
     return {
         "packet_id": packet.packet_id,
-        "sender": _host_id(sender, users),
+        "sender": host_id(sender, users),
         "sender_token": sender,
-        "sender_name": summaries.named(sender, users)["name"],
+        "sender_name": nickname(sender, users) or host_id(sender, users),
         "campaign_id": packet.rules.campaign_id,
         "prize_id": packet.rules.prize_id,
         "kind": packet.kind,
@@ -179,9 +179,9 @@ def claim_row(share: Share, users: UsersById) -> lists.ListedClaim:
     claimer = share.claimer.user_id
     return {
         "share_no": share.share_no,
-        "user": _host_id(claimer, users),
+        "user": host_id(claimer, users),
         "user_token": claimer,
-        "nickname": _nickname(claimer, users),
+        "nickname": nickname(claimer, users),
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
         "payout": "queued" if share.settled_at_ms is None else "settled",
@@ -192,9 +192,9 @@ def claim_row(share: Share, users: UsersById) -> lists.ListedClaim:
 def sharer_row(user_id: str, claim_count: int, users: UsersById) -> lists.ListedSharer:
     """Return the row of a user whose link led to claims."""
     return {
-        "user": _host_id(user_id, users),
+        "user": host_id(user_id, users),
         "user_token": user_id,
-        "nickname": _nickname(user_id, users),
+        "nickname": nickname(user_id, users),
         "claim_count": claim_count,
     }
 
@@ -218,18 +218,10 @@ def winner_row(
     """Return a winner's row, with the address until the handover."""
     return {
         **winner_view(winner),
-        "user": _host_id(winner.user_id, users),
-        "nickname": _nickname(winner.user_id, users),
+        "user": host_id(winner.user_id, users),
+        "nickname": nickname(winner.user_id, users),
         "won_at_ms": won_at_ms,
         "recipient": address.name if address else None,
         "phone": address.phone if address else None,
         "address": address.address if address else None,
     }
-
-
-def _host_id(user_id: str, users: UsersById) -> str | None:
-    return users[user_id].host_id if user_id in users else None
-
-
-def _nickname(user_id: str, users: UsersById) -> str | None:
-    return users[user_id].nickname if user_id in users else None

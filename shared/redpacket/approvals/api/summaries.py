@@ -1,4 +1,8 @@
-"""Sentences about operators' actions and pending changes, with the names of people."""
+"""Sentences about operators' actions and pending changes.
+
+People appear by the host's id, which they cannot choose. A nickname is a separate field, so that
+a rename never changes a sentence.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from redpacket.operations.model.operators import Action, ActionKind, Change
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
-    from redpacket.approvals.api.list_answers import ActionChange, OperatorName
+    from redpacket.approvals.api.list_answers import ActionChange, NamedSubject, OperatorName
 
 UsersById: TypeAlias = Mapping[str, User]
 
@@ -55,16 +59,31 @@ _ASKED = {
 }
 
 
-def named(user_id: str, users: UsersById) -> OperatorName:
-    """Return a person with their nickname, or the host's id if they have none."""
-    user = users.get(user_id)
-    return {"id": user_id, "name": (user.nickname or user.host_id) if user else None}
+def named(operator: User, users: UsersById) -> OperatorName:
+    """Return an operator; the host's id of the row wins, since it survives an erasure."""
+    user_id, known = operator.user_id, users.get(operator.user_id)
+    nickname = known.nickname if known else None
+    return {"id": user_id, "user": operator.host_id or host_id(user_id, users), "name": nickname}
 
 
-def subject_name(subject: str, users: UsersById) -> str | None:
-    """Return the name of a subject that is a user."""
-    is_user = subject.startswith(_USER)
-    return named(subject.removeprefix(_USER), users)["name"] if is_user else None
+def subject_of(subject: str, users: UsersById) -> NamedSubject:
+    """Return the fields that describe a subject, with the person if it is a user."""
+    user_id = subject.removeprefix(_USER) if subject.startswith(_USER) else ""
+    return {
+        "subject": subject,
+        "subject_user": host_id(user_id, users),
+        "subject_name": nickname(user_id, users),
+    }
+
+
+def host_id(user_id: str, users: UsersById) -> str | None:
+    """Return the host's id of a user; None if it is unknown or erased."""
+    return users[user_id].host_id if user_id in users else None
+
+
+def nickname(user_id: str, users: UsersById) -> str | None:
+    """Return a user's nickname, if any."""
+    return users[user_id].nickname if user_id in users else None
 
 
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
@@ -81,7 +100,7 @@ def change_views(changes: Sequence[Change]) -> list[ActionChange]:
 def action_summary(action: Action, users: UsersById) -> str:
     """Return one sentence about an operator's action."""
     done = _SENTENCES[action.kind].format_map(_Facts(action.subject, action.changes, users))
-    return f"{_name(action.operator_id, users)} {done}"
+    return f"{_operator(action.operator, users)} {done}"
 
 
 def approval_summary(approval: Approval, users: UsersById) -> str:
@@ -89,7 +108,7 @@ def approval_summary(approval: Approval, users: UsersById) -> str:
     facts = _Facts(approval.subject, approval.changes, users)
     facts["amount_fen"] = _yuan(approval.amount_fen)
     request = _ASKED[approval.kind].format_map(facts)
-    return f"{_name(approval.operator_id, users)} asks to {request}"
+    return f"{_operator(approval.operator, users)} asks to {request}"
 
 
 class _Facts(dict[str, str]):
@@ -99,7 +118,11 @@ class _Facts(dict[str, str]):
         super().__init__({each.field: _text(each) for each in changes})
         kind, _, name = subject.partition(":")
         self["subject"] = (
-            _name(name, users) if kind == "user" else f"{kind} {name}" if name else f"the {kind}"
+            host_id(name, users) or name
+            if kind == "user"
+            else f"{kind} {name}"
+            if name
+            else f"the {kind}"
         )
         is_new = all(each.before is None for each in changes)
         self["edited"] = "created" if is_new else "edited"
@@ -129,5 +152,5 @@ def _yuan(fen: int) -> str:
     return f"{sign}¥{fen // 100:,}.{fen % 100:02d}"
 
 
-def _name(user_id: str, users: UsersById) -> str:
-    return named(user_id, users)["name"] or user_id
+def _operator(operator: User, users: UsersById) -> str:
+    return named(operator, users)["user"] or operator.user_id

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 APPROVAL_ID = "[0-9a-f]{32}"
 APPROVAL_COLUMNS = (
-    *("approval_id", "kind", "status", "operator", "asked_by", "payee", "subject", "subject_name"),
-    *("summary", "amount_fen"),
-    *("version", "asked_at_ms", "decided_by", "decided_at_ms", "is_applied", "refusal", "changes"),
+    *("approval_id", "kind", "status", "operator", "asked_by", "payee", "payee_user"),
+    *("subject", "subject_user", "subject_name", "summary", "amount_fen"),
+    *("version", "asked_at_ms", "decided_by", "decided_by_user", "decided_at_ms", "is_applied"),
+    *("refusal", "changes"),
 )
 
 approval_cursor_of = cursor(APPROVAL_CURSOR)
@@ -36,29 +37,33 @@ def awaiting_view(approval: Approval, now_ms: int) -> approvals.AwaitingApproval
 
 def approval_views(listed: Sequence[Approval]) -> list[approvals.ListedApproval]:
     """Return approvals with the names of people."""
-    users = containers.users.profiles.list_users(summaries.ids_of(listed))
+    paid_or_decided = [id_ for each in listed for id_ in (each.payee_id, each.decided_by) if id_]
+    ids = [*summaries.ids_of(listed), *paid_or_decided]
+    users = containers.users.profiles.list_users(ids)
     now_ms = containers.platform.clock.now_ms()
     return [approval_view(each, users, now_ms) for each in listed]
 
 
 def approval_view(approval: Approval, users: UsersById, now_ms: int) -> approvals.ListedApproval:
     """Return an approval for operators who decide."""
-    asked_by = summaries.named(approval.operator_id, users)
+    asked_by = summaries.named(approval.operator, users)
+    decider, payee_id = approval.decider, approval.payee_id
     return {
         "approval_id": approval.approval_id,
         "kind": approval.kind,
         "status": approval.status_at(now_ms),
         "operator": asked_by,
         "asked_by": asked_by,
-        "payee": approval.payee_id,
-        "subject": approval.subject,
-        "subject_name": summaries.subject_name(approval.subject, users),
+        "payee": payee_id,
+        "payee_user": summaries.host_id(payee_id or "", users),
+        **summaries.subject_of(approval.subject, users),
         "summary": summaries.approval_summary(approval, users),
         "amount_fen": approval.amount_fen,
         "version": approval.version,
         "changes": summaries.change_views(approval.changes),
         "asked_at_ms": approval.asked_at_ms,
         "decided_by": approval.decided_by,
+        "decided_by_user": summaries.named(decider, users)["user"] if decider else None,
         "decided_at_ms": approval.decided_at_ms,
         "is_applied": approval.is_applied,
         "refusal": approval.refusal,

@@ -23,7 +23,7 @@ from redpacket.campaigns.dynamodb.items import plan_of, plan_row
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.items import prize_of, prize_text
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.dynamodb.audit_log import note_action, operator_of, operator_row
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action, Change
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update
@@ -71,10 +71,12 @@ class DynamoApprovals:
         operation = update(
             self._approvals,
             operator_keys.approval(decided.approval_id),
-            "SET #status = :status, decided_by = :by, decided_at_ms = :at_ms",
+            "SET #status = :status, decided_by = :by, decider_host_id = :host_id,"
+            " decided_at_ms = :at_ms",
             condition=IS_AWAITING,
             status=decided.status,
             by=decided.decided_by or "",
+            host_id=(decided.decider.host_id if decided.decider else None) or "",
             at_ms=decided.decided_at_ms or 0,
         )
         return self._dynamo.try_transact([operation, *note_action(self._audit_table, action)])
@@ -135,7 +137,7 @@ def _row(approval: Approval) -> Row:
         **operator_keys.approval(approval.approval_id),
         "list_pk": operator_keys.APPROVALS,
         "list_sk": position,
-        "operator_id": approval.operator_id,
+        **operator_row(approval.operator),
         "subject": approval.subject,
         "amount_fen": approval.amount_fen,
         "changes": _text([asdict(change) for change in approval.changes]),
@@ -146,16 +148,19 @@ def _row(approval: Approval) -> Row:
 
 
 def _approval_of(row: dict[str, Any]) -> Approval:
+    decided_by = row.get("decided_by")
     return Approval(
         approval_id=row["pk"].removeprefix(operator_keys.APPROVAL_PREFIX),
-        operator_id=row["operator_id"],
+        operator=operator_of(row),
         subject=row["subject"],
         amount_fen=row["amount_fen"],
         changes=tuple(Change(**change) for change in json.loads(row["changes"])),
         change=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
         asked_at_ms=row["asked_at_ms"],
         status=ApprovalStatus(row.get("status", ApprovalStatus.AWAITING)),
-        decided_by=row.get("decided_by"),
+        decider=User(decided_by, host_id=row.get("decider_host_id") or None)
+        if decided_by
+        else None,
         decided_at_ms=row.get("decided_at_ms"),
         is_applied=row.get("is_applied", False),
         refusal=row.get("refusal"),

@@ -24,7 +24,7 @@ def apply_approval(
 ) -> None:
     """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict."""
     change = approval.change
-    operator = Operator(User(approval.operator_id), is_approved=True)
+    operator = Operator(approval.operator, is_approved=True)
     if isinstance(change, DepositAsked):
         request = Request(approval.operator_id, change.key_hash, change.body_hash)
         deposit(
@@ -33,7 +33,7 @@ def apply_approval(
             request,
             case=change.case,
             is_for_campaigns=change.is_for_campaigns,
-            is_approved=True,
+            operator=operator,
             ports=deposits,
         )
     elif isinstance(change, CampaignMoneyAsked):
@@ -42,6 +42,7 @@ def apply_approval(
             User(change.payee_id),
             change.reason,
             Request(approval.operator_id, change.key_hash, change.body_hash),
+            operator=operator,
             approved_fen=approval.amount_fen,
             ports=deposits,
         )

@@ -42,7 +42,7 @@ def ask_approval(
         named = f"{operator.user_id}\n{_word(change)}\n{turn}"
         approval = Approval(
             approval_id=hashlib.sha256(named.encode()).hexdigest()[:32],
-            operator_id=operator.user_id,
+            operator=operator.person,
             subject=needed.subject,
             amount_fen=needed.amount_fen,
             changes=needed.changes,
@@ -75,7 +75,7 @@ def _body_hash(change: PendingChange) -> str | None:
 
 def _action(approval: Approval) -> Action:
     return Action(
-        approval.operator_id,
+        approval.operator,
         ActionKind.APPROVAL_ASKED,
         approval.subject,
         approval.asked_at_ms,

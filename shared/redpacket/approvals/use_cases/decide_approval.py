@@ -74,9 +74,7 @@ def _decide(
             return approval, False
         if stands is not ApprovalStatus.AWAITING:
             raise VersionConflict(f"This approval is already {stands}.")
-        decided = replace(
-            approval, status=status, decided_by=approver.user_id, decided_at_ms=now_ms
-        )
+        decided = replace(approval, status=status, decider=approver.person, decided_at_ms=now_ms)
         if ports.approvals.decide(decided, _action(decided, approver, now_ms)):
             return decided, True
     raise Contended
@@ -84,7 +82,7 @@ def _decide(
 
 def _action(decided: Approval, approver: Operator, now_ms: int) -> Action:
     return Action(
-        approver.user_id,
+        approver.person,
         ActionKind.APPROVAL_DECIDED,
         decided.subject,
         now_ms,

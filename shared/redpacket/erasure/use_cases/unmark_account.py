@@ -8,24 +8,23 @@ from redpacket.erasure.use_cases.erase_user import check_settled
 from redpacket.operations.model.operators import Action, ActionKind, user_subject
 from redpacket.platform.errors import Contended, Forbidden
 from redpacket.platform.runtime import Clock
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.erasure.dynamodb.holdings import DynamoHoldings
 
 
-def unmark_account(
-    user_id: str, operator_id: str, *, holdings: DynamoHoldings, clock: Clock
-) -> None:
+def unmark_account(user_id: str, operator: User, *, holdings: DynamoHoldings, clock: Clock) -> None:
     """Remove the mark of an empty account; a repeat is harmless.
 
     A packet that is open would refund campaign money into the user's own. Raises Forbidden for the
     operator's own account, AccountNotEmpty, Unavailable.
     """
-    if user_id == operator_id:
+    if user_id == operator.user_id:
         raise Forbidden("You can't unmark your own account. Ask another operator.")
     standing, _ = check_settled(user_id, holdings)
     action = Action(
-        operator_id, ActionKind.CAMPAIGN_MARK_REMOVED, user_subject(user_id), clock.now_ms()
+        operator, ActionKind.CAMPAIGN_MARK_REMOVED, user_subject(user_id), clock.now_ms()
     )
     if not holdings.unmark(user_id, standing.sent_counts, action):
         raise Contended

@@ -53,7 +53,7 @@ def deposit(
     *,
     case: str | None = None,
     is_for_campaigns: bool = False,
-    is_approved: bool = False,
+    operator: Operator | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
     """Return the transfer's id and the user's current balance in fen.
@@ -64,7 +64,7 @@ def deposit(
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
-    operator = operator_for(payee, request, is_approved=is_approved)
+    operator = operator_for(payee, request, operator)
     account, own_request = user_account(payee.user_id), request
     if case:
         # A key that was used for another body is refused.
@@ -85,7 +85,7 @@ def deposit(
             facts["case"] = case
         changes = changes_between(None, facts)
         spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
-        action = Action(operator.user_id, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        action = Action(operator.person, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         if case:
             ports.deposits.bind(own_request, transfer.transfer_id)
         ports.deposits.deposit(
@@ -97,11 +97,12 @@ def deposit(
     return transfer_id, ports.ledger.balance_fen(account)
 
 
-def operator_for(payee: User, request: Request, *, is_approved: bool) -> Operator:
+def operator_for(payee: User, request: Request, operator: Operator | None) -> Operator:
     """Return the operator of *request*. Raises Forbidden if operators credit themselves."""
+    assert operator is None or operator.user_id == request.user_id
     if payee.user_id == request.user_id:
         raise Forbidden("You can't credit your own account. Ask another operator.")
-    return Operator(User(request.user_id), is_approved=is_approved)
+    return operator or Operator(User(request.user_id))
 
 
 def once(kind: TransferKind, request: Request, post: Callable[[], str], ports: DepositPorts) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Transfer, TransferKind, deposit_id, user_account
 from redpacket.ledger.use_cases.deposit import DepositPorts, once, operator_for
-from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Operator,
+    changes_between,
+    user_subject,
+)
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
@@ -19,6 +25,7 @@ def move_campaign_money(
     reason: str,
     request: Request,
     *,
+    operator: Operator | None = None,
     approved_fen: int | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
@@ -29,7 +36,7 @@ def move_campaign_money(
     credit themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
     InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
-    operator = operator_for(payee, request, is_approved=approved_fen is not None)
+    operator = operator_for(payee, request, operator)
     source, target = user_account(owner.user_id), user_account(payee.user_id)
     if source == target:
         raise InvalidRequest.of("user", "must be another account")
@@ -53,7 +60,7 @@ def move_campaign_money(
             operator, user_subject(payee.user_id), amount_fen, changes=changes
         )
         transfer = Transfer(transfer_id, _KIND, source, target, amount_fen, at_ms)
-        action = Action(operator.user_id, ActionKind.CAMPAIGN_MONEY_MOVED, subject, at_ms, changes)
+        action = Action(operator.person, ActionKind.CAMPAIGN_MONEY_MOVED, subject, at_ms, changes)
         ports.deposits.deposit(transfer, request, payee, action, spent)
         return transfer_id
 

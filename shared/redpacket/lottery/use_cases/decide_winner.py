@@ -93,7 +93,7 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
 def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) -> Action:
     assert decided.decision
     return Action(
-        operator.user_id,
+        operator.person,
         ActionKind.WINNER_DECIDED,
         campaign_subject(decided.campaign_id),
         decided.decision.at_ms,

@@ -173,7 +173,7 @@ def _action(operator: Operator, after: Campaign, before: Campaign | None, clock:
         for campaign in (before, after)
     ]
     return Action(
-        operator.user_id,
+        operator.person,
         ActionKind.CAMPAIGN_EDITED,
         campaign_subject(after.campaign_id),
         clock.now_ms(),

@@ -48,6 +48,7 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.codes import DynamoCodes
@@ -255,7 +256,8 @@ def _funded(
         )
 
     wanted = marker.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
-    packet_id = _fund(packet, marker.user_id, wanted, spend, ports)
+    action = funding_action(packet, ActionKind.PRIZE_FUNDED, operator.person)
+    packet_id = _fund(packet, marker.user_id, wanted, action, spend, ports)
     return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
 
 
@@ -263,6 +265,7 @@ def _fund(
     packet: Packet,
     user_id: str,
     wanted: tuple[str, ...],
+    action: Action,
     spend: Callable[[], Allowance | None],
     ports: PrizePorts,
 ) -> str:
@@ -278,13 +281,7 @@ def _fund(
         packet_id = ports.funding.find_sent(request)
         if packet_id is None:
             try:
-                packet_id = ports.funding.fund(
-                    packet,
-                    funding_of(packet),
-                    request,
-                    funding_action(packet, ActionKind.PRIZE_FUNDED),
-                    spend(),
-                )
+                packet_id = ports.funding.fund(packet, funding_of(packet), request, action, spend())
             except AllowanceMoved:
                 tries -= 1
                 continue
@@ -311,7 +308,8 @@ def _packet_of(
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
         packet_id=ports.new_id(shards_for(count, UNITS_PER_SHARD)),
-        sender=operator.person,
+        # The approver's request must not restore the profile of an operator who was erased.
+        sender=User(operator.user_id) if operator.is_approved else operator.person,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
         greeting=prize.title,
@@ -327,7 +325,7 @@ def _action(
     operator: Operator, kind: ActionKind, after: Prize, before: Prize | None, clock: Clock
 ) -> Action:
     subject = campaign_subject(after.campaign_id)
-    return Action(operator.user_id, kind, subject, clock.now_ms(), _changes(after, before))
+    return Action(operator.person, kind, subject, clock.now_ms(), _changes(after, before))
 
 
 def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:

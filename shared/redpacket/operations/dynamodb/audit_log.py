@@ -18,9 +18,10 @@ from redpacket.operations.model.operators import (
     Change,
     LoggedAction,
 )
-from redpacket.platform.dynamodb.client import Dynamo, Operation, put
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, put
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.user import User
 
 
 class DynamoActions:
@@ -58,7 +59,7 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
                 **operator_keys.action(position),
                 "list_pk": action.subject,
                 "list_sk": position,
-                "operator_id": action.operator_id,
+                **operator_row(action.operator),
                 "kind": action.kind,
                 "subject": action.subject,
                 "at_ms": action.at_ms,
@@ -72,9 +73,23 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
     ]
 
 
+def operator_row(operator: User) -> Row:
+    """Return the attributes that name an operator, with the host's id in clear.
+
+    The id survives an erasure, so an operator cannot vanish from the log.
+    """
+    row: Row = {"operator_id": operator.user_id}
+    return {**row, "operator_host_id": operator.host_id} if operator.host_id else row
+
+
+def operator_of(row: dict[str, Any]) -> User:
+    """Return the operator of a row; rows from before 1.0 lack the host's id."""
+    return User(row["operator_id"], host_id=row.get("operator_host_id"))
+
+
 def _noted(row: dict[str, Any]) -> LoggedAction:
     changes = tuple(Change(**change) for change in json.loads(row["changes"]))
     action = Action(
-        row["operator_id"], ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
+        operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
     )
     return LoggedAction(action, row["sk"])

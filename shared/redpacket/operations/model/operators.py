@@ -83,11 +83,16 @@ class Change:
 class Action:
     """Operator's action on *subject*, for the audit log."""
 
-    operator_id: str
+    operator: User
     kind: ActionKind
     subject: str
     at_ms: int
     changes: tuple[Change, ...] = ()
+
+    @property
+    def operator_id(self) -> str:
+        """Pseudonym of the operator."""
+        return self.operator.user_id
 
 
 @dataclass(frozen=True, slots=True)

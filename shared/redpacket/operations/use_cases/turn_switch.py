@@ -10,6 +10,7 @@ from redpacket.operations.model.operators import Action, ActionKind, changes_bet
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchStore
 from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.operations.dynamodb.audit_log import DynamoActions
@@ -26,15 +27,18 @@ class SwitchPorts:
 
 
 def turn_switch(
-    switch: Switch, *, is_on: bool, reason: str, operator_id: str, ports: SwitchPorts
+    switch: Switch, *, is_on: bool, reason: str, operator: User, ports: SwitchPorts
 ) -> SwitchState:
     """Set *switch* after recording it in the audit log; a repeat completes an interrupted call."""
     (state,) = [
         candidate for candidate in ports.switches.read().states if candidate.switch is switch
     ]
     if (state.is_on, state.reason) != (is_on, reason):
-        before, state = state, SwitchState(switch, is_on, reason, ports.clock.now_ms(), operator_id)
-        ports.actions.note(_action(state, before))
+        now_ms, before = ports.clock.now_ms(), state
+        state = SwitchState(switch, is_on, reason, now_ms, operator.user_id)
+        facts = [{"on": each.is_on, "reason": each.reason} for each in (before, state)]
+        kind, changes = ActionKind.SWITCH_TURNED, changes_between(*facts)
+        ports.actions.note(Action(operator, kind, switch_subject(switch), now_ms, changes))
         ports.switches.put(state)
         # The row has the operator and reason: logs contain no user ids.
         ports.logger.event("switch_changed", switch=switch.value, is_on=int(is_on))
@@ -42,7 +46,7 @@ def turn_switch(
 
 
 def set_limit(
-    name: LimitName, value: int | None, *, operator_id: str, ports: SwitchPorts
+    name: LimitName, value: int | None, *, operator: User, ports: SwitchPorts
 ) -> int | None:
     """Set a limit after recording it in the audit log; None restores the default.
 
@@ -53,18 +57,7 @@ def set_limit(
     if before != value:
         changes = changes_between({"value": before}, {"value": value})
         kind, now_ms = ActionKind.LIMIT_SET, ports.clock.now_ms()
-        ports.actions.note(Action(operator_id, kind, f"limit:{name}", now_ms, changes))
+        ports.actions.note(Action(operator, kind, f"limit:{name}", now_ms, changes))
         ports.switches.put_limit(name, value)
         ports.logger.event("limit_set", limit=name.value)
     return value
-
-
-def _action(after: SwitchState, before: SwitchState) -> Action:
-    facts = [{"on": state.is_on, "reason": state.reason} for state in (before, after)]
-    return Action(
-        after.changed_by or "",
-        ActionKind.SWITCH_TURNED,
-        switch_subject(after.switch),
-        after.changed_at_ms or 0,
-        changes_between(*facts),
-    )

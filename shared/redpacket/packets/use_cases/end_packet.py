@@ -57,7 +57,7 @@ def end_any_packet(
     subject = campaign_subject(campaign_id) if campaign_id else user_subject(packet.sender.user_id)
     facts = changes_between(None, {"packet_id": packet_id, "reason": reason})
     now_ms = ports.clock.now_ms()
-    action = Action(operator.user_id, ActionKind.PACKET_ENDED, subject, now_ms, facts)
+    action = Action(operator.person, ActionKind.PACKET_ENDED, subject, now_ms, facts)
     return _end(packet, action, ports, payments)
 
 

@@ -102,7 +102,9 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
         if first_id := ports.funding.find_sent(order.request):
             return sent_before(first_id, ports.packets)
         raise
-    action = funding_action(packet, ActionKind.PACKET_SENT) if order.campaign else None
+    action = (
+        funding_action(packet, ActionKind.PACKET_SENT, order.sender) if order.campaign else None
+    )
     packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action)
     is_new = packet_id == packet.packet_id
     if not is_new:
@@ -147,12 +149,12 @@ def funding_of(packet: Packet) -> Transfer:
     )
 
 
-def funding_action(packet: Packet, kind: ActionKind) -> Action:
+def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
     """Return the audit log's entry for an operator's money in a campaign's packet."""
     rules, terms = packet.rules, packet.terms
     facts = {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
     return Action(
-        packet.sender.user_id,
+        operator,
         kind,
         campaign_subject(rules.campaign_id or ""),
         packet.created_at_ms,

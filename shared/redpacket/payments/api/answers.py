@@ -12,7 +12,15 @@ from redpacket.packets.api.answer_fields import PacketId, PaymentId
 from redpacket.payments.api.parameters import WITHDRAWAL_ID
 from redpacket.payments.model.payments import PaymentStatus, ReturnReason
 from redpacket.payments.model.withdrawals import WithdrawalStatus
-from redpacket.platform.http.answer_fields import AtMs, EndsAtMs, Next, SumFen, UserToken, Word
+from redpacket.platform.http.answer_fields import (
+    AtMs,
+    EndsAtMs,
+    HostId,
+    Next,
+    SumFen,
+    UserToken,
+    Word,
+)
 from redpacket.platform.http.bodies import about
 
 SOME_WITHDRAWAL_ID = "7c1e5a9b3d2f4c6e8a0b1d3f5e7a9c"
@@ -75,7 +83,7 @@ class ListedWithdrawal(TypedDict):
     status: WithdrawalStatus
     amount_fen: PaidFen
     channel: ByChannel
-    user: Annotated[str | None, about("The host's own id; null if erased or unknown.", "alice")]
+    user: HostId
     user_token: UserToken
     created_at_ms: AtMs
     waits_for: Annotated[str | None, about("Reason for the wait.", "the provider's answer")]
@@ -156,6 +164,7 @@ class ListedReturns(TypedDict):
 class Debt(TypedDict):
     """Refund made at the provider that exceeded the user's balance."""
 
+    user: HostId
     user_token: UserToken
     payment_id: PaymentId
     refund_no: Annotated[Word, about("The refund's number at the provider.")]

@@ -133,9 +133,16 @@ def listed_return_view(returned: PaymentReturn) -> answers.ListedReturn:
     }
 
 
-def debt_view(refund: PaymentRefund, debt_fen: int) -> answers.Debt:
+def debt_views(debts: Sequence[tuple[PaymentRefund, int]]) -> list[answers.Debt]:
+    """Return refunds that left a debt, with the host's ids of the users."""
+    users = containers.users.profiles.list_users([refund.user_id for refund, _ in debts])
+    return [debt_view(*debt, users.get(debt[0].user_id)) for debt in debts]
+
+
+def debt_view(refund: PaymentRefund, debt_fen: int, user: User | None) -> answers.Debt:
     """Return a refund that left a debt."""
     return {
+        "user": user.host_id if user else None,
         "user_token": refund.user_id,
         "payment_id": refund.number,
         "refund_no": refund.refund_no,

@@ -38,6 +38,7 @@ from redpacket.platform.errors import (
     VersionConflict,
 )
 from redpacket.platform.idempotency import hash_of_key
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.packets.ports import Ledger
@@ -61,9 +62,7 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
     _end(returned, refund, ports)
 
 
-def resolve_return(
-    resolution: Resolution, operator_id: str, *, ports: PaymentPorts
-) -> PaymentReturn:
+def resolve_return(resolution: Resolution, operator: User, *, ports: PaymentPorts) -> PaymentReturn:
     """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
     The case of the deposit is the return's transaction, so operators can make only one.
@@ -96,7 +95,7 @@ def resolve_return(
         "reason": resolution.reason,
     }
     action = Action(
-        operator_id,
+        operator,
         ActionKind.RETURN_RESOLVED,
         user_subject(payment.user_id),
         ports.clock.now_ms(),
