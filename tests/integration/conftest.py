@@ -2,8 +2,11 @@
 
 import itertools
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Protocol
 
@@ -71,6 +74,7 @@ class Eventually(Protocol):
 
 
 Invoke = Callable[[str, dict[str, Any]], dict[str, Any]]
+Interruption = Callable[[], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module", name="cache")
@@ -79,6 +83,22 @@ def stacks_cache(stack: Stack) -> Iterator[redis.Redis]:
     client = redis.Redis(host=HOST, port=stack.redis_port)
     yield client
     client.close()
+
+
+@pytest.fixture
+def frozen_cache(cache: redis.Redis) -> Interruption:
+    """Hang the cache: connections stay open without answers."""
+
+    @contextmanager
+    def freeze() -> Iterator[None]:
+        pid = int(cache.info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    return freeze
 
 
 @pytest.fixture

@@ -1,20 +1,16 @@
 """After lost, late, repeated or failed steps every fen has exactly one owner."""
 
 import json
-import os
-import re
-import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import redis
-from typer.testing import CliRunner
 
 from local import places
 from local.drill import drill
@@ -24,8 +20,7 @@ from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire
-from redpacket_cli.main import app
-from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
+from tests.integration.conftest import Eventually, HttpUser, Interruption, Invoke, MakeUser
 
 # The tests here count what a sweep did.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
@@ -33,24 +28,6 @@ pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
 SCHEDULE = {"source": "aws.events"}
 LAMBDA_TIMEOUT_S = 10
 VISIBILITY_TIMEOUT_S = "180"
-
-Interruption = Callable[[], AbstractContextManager[None]]
-
-
-@pytest.fixture
-def frozen_cache(cache: redis.Redis) -> Interruption:
-    """Hang the cache: connections stay open without answers."""
-
-    @contextmanager
-    def freeze() -> Iterator[None]:
-        pid = int(cache.info("server")["process_id"])
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(pid, signal.SIGCONT)
-
-    return freeze
 
 
 @pytest.fixture
@@ -207,23 +184,6 @@ def test_a_grab_while_the_cache_hangs_is_unknown_and_then_one_truth(
     assert again["share_no"] == told["share_no"]
     assert first["share_no"] == repeat["share_no"] != told["share_no"]
     assert first["amount_fen"] + told["amount_fen"] == 1000
-
-
-def test_the_command_of_the_runbook_finds_the_requests_of_a_frozen_cache(
-    stack: Stack, a_user: MakeUser, frozen_cache: Interruption, eventually: Eventually
-) -> None:
-    page = (places.ROOT / "docs" / "runbook" / "cache-lost.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"redpacket (logs grab .*)", page)
-    packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
-
-    with frozen_cache():
-        refused = a_user().grab(packet_id).json()["instance"]
-
-    def found() -> bool:
-        words = ["--state", str(stack.state_dir), *command.split()]
-        return refused in CliRunner().invoke(app, words).stdout
-
-    eventually(found)
 
 
 def test_a_packet_sent_while_the_cache_hangs_is_loaded_by_its_first_grab(
