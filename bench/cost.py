@@ -213,16 +213,20 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 def options_bill(book: Mapping[str, Any]) -> Bill:
     """Return what a month of each option costs more, and of what grows with use."""
-    usd = book["usd"]
+    usd, assumed = book["usd"], book["assumed"]
+    signatures = HOURS * 3600 / assumed["signature_s"]
     nat = HOURS * (usd["nat_per_hour"] + usd["addresses_per_hour"])
     gb_month = usd["dynamodb_storage_per_gb_month"] + usd["dynamodb_backup_per_gb_month"]
     return {
         "fixed addresses": 2 * nat,
         "a risk control": nat,
         "another operator's client": usd["cognito_clients_per_month"],
+        "a command each minute": HOURS * usd["cognito_per_thousand_tokens"] / 1000,
+        "custom metrics in use": assumed["metrics_in_use"] * usd["metrics_per_month"],
+        "sends at any time": signatures / MILLION * usd["kms_per_million_signatures"],
         "a run each night": NIGHTS * run_usd(book),
         "more for a million claims": NIGHTS / 7 * exported_usd(book),
-        "a million claims kept": book["assumed"]["gb_per_million_claims"] * gb_month,
+        "a million claims kept": assumed["gb_per_million_claims"] * gb_month,
         "a million users of the pool": MILLION * usd["cognito_users_per_month"],
         "an hour of 1,000 warm grabs": 1_000 * 3600 * usd["lambda_warm_per_gb_s"],
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket_cli.api import Api
 from redpacket_cli.failures import no_target
+from redpacket_cli.tokens import keep_token, kept_token
 
 if TYPE_CHECKING:
     import httpx
@@ -142,6 +143,8 @@ class Target:
     def _client_token(self) -> str:
         """Return a token of the operators' client, whose secret the caller may read by IAM."""
         outputs = self.outputs
+        if kept := kept_token(outputs["OperatorClientId"]):
+            return kept
         client = self.aws("cognito-idp").describe_user_pool_client(
             UserPoolId=outputs["UserPoolId"], ClientId=outputs["OperatorClientId"]
         )["UserPoolClient"]
@@ -155,7 +158,10 @@ class Target:
                 f"the issuer refused the operator client with {answer.status_code}: give a token "
                 "by --token, and check the client in Cognito"
             )
-        return str(answer.json()["access_token"])
+        granted = answer.json()
+        token = str(granted["access_token"])
+        keep_token(client["ClientId"], token, granted["expires_in"])
+        return token
 
     def by_token(self, token: str) -> Api:
         """Return the API for whom a token is for; "" for a passer-by."""

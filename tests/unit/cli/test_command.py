@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -111,6 +112,7 @@ def _ok(**body: Any) -> httpx.Response:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return Stack(tmp_path)
 
 
@@ -342,7 +344,9 @@ def test_a_stack_that_was_killed_is_not_spoken_to(stack: Stack) -> None:
     assert not stack.requests
 
 
-def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
+def _pool(stack: Stack) -> None:
+    """Make the stack one on AWS, with a user pool whose tokens live for an hour."""
+
     class Formation:
         def describe_stacks(self, **_: Any) -> Any:
             named = {
@@ -361,12 +365,64 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
 
     stack.is_local = False
     stack.clients = {"cloudformation": Formation(), "cognito-idp": Pool()}
-    stack.answers = {"POST /token": _ok(access_token="made"), "GET /admin/switches": _ok(items=[])}
+    stack.answers = {
+        "POST /token": _ok(access_token="made", expires_in=3600),
+        "GET /admin/switches": _ok(items=[]),
+    }
+
+
+def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack) -> None:
+    _pool(stack)
 
     assert stack.run("switch", "list").exit_code == 0
 
     request = stack.requests[-1]
     assert (request.url.host, request.headers["authorization"]) == ("api", "Bearer made")
+
+
+def test_a_token_is_asked_for_once_until_it_ends(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pool(stack)
+    folder = tmp_path / "cache" / "redpacket"
+
+    for _ in range(3):
+        assert stack.run("switch", "list").exit_code == 0
+    (kept,) = folder.iterdir()
+    modes = [each.stat().st_mode & 0o777 for each in (folder, kept)]
+    assert (len(stack.sent("POST /token")), modes) == (1, [0o700, 0o600])
+
+    an_hour_later = time.time() + 3600
+    monkeypatch.setattr("time.time", lambda: an_hour_later)
+    assert stack.run("switch", "list").exit_code == 0
+    assert len(stack.sent("POST /token")) == 2
+
+
+@pytest.mark.parametrize("kept", ["", "[]", '{"token": "old"}', '{"token": 1, "ends_at_s": "x"}'])
+def test_a_damaged_file_of_a_token_is_replaced(stack: Stack, tmp_path: Path, kept: str) -> None:
+    _pool(stack)
+    file = tmp_path / "cache" / "redpacket" / "client.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(kept)
+
+    assert stack.run("switch", "list").exit_code == 0
+
+    assert json.loads(file.read_text())["token"] == "made"
+
+
+@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "HOME"])
+def test_a_user_who_can_write_nowhere_gets_a_token_each_time(
+    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    _pool(stack)
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv(variable, str(tmp_path / "file" / "nowhere"))
+
+    for _ in range(2):
+        assert stack.run("switch", "list").exit_code == 0
+
+    assert len(stack.sent("POST /token")) == 2
 
 
 def test_on_aws_the_command_makes_no_tokens_for_users(stack: Stack) -> None:

@@ -1,0 +1,39 @@
+"""Operators' tokens in the user's cache folder, because Cognito charges for each new one."""
+
+import json
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_ENDS_BEFORE_S = 300
+"""Seconds before its end at which a token is too old for a command that may take minutes."""
+
+
+def kept_token(client_id: str) -> str:
+    """Return the token of a client that was kept and still lives, or an empty text."""
+    try:
+        kept = json.loads(_file(client_id).read_text("utf-8"))
+        token, ends_at_s = str(kept["token"]), float(kept["ends_at_s"])
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError):
+        return ""
+    return token if time.time() < ends_at_s - _ENDS_BEFORE_S else ""
+
+
+def keep_token(client_id: str, token: str, lives_s: float) -> None:
+    """Keep a token for its owner alone. Do nothing if the user has no folder to write to."""
+    with suppress(OSError, RuntimeError):
+        file = _file(client_id)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # It makes the file with mode 600, and a reader finds the old file or the whole new one.
+        descriptor, new = tempfile.mkstemp(dir=file.parent)
+        with open(descriptor, "w", encoding="utf-8") as target:
+            json.dump({"token": token, "ends_at_s": time.time() + lives_s}, target)
+        Path(new).replace(file)
+
+
+def _file(client_id: str) -> Path:
+    """Return the file of a client's token. Raises RuntimeError if the user has no home."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser() / "redpacket" / f"{client_id}.json"
