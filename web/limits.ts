@@ -71,17 +71,18 @@ const constants = {
 };
 write("limits", constants);
 
-/** Returns the pattern, without anchors, of the id at the end of a route. */
+/** Returns the pattern, without anchors, of a route's first id. */
 function patternOf(route: string): string {
   const parameters = contract.paths[route]!.get!.parameters.map((each) =>
     "$ref" in each ? contract.components.parameters[each.$ref.split("/").at(-1)!]! : each,
   );
-  const name = /\{(\w+)\}$/.exec(route)![1];
+  const name = /\{(\w+)\}/.exec(route)![1];
   return parameters.find((each) => each.name === name)!.schema.pattern.slice(1, -1);
 }
 // In a file of its own: a visit's first script needs nothing else.
 write("ids", {
   PACKET_ID: patternOf("/packets/{packet_id}"),
+  NAMED_PACKET: patternOf("/admin/packets/{packet_id}/claims"),
   CAMPAIGN_ID: patternOf("/campaigns/{campaign_id}"),
   PAYMENT_ID: patternOf("/me/payments/{payment_id}"),
 });

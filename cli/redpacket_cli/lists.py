@@ -101,16 +101,19 @@ def list_packets(
     campaign: Annotated[str, typer.Option(help="Only packets of this campaign.")] = "",
     sender: Annotated[str, typer.Option(help="Only packets of this user, by the host's id.")] = "",
     status: Annotated[str, typer.Option(help="Only packets of this status.")] = "",
+    packet: Annotated[
+        str, typer.Option(help="Look up this packet's id by its packet_ref; the audit log has it.")
+    ] = "",
     rows: Rows = 50,
 ) -> None:
     """Show packets of a campaign or a sender, or all open ones."""
     session = session_of(context)
-    query = {"campaign_id": campaign, "sender": sender, "status": status}
+    query = {"campaign_id": campaign, "sender": sender, "status": status, "packet": packet}
     items = some(session.target.operator, "/admin/packets", query, rows)
     columns = ("packet", "sender", "is", "total", "shares", "created at")
     table = (
         (
-            each["packet_id"],
+            each["packet_id"] or each["packet_ref"],
             _sender(each),
             each["status"],
             shown.yuan(each["total_fen"]),

@@ -149,7 +149,7 @@ def _totals(api: Api, campaign_id: str, span: _Year) -> Iterator[tuple[str, str,
     claims: dict[str, list[int]] = defaultdict(list)
     for page in lists.pages(api, "/admin/packets", {"campaign_id": campaign_id}):
         for packet in page:
-            path = f"/admin/packets/{packet['packet_id']}/claims"
+            path = f"/admin/packets/{packet['packet_ref']}/claims"
             for claim in chain.from_iterable(lists.pages(api, path, {})):
                 if span.starts_at_ms <= claim["claimed_at_ms"] < span.ends_at_ms:
                     users[claim["user_token"]] = claim["user"] or ""

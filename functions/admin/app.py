@@ -10,9 +10,15 @@ from redpacket.approvals.api.approval_gate import (
     asked_deposit,
     asked_move,
     log_verdict,
+    note_look_up,
     run_or_request_approval,
 )
-from redpacket.approvals.use_cases.list_packets import count_sharers, list_claims, list_packets
+from redpacket.approvals.use_cases.list_packets import (
+    count_sharers,
+    find_packet,
+    list_claims,
+    list_packets,
+)
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
@@ -34,7 +40,14 @@ from redpacket.operations.api.scopes import (
 from redpacket.operations.errors import SwitchNotFound
 from redpacket.operations.use_cases import turn_switch as switches
 from redpacket.operations.use_cases.ask_risk import judge_user as judge
-from redpacket.packets.api.packet_ids import packet_id_of
+from redpacket.packets.api.packet_refs import (
+    looked_up_packet_of,
+    may_claim_by_id,
+    named_packet_of,
+    packet_cursor,
+    packet_cursor_of,
+    without_ids,
+)
 from redpacket.packets.api.views import claim_cursor_of, claim_place
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import KEYED, InvalidRequest
@@ -152,19 +165,19 @@ def unmark_account(request: HttpRequest) -> HttpAnswer[CampaignAccount]:
 
 @handler.route(
     "GET /admin/packets/{packet_id}/audit",
-    parameters=(packet_id_of,),
+    parameters=(named_packet_of,),
     scopes=AUDITORS,
     refusals=(PacketNotFound,),
 )
 def audit_packet(request: HttpRequest) -> HttpAnswer[Audit]:
     """Check the invariants of one packet."""
     differences = find_differences(
-        packet_id_of(request),
+        named_packet_of(request),
         packets=containers.packets.repository,
         ledger=containers.packets.ledger,
         clock=containers.platform.clock,
     )
-    return HttpAnswer(audit_view(differences))
+    return HttpAnswer(without_ids(request, audit_view(differences)))
 
 
 @handler.route("GET /admin/switches", scopes=WATCHERS)
@@ -251,31 +264,38 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
         listed.of_campaign,
         listed.sender_of,
         listed.packet_status_of,
-        listed.packet_cursor_of,
+        looked_up_packet_of,
+        packet_cursor_of,
         listed.list_limit_of,
     ),
     scopes=WATCHERS,
     csv=listed.PACKET_COLUMNS,
+    refusals=(PacketNotFound,),
 )
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
-    sender = listed.sender_of(request)
-    page, cursor = list_packets(
-        listed.of_campaign(request),
-        sender.user_id if sender else None,
-        listed.packet_status_of(request),
-        listed.packet_cursor_of(request),
-        listed.list_limit_of(request),
-        ports=containers.operators.list_ports,
-    )
+    sender, packet_id = listed.sender_of(request), looked_up_packet_of(request)
+    if packet_id is None:
+        page, cursor = list_packets(
+            listed.of_campaign(request),
+            sender.user_id if sender else None,
+            listed.packet_status_of(request),
+            packet_cursor_of(request),
+            listed.list_limit_of(request),
+            ports=containers.operators.list_ports,
+        )
+    else:
+        page, cursor = [find_packet(packet_id, ports=containers.operators.list_ports)], None
+        note_look_up(request, page[0])
     users = containers.users.profiles.list_users([packet.sender.user_id for packet in page])
-    rows = [listed.packet_row(packet, users) for packet in page]
-    return HttpAnswer({"items": rows, "next": cursor})
+    has_ids = packet_id is not None or may_claim_by_id(request)
+    rows = [listed.packet_row(packet, users, has_id=has_ids) for packet in page]
+    return HttpAnswer({"items": rows, "next": packet_cursor(cursor)})
 
 
 @handler.route(
     "GET /admin/packets/{packet_id}/claims",
-    parameters=(packet_id_of, claim_cursor_of, listed.list_limit_of),
+    parameters=(named_packet_of, claim_cursor_of, listed.list_limit_of),
     scopes=WATCHERS,
     csv=listed.CLAIM_COLUMNS,
     refusals=(PacketNotFound,),
@@ -283,7 +303,7 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
 def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     """List the claims of a packet, with their amounts."""
     page, place = list_claims(
-        packet_id_of(request),
+        named_packet_of(request),
         claim_cursor_of(request),
         listed.list_limit_of(request),
         ports=containers.operators.list_ports,
@@ -297,7 +317,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
 
 @handler.route(
     "GET /admin/packets/{packet_id}/sharers",
-    parameters=(packet_id_of, claim_cursor_of),
+    parameters=(named_packet_of, claim_cursor_of),
     scopes=WATCHERS,
     csv=listed.SHARER_COLUMNS,
     refusals=(PacketNotFound,),
@@ -305,7 +325,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
 def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     """Count the claims that each user's shared link led to."""
     counts, place = count_sharers(
-        packet_id_of(request),
+        named_packet_of(request),
         claim_cursor_of(request),
         ports=containers.operators.list_ports,
     )
@@ -366,4 +386,5 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     ids = summaries.ids_of([noted.action for noted in page])
     users = containers.users.profiles.list_users(ids)
     items = [listed.action_view(noted, users) for noted in page]
-    return HttpAnswer({"items": items, "next": cursor})
+    view: Journal = {"items": items, "next": cursor}
+    return HttpAnswer(without_ids(request, view))

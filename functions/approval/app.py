@@ -18,6 +18,7 @@ from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.api.scopes import TREASURERS, TREASURY_READERS, operator_of
+from redpacket.packets.api.packet_refs import without_ids
 from redpacket.platform.errors import Busy, InvalidRequest, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
@@ -43,7 +44,8 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
     listed = [approval for approval in page if status in {None, approval.status_at(now_ms)}]
-    return HttpAnswer({"items": approval_views(listed), "next": cursor})
+    view: ApprovalPage = {"items": approval_views(listed), "next": cursor}
+    return HttpAnswer(without_ids(request, view))
 
 
 @handler.route(

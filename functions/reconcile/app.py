@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from redpacket.approvals.api.approval_gate import note_reconcile
 from redpacket.containers import containers
 from redpacket.operations.api.scopes import AUDITORS
+from redpacket.packets.api.packet_refs import without_ids
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.reconciliation.api.views import reconciliation_view, run_id_of
@@ -57,7 +58,7 @@ def start_reconciliation(request: HttpRequest) -> HttpAnswer[StartedRun]:
 def read_reconciliation(request: HttpRequest) -> HttpAnswer[Reconciliation]:
     """Show a reconciliation's progress, and the rows and differences of each check."""
     run = find_run(run_id_of(request), runs=containers.reconciliation.runs)
-    return HttpAnswer(reconciliation_view(run))
+    return HttpAnswer(without_ids(request, reconciliation_view(run)))
 
 
 @handler.schedule

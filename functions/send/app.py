@@ -12,6 +12,7 @@ from redpacket.operations.api.scopes import ADMINS, OPERATORS, operator_of
 from redpacket.packets.api import views
 from redpacket.packets.api.orders import send_order
 from redpacket.packets.api.packet_ids import new_picture_id, packet_id_of
+from redpacket.packets.api.packet_refs import named_packet_of
 from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, PictureBody
 from redpacket.packets.errors import PacketNotFound, SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
@@ -103,14 +104,14 @@ def end_packet(request: HttpRequest) -> HttpAnswer[EndedPacket]:
 
 @handler.route(
     "POST /admin/packets/{packet_id}/end",
-    parameters=(packet_id_of,),
+    parameters=(named_packet_of,),
     statuses=(202,),
     scopes=OPERATORS,
     refusals=(PacketNotFound,),
 )
 def end_any_packet(request: RequestOf[EndBody]) -> HttpAnswer[EndedPacket]:
     """End a campaign's packet now; packets of users need the scope hongbao/admin."""
-    packet_id, reason = packet_id_of(request), body_of(EndBody, request).reason
+    packet_id, reason = named_packet_of(request), body_of(EndBody, request).reason
     from redpacket.packets.use_cases.end_packet import end_any_packet as end
 
     may_end_all = not request.scopes.isdisjoint(ADMINS)

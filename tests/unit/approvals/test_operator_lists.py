@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from redpacket.approvals.api.operator_lists import packet_cursor_of
+from redpacket.approvals.model import OPEN_CURSOR
 from redpacket.approvals.use_cases import list_packets
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet, PacketStatus, Rules
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.packets.ports import SENT_CURSOR
 from redpacket.platform.errors import InvalidRequest
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_operator
@@ -125,7 +127,7 @@ def test_the_contract_knows_every_cursor_of_packets(system: InMemorySystem) -> N
     for _ in range(2):
         system.send_of(campaign, "ann")
     listed = system.process().list_packets
-    form = str(packet_cursor_of.form["pattern"])
+    form = f"({OPEN_CURSOR}|{SENT_CURSOR}|{PACKET_ID.pattern})$"
 
     for filters in ((campaign.campaign_id, None), (None, "ann"), (None, None)):
         cursor = listed(*filters, None, None, 1)[1]

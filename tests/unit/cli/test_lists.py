@@ -315,7 +315,7 @@ def _rains(stack: Stack) -> None:
     # A packet that ended at New Year has a claim that was recorded 4 ms later.
     ends = {"created_at_ms": NEW_YEAR_MS - 1_000, "expires_at_ms": NEW_YEAR_MS}
     stack.answers["GET /admin/packets"] = lambda request: _ok(
-        items=[{"packet_id": packet_id, **ends} for packet_id in ids]
+        items=[{"packet_id": None, "packet_ref": packet_id, **ends} for packet_id in ids]
         if request.url.params["campaign_id"] == "gala"
         else [],
         next=None,

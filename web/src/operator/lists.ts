@@ -70,7 +70,7 @@ const asked = new WeakMap<Packet, Promise<number | string>>();
 
 /** Claimed shares of an open packet, from its feed: the list has them only after the end. */
 function takenOf(row: Packet) {
-  if (!["open", "emptied", "closing"].includes(row.status)) return "—";
+  if (!row.packet_id || !["open", "emptied", "closing"].includes(row.status)) return "—";
   const path = `/packets/${row.packet_id}/feed?limit=1`;
   const told = asked.get(row) ?? session.client.get<Schemas["Feed"]>(path).then(
     ({ claimed_count }) => claimed_count,
@@ -80,11 +80,14 @@ function takenOf(row: Packet) {
   return html`${until(told, "…")}`;
 }
 
+/** The packet's id, or what names it for operators who only read. */
+export const idOrRef = ({ packet_id: id, packet_ref: ref }: Packet): string => id ?? ref;
+
 export function packets(): ListOf<Packet> {
   const columns: Column<Packet>[] = [
     {
       label: "packet",
-      show: ({ packet_id: id }) => html`<a href="/operator/packets/${id}"><code>${id}</code></a>`,
+      show: (row) => html`<a href="/operator/packets/${idOrRef(row)}"><code class="long">${idOrRef(row)}</code></a>`,
     },
     { label: "status", show: (row) => wordOf(row.status) },
     {

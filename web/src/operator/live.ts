@@ -103,9 +103,10 @@ export class Tail<Row> {
 export async function look(client: Client, campaign: Campaign, packets: Packet[], claims = 1): Promise<Look> {
   const rains = packets.filter((packet) => packet.prize_id === null);
   const open = rains.filter((packet) => !OVER.includes(packet.status));
-  const followed = open.slice(0, FOLLOWED_MAX);
+  // Feeds take an id, which operators who only read don't see.
+  const followed = open.flatMap(({ packet_id: id }) => id ?? []).slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
-    followed.map(({ packet_id: id }) =>
+    followed.map((id) =>
       client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: claims })),
     ),
   );

@@ -1,6 +1,6 @@
 /** Paths of the console. */
 
-import { CAMPAIGN_ID, PACKET_ID } from "../api/ids.ts";
+import { CAMPAIGN_ID, NAMED_PACKET } from "../api/ids.ts";
 import type { Duty } from "./roles.ts";
 
 export type Place =
@@ -20,7 +20,7 @@ const PATHS: [RegExp, Place][] = [
   [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})/wall$`), "wall"],
   [new RegExp(`^/operator/campaigns/(${CAMPAIGN_ID})/winners$`), "winners"],
   [/^\/operator\/packets$/, "packets"],
-  [new RegExp(`^/operator/packets/(${PACKET_ID})$`), "claims"],
+  [new RegExp(`^/operator/packets/(${NAMED_PACKET})$`), "claims"],
   [/^\/operator\/approvals$/, "approvals"],
   [/^\/operator\/deposits$/, "deposits"],
   [/^\/operator\/withdrawals$/, "withdrawals"],

@@ -6,6 +6,7 @@ export const SENTENCES: Record<string, string> = {
   campaign_preheated: "预热了 {subject}",
   packet_sent: "给 {subject} 发了一场红包雨：{total_fen}，{count} 个",
   packet_ended: "提前结束了 {subject} 的红包 {packet_id}",
+  packet_looked_up: "查看了 {subject} 的红包编号 {packet_id}",
   prize_edited: "{edited} {subject} 的奖品 {prize_id}",
   prize_funded: "为 {subject} 的奖品 {prize_id} 备款 {total_fen}",
   stock_changed: "调整了 {subject} 的奖品 {prize_id} 的库存",

@@ -30,6 +30,7 @@ from redpacket.operations.model.operators import (
     user_subject,
     webhook_subject,
 )
+from redpacket.packets.model.packet import Packet
 from redpacket.platform.http.api import HttpAnswer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.idempotency import Request
@@ -95,6 +96,14 @@ def log_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> N
     """Log a preheat before it runs."""
     subject = campaign_subject(campaign_id)
     _note(request, ActionKind.CAMPAIGN_PREHEATED, subject, {"cursor": cursor})
+
+
+def note_look_up(request: HttpRequest, packet: Packet) -> None:
+    """Log that an operator asks for the id of a packet, before they get it."""
+    campaign_id, facts = packet.rules.campaign_id, {"packet_id": packet.packet_id}
+    sender = user_subject(packet.sender.user_id)
+    subject = campaign_subject(campaign_id) if campaign_id else sender
+    _note(request, ActionKind.PACKET_LOOKED_UP, subject, facts)
 
 
 def note_audience(request: HttpRequest, campaign_id: str, edited: Facts) -> None:

@@ -11,6 +11,7 @@ from redpacket.campaigns.model import PRIZE_ID
 from redpacket.lottery.model.winners import WinnerStatus
 from redpacket.operations.model.operators import ActionKind
 from redpacket.packets.api import answer_fields as fields
+from redpacket.packets.model.packet_ref import PACKET_REF
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
@@ -98,7 +99,17 @@ class CampaignPage(TypedDict):
 class ListedPacket(TypedDict):
     """Packet in an operators' list; the claimed sums are known once it is closed."""
 
-    packet_id: fields.PacketId
+    packet_id: Annotated[
+        fields.PacketId | None,
+        about("Null for `audit` alone, until nobody can claim from the packet any more."),
+    ]
+    packet_ref: Annotated[
+        str,
+        about(
+            "Name of the packet in routes of operators; it grants no claim.",
+            pattern=f"^{PACKET_REF}$",
+        ),
+    ]
     sender: common.HostId
     sender_token: common.UserToken
     sender_name: Annotated[common.Word | None, about("Nickname or host id; null once erased.")]

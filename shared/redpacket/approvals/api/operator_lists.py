@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.api import summaries
 from redpacket.approvals.api.summaries import UsersById, host_id, nickname
-from redpacket.approvals.model import CAMPAIGN_CURSOR, OPEN_CURSOR
+from redpacket.approvals.model import CAMPAIGN_CURSOR
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, Campaign
 from redpacket.lottery.model.winners import Address, Winner, WinnerStatus
 from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.operators import ACTION_CURSOR, LoggedAction
 from redpacket.operations.model.switches import Switch, switch_named
+from redpacket.packets.api.packet_refs import packet_ref
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.model.packet_id import PACKET_ID
-from redpacket.packets.ports import SENT_CURSOR
 from redpacket.packets.use_cases.read_records import status_of
 from redpacket.platform.bounds import LIMIT_DEFAULT, LIMIT_MAX
 from redpacket.platform.http.parameters import (
@@ -50,7 +49,7 @@ CAMPAIGN_COLUMNS = (
 PACKET_COLUMNS = (
     *("packet_id", "sender", "sender_token", "campaign_id", "prize_id", "kind", "status"),
     *("total_fen", "count", "claimed_count", "claimed_fen", "refunded_fen"),
-    *("created_at_ms", "expires_at_ms", "sender_name"),
+    *("created_at_ms", "expires_at_ms", "sender_name", "packet_ref"),
 )
 CLAIM_COLUMNS = (
     *("share_no", "user", "user_token", "nickname", "amount_fen", "claimed_at_ms", "payout"),
@@ -64,10 +63,6 @@ WINNER_COLUMNS = (
 
 action_cursor_of = cursor(ACTION_CURSOR)
 campaign_cursor_of = cursor(CAMPAIGN_CURSOR)
-packet_cursor_of = cursor(
-    f"({OPEN_CURSOR}|{SENT_CURSOR}|{PACKET_ID.pattern})",
-    "`next` of the page before, by the same campaign and sender.",
-)
 hours_of = integer("hours", 1, 24, missing=1, meaning="The last hours to count.")
 list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="The most of a page.")
 subject_of = matching(
@@ -151,11 +146,13 @@ def campaign_row(campaign: Campaign) -> lists.ListedCampaign:
     }
 
 
-def packet_row(packet: Packet, users: UsersById) -> lists.ListedPacket:
-    """Return a packet's row."""
+def packet_row(packet: Packet, users: UsersById, *, has_id: bool) -> lists.ListedPacket:
+    """Return a packet's row, without its id if it may be claimed and *has_id* is false."""
     end, sender = packet.end, packet.sender.user_id
+    may_show = has_id or status_of(packet) not in {PacketStatus.UNPAID, PacketStatus.OPEN}
     return {
-        "packet_id": packet.packet_id,
+        "packet_id": packet.packet_id if may_show else None,
+        "packet_ref": packet_ref(packet.packet_id),
         "sender": host_id(sender, users),
         "sender_token": sender,
         "sender_name": nickname(sender, users) or host_id(sender, users),

@@ -87,12 +87,19 @@ def _list_of_campaign(
     return sorted({*ports.campaigns.list_packet_ids(campaign_id, after, limit), *cash})[:limit]
 
 
+def find_packet(packet_id: str, *, ports: ListPorts) -> Packet:
+    """Return a packet. Raises PacketNotFound."""
+    packet = ports.pages.get_eventually_consistent(packet_id)
+    if packet is None:
+        raise PacketNotFound
+    return packet
+
+
 def list_claims(
     packet_id: str, after_no: int, limit: int, *, ports: ListPorts
 ) -> tuple[list[Share], int | None]:
     """Return a page of claims by share number, and the next *after_no*. Raises PacketNotFound."""
-    if ports.pages.get_eventually_consistent(packet_id) is None:
-        raise PacketNotFound
+    find_packet(packet_id, ports=ports)
     shares, more = ports.packets.list_some_shares(packet_id, after_no, limit)
     return [share for share in shares if share.status is ShareStatus.CLAIMED], more
 

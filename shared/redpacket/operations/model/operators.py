@@ -46,6 +46,7 @@ class ActionKind(StrEnum):
     CAMPAIGN_PREHEATED = "campaign_preheated"
     PACKET_SENT = "packet_sent"
     PACKET_ENDED = "packet_ended"
+    PACKET_LOOKED_UP = "packet_looked_up"
     PRIZE_EDITED = "prize_edited"
     PRIZE_FUNDED = "prize_funded"
     STOCK_CHANGED = "stock_changed"

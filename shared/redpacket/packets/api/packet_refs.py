@@ -1,0 +1,76 @@
+"""References of packets for operators who only read, and parameters that accept them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar, cast
+
+from redpacket.containers import containers
+from redpacket.operations.api.scopes import EDITORS
+from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.packets.model.packet_id import PACKET_ID
+from redpacket.packets.model.packet_ref import PACKET_REF, SEALED_CURSOR, seal, unseal
+from redpacket.platform.errors import invalid_cursor
+from redpacket.platform.http.parameters import optional, required
+from redpacket.platform.http.request import HttpRequest
+
+_REFS = "packet references"
+_CURSORS = "packet cursors"
+_NAMED_PACKET = rf"^({PACKET_ID.pattern}|{PACKET_REF})$"
+_IDS = re.compile(rf"(?<![A-Za-z0-9_-]){PACKET_ID.pattern}(?![A-Za-z0-9_-])")
+
+View = TypeVar("View")
+
+
+@required("path", "packet_id", type="string", pattern=_NAMED_PACKET)
+def named_packet_of(text: str) -> str:
+    """Packet id, or the `packet_ref` of a list."""
+    return packet_ids().check(unseal(_REFS, text, containers.platform.seed_keys) or text)
+
+
+@optional("query", "packet", missing=None, type="string", pattern=_NAMED_PACKET)
+def looked_up_packet_of(text: str) -> str:
+    """Only this packet, by its id or `packet_ref`, with its id; the audit log has the look-up."""
+    return named_packet_of.check(text)
+
+
+@optional("query", "cursor", missing=None, type="string", pattern=f"^{SEALED_CURSOR}$")
+def packet_cursor_of(text: str) -> str:
+    """`next` of the page before, by the same campaign and sender."""
+    opened = unseal(_CURSORS, text, containers.platform.seed_keys)
+    if opened is None:
+        raise invalid_cursor()
+    return opened
+
+
+def packet_ref(packet_id: str) -> str:
+    """Return the reference of a packet."""
+    return seal(_REFS, packet_id, containers.platform.seed_keys)
+
+
+def packet_cursor(place: str | None) -> str | None:
+    """Return the `next` of *place*, which may contain a packet's id."""
+    return place and seal(_CURSORS, place, containers.platform.seed_keys)
+
+
+def may_claim_by_id(request: HttpRequest) -> bool:
+    """Return whether the operator acts on packets, and so sees ids that grant claims."""
+    return not request.scopes.isdisjoint(EDITORS)
+
+
+def without_ids(request: HttpRequest, view: View) -> View:
+    """Return *view* with references for packet ids, unless the operator acts on packets."""
+    return view if may_claim_by_id(request) else cast("View", _referring(view))
+
+
+def _referring(view: object) -> Any:  # noqa: ANN401 - any part of an answer
+    if isinstance(view, str):
+        return _IDS.sub(_ref_of, view)
+    if isinstance(view, dict):
+        return {name: _referring(value) for name, value in view.items()}
+    return [_referring(each) for each in view] if isinstance(view, list) else view
+
+
+def _ref_of(match: re.Match[str]) -> str:
+    text = match[0]
+    return packet_ref(text) if packet_ids().has_signed(text) else text

@@ -1,0 +1,129 @@
+"""Operators who only read can't claim from the packets that they read about."""
+
+import json
+
+import httpx
+import pytest
+
+from testing.in_memory_system import InMemorySystem
+from testing.platform.users import HttpUser
+from tests.handlers.conftest import MakeUser
+
+RAIN = {"kind": "equal", "total_fen": 600, "count": 2, "campaign_id": "gala"}
+
+
+@pytest.fixture
+def auditor(a_user: MakeUser) -> HttpUser:
+    return a_user("auditor", scope="hongbao/audit")
+
+
+@pytest.fixture
+def rain(a_user: MakeUser, system: InMemorySystem) -> str:
+    """A packet of a campaign."""
+    boss, now_ms = a_user("boss", funds_fen=1_000, scope="hongbao/admin"), system.clock.now_ms()
+    plan = {"title": "Gala", "starts_at_ms": now_ms - 1, "ends_at_ms": now_ms + 10**7}
+    plan |= {"budget_fen": 1_000, "status": "on"}
+    assert boss.http.put("/admin/campaigns/gala", json=plan).is_success
+    return str(boss.post("/admin/packets", RAIN).json()["packet_id"])
+
+
+def _listed(user: HttpUser, **query: str) -> dict[str, str | None]:
+    answer = user.http.get("/admin/packets", params={"campaign_id": "gala", **query})
+    (row,) = answer.json()["items"]
+    return dict(row)
+
+
+def test_an_auditor_reads_about_an_open_packet_and_can_not_claim_from_it(
+    auditor: HttpUser, rain: str
+) -> None:
+    row = _listed(auditor)
+    ref = str(row["packet_ref"])
+
+    grab = auditor.http.post(f"/packets/{ref}/grab", json={})
+
+    assert (row["packet_id"], rain in json.dumps(row)) == (None, False)
+    assert grab.status_code == httpx.codes.NOT_FOUND
+    assert auditor.http.get(f"/packets/{ref}/feed").status_code == httpx.codes.NOT_FOUND
+
+
+def test_a_reference_names_the_packet_in_every_route_of_operators(
+    auditor: HttpUser, operator: HttpUser, rain: str
+) -> None:
+    ref = _listed(auditor)["packet_ref"]
+
+    reads = [
+        auditor.http.get(f"/admin/packets/{ref}/{part}") for part in ("audit", "claims", "sharers")
+    ]
+    end = operator.http.post(f"/admin/packets/{ref}/end", json={"reason": "sent twice"})
+
+    assert [read.status_code for read in reads] == [httpx.codes.OK] * 3
+    assert end.json()["packet_id"] == rain
+    # Nobody can claim any more.
+    assert _listed(auditor)["packet_id"] == rain
+
+
+def test_operators_who_act_see_the_id_and_the_same_reference(
+    auditor: HttpUser, operator: HttpUser, rain: str
+) -> None:
+    row = _listed(operator)
+
+    assert row["packet_id"] == rain
+    assert row["packet_ref"] == _listed(auditor)["packet_ref"]
+
+
+def test_the_audit_log_and_an_audit_show_readers_no_id(
+    auditor: HttpUser, operator: HttpUser, rain: str
+) -> None:
+    ref = str(_listed(auditor)["packet_ref"])
+    operator.http.post(f"/admin/packets/{rain}/end", json={"reason": f"as {rain} was"})
+
+    told = auditor.http.get("/admin/journal").text
+    everything = operator.http.get("/admin/journal").text
+
+    assert rain in everything
+    assert rain not in told
+    assert f"ended packet {ref} of campaign gala" in told
+
+
+def test_a_look_up_gives_the_id_and_leaves_a_row_in_the_audit_log(
+    auditor: HttpUser, operator: HttpUser, rain: str
+) -> None:
+    ref = _listed(auditor)["packet_ref"]
+
+    answer = auditor.http.get("/admin/packets", params={"packet": ref})
+
+    (row,) = answer.json()["items"]
+    journal = operator.http.get("/admin/journal", params={"subject": "campaign:gala"}).json()
+    (noted,) = (each for each in journal["items"] if each["action"] == "packet_looked_up")
+    assert row["packet_id"] == rain
+    assert noted["operator"]["id"] == auditor.user_id
+    assert noted["summary"].endswith(f"looked up the id of packet {rain} of campaign gala")
+
+
+def test_a_look_up_of_nothing_is_refused_and_leaves_no_row(
+    auditor: HttpUser, operator: HttpUser, rain: str
+) -> None:
+    ref = str(_listed(auditor)["packet_ref"])
+    before = operator.http.get("/admin/journal").text
+
+    for text in (f"{ref[:-2]}AA", "A" * 64, rain[::-1], "x"):
+        answer = auditor.http.get("/admin/packets", params={"packet": text})
+        assert answer.status_code == httpx.codes.NOT_FOUND
+
+    assert operator.http.get("/admin/journal").text == before
+
+
+def test_the_place_of_the_next_page_has_no_id(
+    auditor: HttpUser, a_user: MakeUser, rain: str
+) -> None:
+    second = a_user("boss", scope="hongbao/admin").post("/admin/packets", RAIN | {"total_fen": 400})
+    query = {"campaign_id": "gala", "limit": "1"}
+
+    page = auditor.http.get("/admin/packets", params=query).json()
+    rest = auditor.http.get("/admin/packets", params={**query, "cursor": page["next"]}).json()
+    alien = auditor.http.get("/admin/packets", params={**query, "cursor": rain})
+
+    assert rain not in page["next"]
+    assert second.json()["packet_id"] not in page["next"]
+    assert (len(page["items"]), len(rest["items"]), rest["next"]) == (1, 1, None)
+    assert alien.status_code == httpx.codes.UNPROCESSABLE_ENTITY
