@@ -16,8 +16,7 @@ from redpacket.packets.api.packet_refs import named_packet_of
 from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, PictureBody
 from redpacket.packets.errors import PacketNotFound, SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
-from redpacket.packets.use_cases.send_packet import order_payment
-from redpacket.packets.use_cases.send_packet import send_packet as send
+from redpacket.packets.use_cases import send_packet as sends
 from redpacket.platform.errors import (
     KEYED,
     InvalidRequest,
@@ -59,14 +58,14 @@ _REFUSALS = (
 def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
-    packet = send(send_order(request), ports=containers.packets.send_ports)
+    packet = sends.send_packet(send_order(request), ports=containers.packets.send_ports)
     ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
 
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
     logger = containers.platform.logger
-    return order_payment(packet, sender, payments=containers.packets.payments, logger=logger)
+    return sends.order_payment(packet, sender, payments=containers.packets.payments, logger=logger)
 
 
 @handler.route(
