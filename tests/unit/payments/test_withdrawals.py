@@ -29,6 +29,7 @@ from redpacket.payments.model.withdrawals import (
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
+from redpacket.payments.use_cases.dispatch import BATCH
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
@@ -706,6 +707,25 @@ def _answers(town: PaymentSystem) -> dict[str, int]:
     row = keys.provider_row(WECHAT, "answers")
     stored = town.system.dynamo.tables["payments"][row["pk"], row["sk"]]
     return {name: int(value["N"]) for name, value in stored.items() if "N" in value}
+
+
+def test_an_answer_before_a_pause_does_not_shorten_the_next_one(town: PaymentSystem) -> None:
+    for number in range(BATCH + 1):
+        town.withdraw("user", 10 + number)
+    answers = iter([town.gates_out[WECHAT].transfer])
+
+    def transfer(order: gateway.TransferOrder) -> gateway.TransferFound:
+        answer = next(answers, None)
+        if answer is None:
+            raise errors.Unavailable("the provider hangs")
+        return answer(order)
+
+    with patch.object(town.gates_out[WECHAT], "transfer", transfer):
+        report = town.dispatch(60_000)
+
+    # The last one failed after the pause, in a run that began with an answer.
+    assert (report.answered_count, report.failed_count) == (1, BATCH)
+    assert town.store.find_breaker(WECHAT)[1] == 1
 
 
 def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSystem) -> None:

@@ -102,7 +102,7 @@ def dispatch(
             rest_ms = pace.rest() - clock.now_ms()
             ports.logger.event("gateway_rests", channel=channel, rest_ms=rest_ms)
             failed_in_a_row = 0
-        elif answered_count:
+        elif answered_count and not failed_in_a_row:
             pace.recover()
         if not pairs:
             break
