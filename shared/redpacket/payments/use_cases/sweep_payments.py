@@ -29,7 +29,7 @@ from redpacket.platform.runtime import InParallel
 ROWS_PER_SWEEP = 400
 
 AGAIN_MS = 55_000
-"""Milliseconds until a row is due again: the next minute's sweep must find it, however it starts."""
+"""Milliseconds until a row is due again: the next minute's sweep must find it."""
 
 STEP_MS = 5_000
 """Maximum milliseconds that a step leaves for each later step of its provider."""
