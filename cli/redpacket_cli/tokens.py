@@ -28,7 +28,7 @@ def keep_token(client_id: str, token: str, lives_s: float) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # It makes the file with mode 600, and a reader finds the old file or the whole new one.
         descriptor, new = tempfile.mkstemp(dir=file.parent)
-        with open(descriptor, "w", encoding="utf-8") as target:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as target:
             json.dump({"token": token, "ends_at_s": time.time() + lives_s}, target)
         Path(new).replace(file)
 
