@@ -53,10 +53,7 @@ class Unreadable(NamedTuple):
 
 
 class ClaimCache(Protocol):
-    """Cache that keeps the crowd off the ledger; it never decides about money.
-
-    It has two adapters and a test double.
-    """
+    """Cache that keeps the crowd off the ledger and decides no money; it has a test double."""
 
     def grab(self, packet_id: str, user_id: str) -> GrabOutcome:
         """Return the user's permanent share number; a packet with rules returns PACKET_GATED."""
