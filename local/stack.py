@@ -383,6 +383,12 @@ class Stack:
         for port, process in started.items():
             process.wait_until(partial(is_open, port), timeout_s=START_TIMEOUT_S)
         self._say(f"payment gateway: {self.gateway}")
+        if self._access.wallet:
+            callback = f"{self.api}/gateway/host/callback"
+            self._say(
+                f"your wallet: {self.wallet} signs with {self._access.wallet_secret}, and posts "
+                f"results to {callback}"
+            )
 
     def _start_receiver(self) -> Process:
         command = [sys.executable, "-m", "local.receiver", "--port", str(self.ports.receiver)]

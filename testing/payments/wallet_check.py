@@ -202,6 +202,8 @@ def main() -> None:
         sys.exit(check(given.url, given.secret, given.callback_port))
     except OSError as error:
         sys.exit(f"wallet-check: {error}; a running stack has the port of results: `make down`")
+    except ValueError as error:
+        sys.exit(f"wallet-check: {error}: write URL=http://127.0.0.1:18999/wallet")
 
 
 if __name__ == "__main__":

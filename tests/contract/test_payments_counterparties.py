@@ -318,8 +318,8 @@ def test_a_slow_gateway_answers_late_and_once(side: Side) -> None:
     assert time.monotonic() - began_at_s >= 0.2
 
 
-def test_an_unknown_mode_is_answered_with_the_names_of_all(host: Side) -> None:
-    address = f"{host.fake.url}/_fake/mode"
+def test_an_unknown_mode_is_answered_with_the_names_of_all(wechat: WeChatSide) -> None:
+    address = f"{wechat.fake.url}/_fake/mode"
 
     answer = httpx.post(address, json={"mode": "explodes"}, trust_env=False)
 
