@@ -19,6 +19,8 @@ STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
 # The whole stack takes the emulator two seconds; a machine under load may need many times that.
 DEPLOY_TIMEOUT_S = 120.0
+EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
+"""Values of the state machine: an export is of now, and of changes since any other."""
 _LOOK = "read logs/emulator.log in the stack's folder below .local/state"
 
 
@@ -104,6 +106,8 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
     if "dynamodb:BatchGetItem" in made.get("Action", ()):
         made.pop("Condition", None)
+    if "DefinitionSubstitutions" in made:
+        made["DefinitionSubstitutions"] |= EXPORTS_AT_ONCE
     if "AllowOrigins" in made:
         return {f"{name[0].lower()}{name[1:]}": value for name, value in made.items()}
     return made

@@ -1,89 +1,100 @@
-"""Step Functions and Athena of the local stack: exports of its tables, compared in DuckDB.
+"""Athena of the local stack, and the tasks of its state machine, over DuckDB.
 
-The emulator's own exports write no files. `AWS_ENDPOINT_URL_SFN` and `AWS_ENDPOINT_URL_ATHENA` lead
-the reconcile function here, which does not know the difference.
+The emulator runs the definition of the state machine, and leads each task here. A task needs the
+rights that AWS demands of the machine's role. The emulator's own exports write no files, so
+`AWS_ENDPOINT_URL_ATHENA` leads the reconcile function here, which does not know the difference.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import threading
-import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import boto3
 import duckdb
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from local import alarms
+from local.demands import Place, demands, integration_of
+from local.deploy import STACK_NAME
+from local.iam import allows
 from local.ports import HOST
 from local.serving import serve
 from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import Run, tables
 
-BETWEEN_LOOKS_S = 2.0
-"""Seconds until a transaction is complete; on AWS, minutes."""
+Answer: TypeAlias = "dict[str, Any]"
 
-Answer = dict[str, Any]
+
+class TaskError(Exception):
+    """Error of a task, by the name that the machine's Retry and Catch match."""
+
+    def __init__(self, error: str, cause: str) -> None:
+        super().__init__(cause)
+        self.error = error
 
 
 class Orchestration:
-    """Executions and queries of one stack."""
+    """Tasks of the state machine, and queries, of one stack."""
 
-    def __init__(self, aws: Callable[[str], Any], outputs: dict[str, str]) -> None:
-        self._aws, self._outputs = aws, outputs
-        self._executions: dict[str, Answer] = {}
+    def __init__(
+        self,
+        aws: Callable[[str], Any],
+        outputs: dict[str, str],
+        machine: Callable[[], Machine],
+        folder: Path,
+    ) -> None:
+        self._aws, self._outputs, self._machine = aws, outputs, cache(machine)
+        self._folder = folder
+        self._lock = threading.RLock()
+        self._snapshots: dict[str, dict[str, Rows]] = {}
+        """Rows of all tables by the time of an export, of which an increment is the difference."""
+        self._exports: dict[str, Answer] = {}
+        """Descriptions by ARN."""
+        self._databases: dict[str, str] = {}
+        """Times of exports by database."""
+        self._ducks: dict[str, Duck] = {}
+        self._reports: Duck | None = None
+        """Rows of the last run whose reports were shown."""
         self._queries: dict[str, Found | str] = {}
         """Rows by query, or the error."""
-        self._duck: Duck | None = None
-        self._reports: Duck | None = None
-        """Rows of the last good run."""
-        self._states: dict[str, dict[str, Rows]] = {}
-        """Exported rows by database and table, of which an increment is the difference."""
 
-    def start_execution(self, request: Answer) -> Answer:
-        """Start a run beside all others."""
-        name = request["name"]
-        self._executions[name] = {"name": name, "status": "RUNNING", "state": "Begin"}
-        threading.Thread(target=self._run, args=(name,), daemon=True).start()
-        return {"executionArn": name, "startDate": time.time()}
-
-    def describe_execution(self, request: Answer) -> Answer | None:
-        """Return an execution, or None."""
-        return self._executions.get(request["executionArn"].rpartition(":")[2])
-
-    def list_executions(self, request: Answer) -> Answer:
-        """Return the executions of a status, newest first."""
-        executions = [
-            execution
-            for execution in self._executions.values()
-            if execution["status"] == request["statusFilter"]
-        ]
-        return {"executions": executions[::-1]}
-
-    def get_execution_history(self, request: Answer) -> Answer:
-        """Return the state that an execution has entered."""
-        state = self._executions[request["executionArn"].rpartition(":")[2]]["state"]
-        return {"events": [{"stateEnteredEventDetails": {"name": state}}]}
+    def run_task(self, resource: str, arguments: Answer) -> Answer:
+        """Call an integration if the machine's role has the rights to. Raises TaskError."""
+        machine = self._machine()
+        integration = integration_of(resource, machine.place.partition)
+        for access in demands(integration, arguments, machine.place):
+            if not any(allows(statement, access) for statement in machine.statements):
+                service = integration.removeprefix("aws-sdk:").partition(":")[0].capitalize()
+                raise TaskError(f"{service}.AccessDeniedException", f"the role may not {access}")
+        return self._tasks[integration](self, arguments)
 
     def start_query_execution(self, request: Answer) -> Answer:
         """Run a query at once."""
-        is_report = request["QueryExecutionContext"]["Database"] == self._outputs["ReportsDatabase"]
-        duck = self._reports if is_report else self._duck
-        try:
-            query_id = self._ask(request["QueryString"], duck)
-        except duckdb.Error as error:
+        sql, database = request["QueryString"], request["QueryExecutionContext"]["Database"]
+        is_report = database == self._outputs["ReportsDatabase"]
+        with self._lock:
             query_id = f"query-{len(self._queries)}"
-            self._queries[query_id] = str(error)
+            try:
+                duck = self._reports if is_report else self._ducks.get(database)
+                self._queries[query_id] = self._ask(sql, duck)
+            except duckdb.Error as error:
+                self._queries[query_id] = str(error)
         return {"QueryExecutionId": query_id}
 
     def get_query_execution(self, request: Answer) -> Answer:
@@ -91,7 +102,7 @@ class Orchestration:
         query = self._queries[request["QueryExecutionId"]]
         failed = {"State": "FAILED", "StateChangeReason": query}
         status = failed if isinstance(query, str) else {"State": "SUCCEEDED"}
-        return {"QueryExecution": {"Status": status}}
+        return {"QueryExecution": {"Status": status, **request}}
 
     def get_query_results(self, request: Answer) -> Answer:
         """Return all rows, after a row for the names of the columns."""
@@ -102,68 +113,95 @@ class Orchestration:
         ]
         return {"ResultSet": {"Rows": data}}
 
-    def _ask(self, sql: str, duck: Duck | None) -> str:
+    def _ask(self, sql: str, duck: Duck | None) -> Found:
+        if external := re.search(r"^CREATE EXTERNAL TABLE .* LOCATION '(.*)'$", sql):
+            # Duck has read the files by now.
+            if external[1] not in {each["Place"] for each in self._exports.values()}:
+                raise duckdb.Error(f"no export wrote {external[1]}")
+            return [()]
         if not duck:
             raise duckdb.Error("no run has ended well")
-        query_id = f"query-{len(self._queries)}"
-        self._queries[query_id] = duck.named_rows(sql)
-        return query_id
+        if sql.startswith("CREATE OR REPLACE VIEW "):
+            duck.rows(f"CREATE SCHEMA IF NOT EXISTS {self._outputs['ReportsDatabase']}")
+            self._reports = duck
+        return duck.named_rows(sql)
 
-    def _run(self, name: str) -> None:
-        execution = self._executions[name]
-        for look, is_full in ((1, False), (3, True)):
-            try:
-                result = self._look(name, look, None, is_full=is_full)
-                if result["differences"]:
-                    time.sleep(BETWEEN_LOOKS_S)
-                    result = self._look(name, look + 1, result, is_full=is_full)
-            except Exception:  # noqa: BLE001 - the state machine catches everything, too
-                traceback.print_exc()
-            else:
-                execution.update(status="SUCCEEDED", output=json.dumps(result))
-                return
-        execution["status"] = "FAILED"
-
-    def _look(self, name: str, look: int, first: Answer | None, *, is_full: bool) -> Answer:
-        database = f"redpacket_local_{name.replace('-', '_')}_{look}"
-        about = {"run_id": name, "database": database, "first": first}
-        execution, reports = self._executions[name], self._outputs["ReportsDatabase"]
-        asked_at_ms = time.time_ns() // 1_000_000
-        # Its own exports need no quarter of an hour between two of them.
-        limits = {"window_min_ms": 0, "is_full": is_full}
-        export_plan = self._invoke({**about, "asked_at_ms": asked_at_ms, **limits})
-        about["export"], base = export_plan, export_plan["base"]
-        with TemporaryDirectory() as folder:
-            execution["state"] = "ExportTables"
-            self._states[database] = {table: self._scan(table) for table in tables()}
-            item_counts = {
-                table: export_changes(Path(folder, table), self._states[base][table], rows)
-                if base
-                else export(Path(folder, table), rows.values())
-                for table, rows in self._states[database].items()
-            }
-            places = [
-                {"table": table, "place": table, "item_count": count}
-                for table, count in item_counts.items()
-            ]
-            planned = self._invoke({**about, "places": places, "reports": reports})
-            run = Run(name, export_plan["exported_at_ms"], base=base)
-            self._duck = duck = Duck(Path(folder), run, database, self._duck)
-        _, *batches = planned["batches"]
-        execution["state"] = "AskBatches"
-        submitted = [
-            [{"name": query["name"], "query_id": self._ask(query["sql"], duck)} for query in batch]
-            for batch in batches
-        ]
-        execution["state"] = "Judge"
-        answer = self._invoke({**about, "queries": submitted[-1]})
-        for view in ({"sql": f"CREATE SCHEMA IF NOT EXISTS {reports}"}, *planned["views"]):
-            duck.rows(view["sql"])
-        self._reports = duck
-        for stale in answer["stale"] + ([first["database"]] if first else []):
-            duck.rows(f"DROP SCHEMA IF EXISTS {stale} CASCADE")
-            self._states.pop(stale, None)
+    def _query(self, arguments: Answer) -> Answer:
+        """Run a query as `startQueryExecution.sync` does."""
+        answer = self.get_query_execution(self.start_query_execution(arguments))
+        if reason := answer["QueryExecution"]["Status"].get("StateChangeReason"):
+            raise TaskError("States.TaskFailed", reason)
         return answer
+
+    def _export(self, arguments: Answer) -> Answer:
+        """Export a table as of now under the time that was asked for."""
+        changes = arguments.get("IncrementalExportSpecification", {})
+        until = changes.get("ExportToTime") or arguments["ExportTime"]
+        _, database, table = arguments["S3Prefix"].split("/")
+        arn = f"{arguments['TableArn']}/export/{arguments['ClientToken'][:16]}"
+        place = f"s3://{arguments['S3Bucket']}/{arguments['S3Prefix']}/AWSDynamoDB/"
+        with self._lock:
+            self._databases[database] = until
+            if until not in self._snapshots:
+                self._snapshots[until] = {name: self._scan(name) for name in tables()}
+            rows, folder = self._snapshots[until][table], Path(self._folder, database, table)
+            if arn not in self._exports and changes:
+                before = self._snapshots.get(changes["ExportFromTime"])
+                if before is None:
+                    raise TaskError("DynamoDb.InvalidExportTimeException", "no such snapshot")
+                count, place = export_changes(folder, before[table], rows), f"{place}data/"
+            elif arn not in self._exports:
+                count = export(folder, rows.values())
+                place = f"{place}{arn.rpartition('/')[2]}/data/"
+            if arn not in self._exports:
+                described = {"ExportArn": arn, "ExportStatus": "COMPLETED", "ItemCount": count}
+                self._exports[arn] = {**described, "Place": place}
+        return {"ExportDescription": self._exports[arn]}
+
+    def _describe(self, arguments: Answer) -> Answer:
+        return {"ExportDescription": self._exports[arguments["ExportArn"]]}
+
+    def _create(self, arguments: Answer) -> Answer:
+        assert arguments["DatabaseInput"]["Name"] in self._databases
+        return {}
+
+    def _drop(self, arguments: Answer) -> Answer:
+        database = arguments["Name"]
+        with self._lock:
+            until = self._databases.pop(database, None)
+            if until is None:
+                raise TaskError("Glue.EntityNotFoundException", database)
+            if until not in self._databases.values():
+                self._snapshots.pop(until, None)
+            if duck := self._ducks.pop(database, None):
+                duck.rows(f"DROP SCHEMA IF EXISTS {database} CASCADE")
+        return {}
+
+    def _invoke(self, arguments: Answer) -> Answer:
+        event = arguments["Payload"]
+        answer = self._aws("lambda").invoke(
+            FunctionName=arguments["FunctionName"], Payload=json.dumps(event).encode()
+        )
+        told: Answer = json.loads(answer["Payload"].read())
+        if "FunctionError" in answer:
+            raise TaskError(told.get("errorType", "Lambda.Unknown"), json.dumps(told))
+        if "places" in event:
+            self._read(event)
+        return {"StatusCode": 200, "Payload": told}
+
+    def _read(self, event: Answer) -> None:
+        """Read the files of a run, whose queries come next."""
+        database, exported = event["database"], event["export"]
+        run = Run(event["run_id"], exported["exported_at_ms"], base=exported["base"])
+        folder = Path(self._folder, database)
+        with self._lock:
+            before = next(reversed(self._ducks.values()), None)
+            self._ducks[database] = Duck(folder, run, database, before)
+            shutil.rmtree(folder)
+
+    def _count(self, arguments: Answer) -> Answer:
+        self._aws("cloudwatch").put_metric_data(**arguments)
+        return {}
 
     def _scan(self, table: str) -> Rows:
         pages = self._aws("dynamodb").get_paginator("scan")
@@ -174,33 +212,78 @@ class Orchestration:
             for row in page["Items"]
         }
 
-    def _invoke(self, event: Answer) -> Answer:
-        answer = self._aws("lambda").invoke(
-            FunctionName=self._outputs["ReconcileFunction"], Payload=json.dumps(event).encode()
-        )
-        told: Answer = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
-            raise RuntimeError(str(told))
-        return told
+    _tasks: ClassVar[dict[str, Callable[[Orchestration, Answer], Answer]]] = {
+        "aws-sdk:cloudwatch:putMetricData": _count,
+        "aws-sdk:dynamodb:describeExport": _describe,
+        "aws-sdk:dynamodb:exportTableToPointInTime": _export,
+        "aws-sdk:glue:createDatabase": _create,
+        "aws-sdk:glue:deleteDatabase": _drop,
+        "athena:startQueryExecution.sync": _query,
+        "lambda:invoke": _invoke,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The deployed state machine's place, and its role's statements."""
+
+    place: Place
+    statements: list[dict[str, Any]]
+
+
+def deployed(aws: Callable[[str], Any]) -> Machine:
+    """Return the machine of the stack."""
+    cloud = aws("cloudformation")
+    arn, bucket = (
+        cloud.describe_stack_resource(StackName=STACK_NAME, LogicalResourceId=name)[
+            "StackResourceDetail"
+        ]["PhysicalResourceId"]
+        for name in ("ReconcileMachine", "ExportBucket")
+    )
+    _, partition, _, region, account, *_ = arn.split(":")
+    role = aws("stepfunctions").describe_state_machine(stateMachineArn=arn)["roleArn"]
+    given = {"RoleName": role.rpartition("/")[2]}
+    iam = aws("iam")
+    documents = [
+        iam.get_role_policy(PolicyName=name, **given)["PolicyDocument"]
+        for name in iam.list_role_policies(**given)["PolicyNames"]
+    ]
+    statements = [statement for each in documents for statement in each["Statement"]]
+    return Machine(Place(partition, region, account, bucket), statements)
 
 
 def application(orchestration: Orchestration) -> Starlette:
-    """Return both services as a web application."""
+    """Return Athena, and the tasks of the state machine, as a web application."""
 
-    def call(target: str, request: Answer) -> Response:
+    def query(target: str, request: Answer) -> Response:
         name = "".join(
             f"_{character.lower()}" if character.isupper() else character for character in target
         ).lstrip("_")
-        answer = getattr(orchestration, name)(request)
-        if answer is None:
-            return JSONResponse({"__type": "ExecutionDoesNotExist"}, status_code=400)
-        return JSONResponse(answer)
+        return JSONResponse(getattr(orchestration, name)(request))
 
     async def answer(request: Request) -> Response:
         target = request.headers["x-amz-target"].rpartition(".")[2]
-        return call(target, json.loads(await request.body()))
+        return await run_in_threadpool(query, target, json.loads(await request.body()))
 
-    return Starlette(routes=[Route("/", answer, methods=["POST"])])
+    def task(asked: Answer) -> Response:
+        try:
+            result = orchestration.run_task(asked["resource"], asked["arguments"])
+        except TaskError as error:
+            return JSONResponse({"error": error.error, "cause": str(error)})
+        except Exception as error:  # noqa: BLE001 - the machine's Retry and Catch are for all
+            traceback.print_exc()
+            return JSONResponse({"error": "States.TaskFailed", "cause": str(error)})
+        return JSONResponse({"result": result})
+
+    async def run(request: Request) -> Response:
+        return await run_in_threadpool(task, json.loads(await request.body()))
+
+    return Starlette(
+        routes=[
+            Route("/", answer, methods=["POST"]),
+            Route("/tasks", run, methods=["POST"]),
+        ]
+    )
 
 
 def main() -> None:
@@ -219,7 +302,9 @@ def main() -> None:
 
     if given.with_alarms:
         alarms.start(aws, given.outputs)
-    serve(application(Orchestration(aws, given.outputs)), given.port)
+    with TemporaryDirectory() as folder:
+        tasks = Orchestration(aws, given.outputs, partial(deployed, aws), Path(folder))
+        serve(application(tasks), given.port)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 # The emulator's root user, who may do everything; functions get their own roles' permissions.
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
-ORCHESTRATED = ("AWS_ENDPOINT_URL_SFN", "AWS_ENDPOINT_URL_ATHENA")
+WAIT_SCALE = 2 / 900
+"""Part of a state machine's waits: a transaction is complete after 2 seconds, not 15 minutes."""
 """Variables of botocore: services that the emulator does not have in full."""
 
 CACHE = "cache"
@@ -224,7 +225,7 @@ class Stack:
             self._parameters() | providers,
             {
                 "SIMULATOR_URL": self.gateway,
-                **dict.fromkeys(ORCHESTRATED, f"http://{HOST}:{self.ports.orchestration}"),
+                "AWS_ENDPOINT_URL_ATHENA": self._orchestration,
             },
             cloud=self.aws("cloudformation"),
             store=self.aws("s3"),
@@ -258,12 +259,16 @@ class Stack:
         """Write stack.json, for the CLI and the drills."""
         (self.state_dir / "stack.json").write_text(json.dumps(self.description(), indent=2))
 
+    @property
+    def _orchestration(self) -> str:
+        return f"http://{HOST}:{self.ports.orchestration}"
+
     def description(self) -> dict[str, Any]:
         """Return what others need to use this stack, as stack.json holds it."""
         return {
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
-            "athena": f"http://{HOST}:{self.ports.orchestration}",
+            "athena": self._orchestration,
             "cache": f"{HOST}:{self.ports.cache}",
             **self._programs,
             "receiver": self.receiver,
@@ -347,6 +352,8 @@ class Stack:
             "IOT_MTLS_ENABLED": "0",
             "AUTH": "true",
             "LOG_LEVEL": "ERROR",
+            "ORCHESTRATION_URL": self._orchestration,
+            "SFN_WAIT_SCALE": str(WAIT_SCALE),
             "AWS_DEFAULT_REGION": REGION,
             "AWS_ACCESS_KEY_ID": CREDENTIALS["aws_access_key_id"],
             "AWS_SECRET_ACCESS_KEY": CREDENTIALS["aws_secret_access_key"],
@@ -428,7 +435,7 @@ class Stack:
         return self._run(setups()[provider].program, command, env, places.ROOT)
 
     def _start_orchestration(self) -> None:
-        """Start what takes the place of Step Functions and Athena."""
+        """Start Athena and the tasks of the state machine."""
         command = [
             *(sys.executable, "-m", "local.orchestration"),
             *("--port", str(self.ports.orchestration)),
