@@ -9,7 +9,7 @@ import pytest
 
 from redpacket.lottery.model.odds import choose
 from testing.in_memory_system import InMemorySystem
-from testing.platform.handlers import HandlerTransport
+from testing.platform.handlers import HandlerTransport, handlers_of
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
@@ -618,3 +618,38 @@ def test_a_campaign_that_starts_earlier_shows_its_packets_before_their_rows_foll
     shown = user.http.get("/campaigns/gala").json()
     assert [packet["packet_id"] for packet in shown["packets"]] == [packet_id]
     assert user.grab(packet_id).status_code == httpx.codes.OK
+
+
+# ---------------------------------------------------------------- packets for chosen people
+
+
+def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
+    put: Put, system: InMemorySystem, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    assert put(budget_fen=10_000).is_success
+    only_operate = a_user("ope", funds_fen=10_000, scope="hongbao/operate")
+    both = a_user("ope", scope="hongbao/operate hongbao/treasury")
+
+    def send(operator: HttpUser, key: str, **changes: Any) -> httpx.Response:
+        packet = {"kind": "equal", "total_fen": 60, "count": 1, "campaign_id": "gala", **changes}
+        return operator.post("/admin/packets", packet, key)
+
+    with handlers_of(system, APPROVAL_FEN=f"100,{10**9},{10**9}"):
+        first = send(only_operate, "first")
+        few, secret = (
+            send(only_operate, "few", count=9, total_fen=540),
+            send(only_operate, "secret", count=60, total_fen=3_600, passphrase="only my friend"),
+        )
+        public = send(only_operate, "public", count=60, total_fen=3_600)
+        repeat = send(only_operate, "first")
+        by_both = send(both, "few of both")
+        items = sponsor.http.get("/admin/journal?subject=campaign:gala").json()["items"]
+
+    assert (few.status_code, secret.status_code) == (403, 403)
+    assert "hongbao/treasury" in few.json()["detail"]
+    assert (public.status_code, by_both.status_code) == (201, 201)
+    # I10: a repeat has its first answer.
+    assert repeat.json()["packet_id"] == first.json()["packet_id"]
+    sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
+    told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase for campaign gala"
+    assert told in sent

@@ -104,7 +104,7 @@ log                  Log:pr Reconcile:r Records:r
 action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
                      Send:p Webhooks:p
 approval             Admin:p Approval:ru Campaign:p Prize:p
-allowance            Admin:pru Campaign:pru Prize:pru
+allowance            Admin:pru Campaign:pru Prize:pru Send:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u
 address              Erasure:u Profile:u

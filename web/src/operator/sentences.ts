@@ -23,6 +23,7 @@ export function sentenceOf(row: Action | Approval): string {
   const text = fill(SENTENCES[key] ?? row.summary, {
     ...facts,
     subject: subjectText(row),
+    lock: { true: translate("，需要口令"), false: translate("，不用口令") }[String(row.changes.find(({ field }) => field === "has_passphrase")?.after)] ?? "",
     edited: translate(isNew ? "新建了" : "修改了"),
   });
   return `${row.operator.user ?? row.operator.id} ${text}`;

@@ -25,7 +25,7 @@ _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}",
     ActionKind.CAMPAIGN_EDITED: "{edited} {subject}{fields}",
     ActionKind.CAMPAIGN_PREHEATED: "loaded {subject} into the cache",
-    ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares for {subject}",
+    ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares{lock} for {subject}",
     ActionKind.PACKET_ENDED: "ended packet {packet_id} of {subject}",
     ActionKind.PACKET_LOOKED_UP: "looked up the id of packet {packet_id} of {subject}",
     ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}{fields}",
@@ -50,6 +50,9 @@ _SENTENCES = {
     ActionKind.BALANCE_CORRECTED: "corrected the balance of {subject} to {balance_fen}",
     ActionKind.WITHDRAWAL_RETURNED: "decided to return {subject}",
 }
+
+_PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
+"""Part of the sentence about a packet; older rows lack the fact."""
 
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}",
@@ -125,6 +128,8 @@ class _Facts(dict[str, str]):
             if name
             else f"the {kind}"
         )
+        has_passphrase = self.get("has_passphrase")
+        self["lock"] = _PASSPHRASE.get(has_passphrase or "", "")
         is_new = all(each.before is None for each in changes)
         self["edited"] = "created" if is_new else "edited"
         changed = [_field(each) for each in changes if each.before != each.after]

@@ -13,8 +13,9 @@ from redpacket.operations.model.allowances import (
     ApprovalNeededError,
     Count,
 )
-from redpacket.operations.model.operators import Change, Operator
+from redpacket.operations.model.operators import Action, Change, Operator
 from redpacket.operations.ports import Allowances
+from redpacket.platform.errors import Forbidden
 from redpacket.platform.runtime import Clock
 
 
@@ -25,6 +26,16 @@ class ApprovalPolicy:
     allowances: Allowances
     clock: Clock
     limits: ApprovalLimits
+
+    def spend_alone(self, operator: Operator, amount_fen: int, action: Action) -> Allowance | None:
+        """Return the allowance after a move for which no approval exists. Raises Forbidden."""
+        try:
+            return self.spend(operator, action.subject, amount_fen)
+        except ApprovalNeededError as error:
+            raise Forbidden(
+                "Chosen people could take more than you may move in 24 hours. Send more shares"
+                " without a passphrase, or use a token with the scope hongbao/treasury."
+            ) from error
 
     def spend(
         self,

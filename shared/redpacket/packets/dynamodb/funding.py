@@ -105,7 +105,7 @@ class DynamoFunding:
             beside += note_action(self._audit_table, action)
         rows += [Guarded(row, never_refused) for row in beside]
         if spent:
-            # Only prizes count it, as with the action.
+            # Only prizes, and packets for chosen people, count it.
             from redpacket.operations.dynamodb.allowances import spend_allowance
 
             rows += [

@@ -24,6 +24,7 @@ from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
+    from redpacket.operations.model.allowances import Allowance
     from redpacket.packets.clients.lambda_payments import LambdaPayments
     from redpacket.packets.dynamodb.ledger import DynamoLedger
     from redpacket.packets.dynamodb.packets import DynamoPackets
@@ -60,6 +61,20 @@ class SendOrder:
     pay_method: str = ""
     refused_fields: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def chosen_fen(self) -> int:
+        """Largest share that an operator can give to a chosen person; 0 if the public can take it.
+
+        A passphrase, or the id of a packet with few shares, can be told to one person.
+        """
+        if not self.campaign or (self.count >= _FEW_SHARES and not self.rules.passphrase):
+            return 0
+        others_fen = (self.count - 1) * self.share_fen_min
+        return min(self.share_fen_max, self.total_fen - others_fen)
+
+
+_FEW_SHARES = 10
+"""Shares from which a campaign's packet without a passphrase is for the public."""
 
 START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 """Milliseconds from a send to the latest start that a sender may choose."""
@@ -82,8 +97,12 @@ class SendPorts:
     shard_share_count: int
 
 
-def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
+def send_packet(
+    order: SendOrder, *, spend: Callable[[Action], Allowance | None] | None = None, ports: SendPorts
+) -> Packet:
     """Return the packet of this request, now or from the first time.
+
+    *spend* returns the operator's allowance after this send, and raises Forbidden above the limit.
 
     Raises InvalidRequest, SplitImpossible, CampaignPaused, CampaignEnded, InsufficientFunds,
     IdempotencyKeyReused, Busy, Unavailable. Only Unavailable may have moved money; a retry returns
@@ -95,17 +114,18 @@ def send_packet(order: SendOrder, *, ports: SendPorts) -> Packet:
     )
     terms = ports.seeds.seal_terms(packet_id, _terms_of(order, ports.new_seed(SEED_BYTES)))
     packet = _packet_of(order, ports.clock.now_ms(), packet_id, terms)
+    action = (
+        funding_action(packet, ActionKind.PACKET_SENT, order.sender) if order.campaign else None
+    )
     try:
         _check(order, packet)
+        spent = spend(action) if spend and action else None
     except Rejected:
         # I10: a request accepted the first time keeps its answer after limits change.
         if first_id := ports.funding.find_sent(order.request):
             return sent_before(first_id, ports.packets)
         raise
-    action = (
-        funding_action(packet, ActionKind.PACKET_SENT, order.sender) if order.campaign else None
-    )
-    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action)
+    packet_id = ports.funding.fund(packet, funding_of(packet), order.request, action, spent)
     is_new = packet_id == packet.packet_id
     if not is_new:
         packet = sent_before(packet_id, ports.packets)
@@ -152,13 +172,16 @@ def funding_of(packet: Packet) -> Transfer:
 def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
     """Return the audit log's entry for an operator's money in a campaign's packet."""
     rules, terms = packet.rules, packet.terms
-    facts = {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
+    facts: dict[str, object] = {"prize_id": rules.prize_id} if rules.prize_id else {}
+    facts |= {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
+    if kind is ActionKind.PACKET_SENT:
+        facts["has_passphrase"] = bool(rules.passphrase)
     return Action(
         operator,
         kind,
         campaign_subject(rules.campaign_id or ""),
         packet.created_at_ms,
-        changes_between(None, {"prize_id": rules.prize_id, **facts} if rules.prize_id else facts),
+        changes_between(None, facts),
     )
 
 
