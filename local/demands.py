@@ -104,7 +104,7 @@ def _query(arguments: dict[str, Any], place: Place) -> Iterator[Access]:
     if sql.startswith("CREATE OR REPLACE VIEW "):
         database, actions = sql.split(" ")[4].partition(".")[0], "CreateTable UpdateTable"
     else:
-        actions = "CreateTable" if sql.startswith("CREATE ") else ""
+        actions = "CreateTable DeleteTable" if sql.startswith("CREATE ") else ""
     read = "GetDatabase GetTable GetTables GetPartitions"
     yield from _catalog(
         f"{read} {actions}", [f"database/{database}", f"table/{database}/any"], place

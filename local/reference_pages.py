@@ -1,9 +1,10 @@
-"""Writes the generated tables of docs/: parameters, alarms, variables, packages, decisions."""
+"""Writes the generated tables of docs/, for example of parameters, alarms and functions."""
 
 import ast
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ RUNBOOK = places.ROOT / "docs" / "runbook" / "README.md"
 SETTINGS = places.ROOT / "docs" / "reference" / "settings.md"
 DEPENDENCIES = places.ROOT / "docs" / "dependencies.md"
 WEBHOOKS = places.ROOT / "docs" / "reference" / "webhooks.md"
+FUNCTIONS = places.ROOT / "docs" / "reference" / "functions.md"
 DECISIONS = places.ROOT / "docs" / "adr" / "README.md"
 
 PIN = re.compile(r"([\w-]+)[^#]*==\S+ # (.+)")
@@ -139,7 +141,55 @@ def webhooks() -> str:
     return "\n".join(lines) + "\n"
 
 
+_READS = {"GetItem", "BatchGetItem", "Query", "ConditionCheckItem"}
+_WRITES = {"PutItem", "UpdateItem", "DeleteItem"}
+
+
+def functions() -> str:
+    """Return a table of the functions: layer, and what the role may do with tables and queues."""
+    resources = read_template()["Resources"]
+    lines = [
+        "| Function | Layer | Reads | Writes | Receives | Sends |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, resource in resources.items():
+        if resource["Type"] != "AWS::Serverless::Function":
+            continue
+        given = resource["Properties"]
+        rights = list(_rights(given.get("Policies", [])))
+
+        def shown(actions: set[str], suffix: str, of: list[tuple[str, str]] = rights) -> str:
+            having = {place for action, place in of if action in actions}
+            return ", ".join(sorted(each.removesuffix(suffix) for each in having)) or "-"
+
+        layers = [each.removesuffix("Layer") for each in ["SharedLayer", *given.get("Layers", [])]]
+        cells = [
+            name.removesuffix("Function"),
+            ", ".join(layers),
+            shown({f"dynamodb:{each}" for each in _READS}, "Table"),
+            shown({f"dynamodb:{each}" for each in _WRITES}, "Table"),
+            shown({"sqs:ReceiveMessage"}, "Queue"),
+            shown({"sqs:SendMessage"}, "Queue"),
+        ]
+        lines += [f"| {' | '.join(cells)} |"]
+    return "\n".join(lines) + "\n"
+
+
+def _rights(policies: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any part of a template
+    """Yield each action with the logical name of each resource that it is on."""
+    if isinstance(policies, list):
+        for each in policies:
+            yield from _rights(each)
+    elif isinstance(policies, dict) and "Action" in policies:
+        for action in policies["Action"]:
+            for place in re.findall(r"\b([A-Z]\w+)\.", json.dumps(policies["Resource"])):
+                yield action, place
+    elif isinstance(policies, dict):
+        yield from _rights(policies.get("Statement", []))
+
+
 TABLES = {
+    FUNCTIONS: ("functions", functions),
     PARAMETERS: ("parameters", parameters),
     RUNBOOK: ("alarms", alarms),
     SETTINGS: ("settings", settings),

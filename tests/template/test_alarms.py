@@ -245,6 +245,20 @@ def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stac
         assert all(re.fullmatch("[a-z][A-Za-z0-9_]*", each) for each in ids)
 
 
+@each_stack
+def test_alarms_that_fire_before_a_new_stacks_first_runs_are_these(stack: Stack) -> None:
+    silent = {
+        name
+        for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items()
+        if alarm.get("TreatMissingData") == "breaching"
+    }
+
+    # So operators subscribe once these are over (docs/how-to/deploy.md).
+    assert silent == {"ExpireErrorsAlarm", "LogErrorsAlarm", "ReconcileSilentAlarm"}
+    guide = (ROOT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
+    assert guide.index("redpacket reconcile\n") < guide.index("aws sns subscribe")
+
+
 def test_with_a_topic_everything_that_can_throttle_is_watched() -> None:
     stack = STACK_OF["kept warm, with a canary"]
     watched = {

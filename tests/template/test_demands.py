@@ -12,7 +12,7 @@ import pytest
 
 from local.demands import MACHINE, PAGES, Place, demands, integration_of
 from local.places import ROOT
-from tests.template.iam import Access, may
+from tests.template.iam import Access, may, statements
 from tests.template.translated import ACCOUNT, STACK_UUID, STACKS, Stack, partition_of
 
 each_stack = pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.name)
@@ -61,7 +61,7 @@ def _calls(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @each_stack
-def test_the_machines_role_covers_what_each_integration_demands(stack: Stack) -> None:
+def test_the_machines_role_is_what_each_integration_demands(stack: Stack) -> None:
     bucket = stack.ref("ExportBucket")
     place = Place(partition_of(stack.region), stack.region, ACCOUNT, bucket)
     resources = [
@@ -71,15 +71,21 @@ def test_the_machines_role_covers_what_each_integration_demands(stack: Stack) ->
     ]
 
     used = {integration_of(resource, place.partition) for resource in resources}
-    refused = [
-        f"{access}: {PAGES[integration]}"
+    demanded = [
+        (integration, access)
         for integration, arguments in _calls(stack)
         for access in demands(integration, arguments, place)
+    ]
+    refused = [
+        f"{access}: {PAGES[integration]}"
+        for integration, access in demanded
         if not may(stack, access)
     ]
 
     assert used == set(PAGES) == {integration for integration, _ in _calls(stack)}
     assert refused == []
+    granted = {action for each in statements(stack, MACHINE) for action in each["Action"]}
+    assert granted == {access.action for _, access in demanded}
 
 
 def test_tasks_that_can_be_repeated_are_and_an_export_is_made_once() -> None:

@@ -1,4 +1,4 @@
-"""Rights that no local run exercises: of the cache, the gateways' keys and the reconciliation."""
+"""Rights that no local run exercises: of the cache, the gateways' keys, and what Athena asks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,18 +24,6 @@ ReconcileFunctionRole.ReadExports: s3:GetObject
 ReconcileFunctionRole.ReadRunTables: glue:CreateTable glue:GetDatabase glue:GetPartitions \
 glue:GetTable glue:GetTables
 ReconcileFunctionRole.WriteResults: s3:AbortMultipartUpload s3:PutObject
-ReconcileMachineRole.AskAthena: athena:GetQueryExecution athena:StartQueryExecution \
-athena:StopQueryExecution
-ReconcileMachineRole.CallFunction: lambda:InvokeFunction
-ReconcileMachineRole.CountLeft: cloudwatch:PutMetricData
-ReconcileMachineRole.DescribeExports: dynamodb:DescribeExport
-ReconcileMachineRole.DropFunctions: glue:DeleteDatabase
-ReconcileMachineRole.ExportTables: dynamodb:ExportTableToPointInTime
-ReconcileMachineRole.FindCatalog: athena:GetDataCatalog
-ReconcileMachineRole.FindDefault: glue:GetDatabase
-ReconcileMachineRole.FindExports: s3:GetBucketLocation s3:ListBucket s3:ListBucketMultipartUploads
-ReconcileMachineRole.MakeRunTables: glue:CreateDatabase glue:CreateTable glue:DeleteDatabase \
-glue:DeleteTable glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables glue:UpdateTable
 ReadReports.AskAthena: athena:GetQueryExecution athena:GetQueryResults athena:StartQueryExecution
 ReadReports.FindDefault: glue:GetDatabase
 ReadReports.FindExports: s3:GetBucketLocation s3:ListBucket
@@ -43,8 +31,6 @@ ReadReports.FindOutputs: cloudformation:DescribeStacks
 ReadReports.ReadTables: glue:GetDatabase glue:GetPartitions glue:GetTable glue:GetTables
 ReadReports.ReadTypedRows: s3:GetObject
 ReadReports.WriteResults: s3:AbortMultipartUpload s3:PutObject
-ReconcileMachineRole.WriteExports: s3:AbortMultipartUpload s3:GetObject \
-s3:ListMultipartUploadParts s3:PutObject s3:PutObjectAcl
 """
 
 
