@@ -71,6 +71,11 @@ def note_decision(target: Target, kind: str, subject: str, changes: list[Change]
     target.aws("dynamodb").transact_write_items(TransactItems=[{"Put": row}])
 
 
+def note_command(target: Target, *words: str) -> None:
+    """Write a command that cannot be taken back into the audit log before it runs."""
+    note_decision(target, "command_run", "ledger", [("command", None, " ".join(words))])
+
+
 def audit_row(target: Target, kind: str, subject: str, changes: list[Change]) -> dict[str, Any]:
     """Return the put of an action by the caller of AWS; a test compares it with the package's."""
     at_ms = int(time.time() * 1000)

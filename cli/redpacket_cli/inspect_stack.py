@@ -156,19 +156,22 @@ def run(
     ] = "",
 ) -> None:
     """Run the work of a schedule now and print its report. It may run beside the schedule."""
+    from redpacket_cli import corrections
+
     session = session_of(context)
     function, event = _RUNS[name]
     if returned:
         if name != "statements" or day or is_skipped:
             raise typer.BadParameter("--return is for `statements`, without another option")
-        from redpacket_cli.corrections import note_decision
-
         event = {"task": "return_forgotten", "withdrawal_id": returned}
-        note_decision(session.target, "withdrawal_returned", f"withdrawal:{returned}", [])
+        subject = f"withdrawal:{returned}"
+        corrections.note_decision(session.target, "withdrawal_returned", subject, [])
     elif day or is_skipped:
         if name != "statements" or not day:
             raise typer.BadParameter("--day and --skip are for `statements`; --skip needs --day")
         event = {**event, "day": _a_day(day), **({"skip": True} if is_skipped else {})}
+        if is_skipped:
+            corrections.note_command(session.target, "run statements --skip --day", event["day"])
     answer = session.target.aws("lambda").invoke(
         FunctionName=session.target.outputs[function],
         Qualifier="live",

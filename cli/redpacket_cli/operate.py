@@ -216,12 +216,15 @@ def purge(
     is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
     """Delete all messages permanently: only if none is ours, or all their work is done."""
+    from redpacket_cli import corrections
+
     session = session_of(context)
     sqs, url = session.target.aws("sqs"), session.target.outputs[QUEUES[queue][0]]
     count = _count(sqs, url)
     if not is_sure:
         words = translate(f"Delete about {count} messages of {queue} permanently?")
         typer.confirm(words, abort=True, err=True)
+    corrections.note_command(session.target, "dlq purge", queue)
     sqs.purge_queue(QueueUrl=url)
     session.screen.report({"purged": count})
 

@@ -30,7 +30,11 @@ def restore(
 
     Withdrawals that are put back are queried at their provider before they are called.
     """
+    from redpacket_cli import corrections
+
     session = session_of(context)
+    if is_put_back:
+        corrections.note_command(session.target, "ledger restore --put-back", before, table)
     live = session.target.outputs[table]
     # Clients are made here: boto3's default session is not safe to share while it makes one.
     clients = [session.target.aws("dynamodb") for _ in range(_SEGMENTS)]

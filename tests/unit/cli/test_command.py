@@ -86,6 +86,7 @@ class _Console(Console):
 
 
 OUTPUTS = {
+    "JournalTable": "journal",
     "SharesTable": "shares",
     "PayoutDlqUrl": "dead",
     "PayoutQueueUrl": "alive",
@@ -107,6 +108,29 @@ def _problem(status: int, code: str, **more: Any) -> httpx.Response:
 
 def _ok(**body: Any) -> httpx.Response:
     return httpx.Response(200, json=body)
+
+
+class Caller:
+    """STS of an operator."""
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Arn": "arn:aws:sts::1:assumed-role/operator/ann"}
+
+
+class Journal:
+    """DynamoDB that takes transactions."""
+
+    def __init__(self) -> None:
+        self.written: list[dict[str, Any]] = []
+
+    def transact_write_items(self, *, TransactItems: list[dict[str, Any]]) -> None:  # noqa: N803
+        self.written += TransactItems
+
+    def commands(self) -> list[str]:
+        """Return the commands of its rows of the audit log."""
+        rows = [each["Put"]["Item"] for each in self.written if "Put" in each]
+        changes = [json.loads(row["changes"]["S"]) for row in rows]
+        return [change["after"] for (change,) in filter(None, changes)]
 
 
 @pytest.fixture
@@ -939,6 +963,8 @@ def test_dead_letters_are_purged_once_it_is_sure(
     stack: Stack, words: tuple[str, ...], stdin: str, code: int, left: int
 ) -> None:
     queues = stack.clients["sqs"] = Queues(["{}"] * 3)
+    journal = stack.clients["dynamodb"] = Journal()
+    stack.clients["sts"] = Caller()
 
     result = stack.run("--json", "dlq", "purge", "payout", *words, stdin=stdin)
 
@@ -946,6 +972,7 @@ def test_dead_letters_are_purged_once_it_is_sure(
     # The runner echoes what is typed on standard output.
     assert ('{"purged": 3}\n' in result.stdout) is (code == 0)
     assert ("about 3 messages of payout" in result.stderr) is not bool(words)
+    assert journal.commands() == ([] if code else ["dlq purge payout"])
 
 
 def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:

@@ -23,19 +23,12 @@ from redpacket.operations.model.operators import (
 from redpacket.payments.dynamodb import items
 from redpacket.platform import tls
 from redpacket.platform.user import User
-from tests.unit.cli.test_command import PACKET, Stack, _body, _ok, stack
+from tests.unit.cli.test_command import PACKET, Caller, Journal, Stack, _body, _ok, stack
 
 __all__ = ["stack"]
 
 
-class Caller:
-    """STS of an operator."""
-
-    def get_caller_identity(self) -> dict[str, str]:
-        return {"Arn": "arn:aws:sts::1:assumed-role/operator/ann"}
-
-
-class Tables:
+class Tables(Journal):
     """DynamoDB with rows by partition, and by work list."""
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -44,14 +37,14 @@ class Tables:
 
     def __init__(self, **rows: list[dict[str, Any]]) -> None:
         self.rows = rows
+        super().__init__()
         self.requests: list[dict[str, Any]] = []
-        self.written: list[dict[str, Any]] = []
         self.is_changed = False
 
     def transact_write_items(self, *, TransactItems: list[dict[str, Any]]) -> None:  # noqa: N803
         if self.is_changed:
             raise self.exceptions.TransactionCanceledException
-        self.written += TransactItems
+        super().transact_write_items(TransactItems=TransactItems)
 
     def get_paginator(self, name: str) -> "Tables":
         assert name == "query"
@@ -330,7 +323,8 @@ def test_a_schedule_runs_at_once_and_reports(stack: Stack, aws: Aws, tables: Tab
     stack.ask_json("run", "statements", "--return", "0123456789")
 
     assert report == {"closed_count": 1}
-    (noted,) = [each["Put"]["Item"] for each in tables.written]
+    assert tables.commands() == ["run statements --skip --day 2026-01-31"]
+    noted = tables.written[-1]["Put"]["Item"]
     assert noted["kind"] == {"S": ActionKind.WITHDRAWAL_RETURNED}
     assert noted["subject"] == {"S": "withdrawal:0123456789"}
     assert [json.loads(request["Payload"]) for request in aws.requests] == [

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from redpacket_cli.restore import asked_first
-from tests.unit.cli.test_command import Stack, stack
+from tests.unit.cli.test_command import Caller, Journal, Stack, stack
 
 __all__ = ["stack"]
 
@@ -25,10 +25,11 @@ WAITING, ASKED = (
 )
 
 
-class Tables:
+class Tables(Journal):
     """DynamoDB with the tables `before` and `shares`; it answers one row a read."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.before = [SAME, LOST, CHANGED]
         self.live = [SAME, {**CHANGED, "fen": {"N": "2"}}, NEW]
 
@@ -60,7 +61,7 @@ class Tables:
 @pytest.fixture
 def tables(stack: Stack) -> Tables:
     tables = Tables()
-    stack.clients["dynamodb"] = tables
+    stack.clients |= {"dynamodb": tables, "sts": Caller()}
     return tables
 
 
@@ -84,6 +85,7 @@ def test_missing_rows_are_put_back_and_others_left_alone(stack: Stack, tables: T
     again = stack.run(*words)
 
     assert [item["state"] for item in first] == ["put back", "differs"]
+    assert tables.commands() == ["ledger restore --put-back before SharesTable"] * 2
     assert LOST in tables.live
     assert CHANGED not in tables.live
     assert (again.exit_code, again.stdout) == (0, "No row differs.\n")

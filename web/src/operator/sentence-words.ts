@@ -28,6 +28,7 @@ export const SENTENCES: Record<string, string> = {
   campaign_mark_removed: "解除了 {subject} 仅用于活动的限制",
   balance_corrected: "把 {subject} 的余额更正为 {balance_fen}",
   withdrawal_returned: "决定退回 {subject}",
+  command_run: "运行了 {command}",
   asks_deposit: "申请给 {subject} 入账 {amount_fen}",
   asks_campaign: "申请修改 {subject}，涉及 {amount_fen}",
   asks_prize: "申请修改 {subject} 的奖品 {prize_id}，涉及 {amount_fen}",

@@ -49,6 +49,7 @@ _SENTENCES = {
     ActionKind.CAMPAIGN_MARK_REMOVED: "let {subject} pay for more than campaigns",
     ActionKind.BALANCE_CORRECTED: "corrected the balance of {subject} to {balance_fen}",
     ActionKind.WITHDRAWAL_RETURNED: "decided to return {subject}",
+    ActionKind.COMMAND_RUN: "ran {command}",
 }
 
 _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}

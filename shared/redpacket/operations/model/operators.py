@@ -66,9 +66,10 @@ class ActionKind(StrEnum):
     RETURN_RESOLVED = "return_resolved"
     CAMPAIGN_MONEY_MOVED = "campaign_money_moved"
     CAMPAIGN_MARK_REMOVED = "campaign_mark_removed"
-    # The command writes these two, for operators with AWS credentials.
+    # The command writes these, for operators with AWS credentials.
     BALANCE_CORRECTED = "balance_corrected"
     WITHDRAWAL_RETURNED = "withdrawal_returned"
+    COMMAND_RUN = "command_run"
 
 
 @dataclass(frozen=True, slots=True)
