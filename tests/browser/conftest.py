@@ -263,8 +263,8 @@ def a_person(browser: Browser, stack: Stack, _outcomes: None) -> Iterator[MakePe
         page.set_default_timeout(PATIENCE_MS)
         if name:
             user = {"sub": name.lower(), "nickname": name}
-            if name == "Operator":
-                user["scope"] = "hongbao/admin"
+            if scope := {"Operator": "hongbao/admin", "Auditor": "hongbao/audit"}.get(name):
+                user["scope"] = scope
             page.add_init_script(
                 "sessionStorage.getItem('redpacket.dev-user') ?? "
                 f"sessionStorage.setItem('redpacket.dev-user', JSON.stringify({user!r}))"

@@ -196,6 +196,29 @@ def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     expect(ended).to_contain_text("金额写错了")
 
 
+def test_an_auditor_reads_claims_by_a_reference_and_the_log_has_their_look_up(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="审计的雨", budget_fen=5_000)
+    packet_id = operator.send(operator.http, campaign_id=campaign_id, count=2, total_fen=1_000)
+    operator.grab("audited-guest", packet_id)
+    eve = a_person("Auditor", f"/operator/packets?campaign_id={campaign_id}", viewport=DESK)
+
+    expect(_row(eve, "进行中")).not_to_contain_text(packet_id)
+    _row(eve, "进行中").locator("a").first.click()
+    expect(eve.page.locator("op-list").first.locator("tbody tr")).to_have_count(1)
+    assert packet_id not in eve.page.content()
+    eve.audit_views("console-packet-ref")
+    eve.page.get_by_role("button", name="查看红包编号").click()
+
+    expect(eve.page.get_by_role("link", name="用户看到的页面")).to_have_attribute(
+        "href", f"/packets/{packet_id}"
+    )
+    eve.go("/operator/journal")
+    expect(_row(eve, f"查看了 活动 {campaign_id} 的红包编号").first).not_to_contain_text(packet_id)
+
+
 def test_a_switch_is_turned_off_with_a_reason(a_person: MakePerson) -> None:
     boss = a_person("Operator", "/operator/switches")
     row = boss.page.get_by_role("listitem").filter(has_text="提现")

@@ -5,6 +5,9 @@ import json
 import httpx
 import pytest
 
+from redpacket.packets.api.packet_refs import packet_ref, without_ids
+from redpacket.platform.http.request import HttpRequest
+from testing.builders import a_packet_id
 from testing.in_memory_system import InMemorySystem
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
@@ -127,3 +130,18 @@ def test_the_place_of_the_next_page_has_no_id(
     assert second.json()["packet_id"] not in page["next"]
     assert (len(page["items"]), len(rest["items"]), rest["next"]) == (1, 1, None)
     assert alien.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+
+
+def test_texts_show_readers_references_and_other_words_stay(system: InMemorySystem) -> None:  # noqa: ARG001 - it has the keys
+    packet_id, other = a_packet_id(2), "x" * 31
+    texts = [f"packet {packet_id}", f"settle#{packet_id}#3", json.dumps([[packet_id, 5]]), other]
+    view = {"differences": [{"subject": text, "actual": 1} for text in texts], "step": None}
+
+    def shown(scope: str) -> str:
+        request = HttpRequest({}, {}, {}, {"scope": f"openid {scope}"}, b"")
+        return json.dumps(without_ids(request, view))
+
+    read = shown("hongbao/audit")
+    assert shown("hongbao/audit hongbao/operate") == json.dumps(view)
+    assert packet_id not in read
+    assert (read.count(packet_ref(packet_id)), other in read) == (3, True)

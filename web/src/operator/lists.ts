@@ -87,7 +87,7 @@ export function packets(): ListOf<Packet> {
   const columns: Column<Packet>[] = [
     {
       label: "packet",
-      show: (row) => html`<a href="/operator/packets/${idOrRef(row)}"><code class="long">${idOrRef(row)}</code></a>`,
+      show: (row) => html`<a href="/operator/packets/${idOrRef(row)}"><code>${idOrRef(row)}</code></a>`,
     },
     { label: "status", show: (row) => wordOf(row.status) },
     {

@@ -35,7 +35,7 @@ export class OperatorPackets extends ConsoleView {
   #one(id: string) {
     return html`<h1 tabindex="-1">${o("claims")}</h1>
       <p class="ways">
-        <code class="long">${id}</code>
+        <code>${id}</code>
         ${IS_ID.test(id)
           ? html`<a href="/packets/${id}" target="_blank">${o("as_users")}</a>`
           : html`<button class="secondary" ?disabled=${this.isBusy} @click=${() => this.#lookUp(id)}>${o("look_up")}</button>`}
