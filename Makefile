@@ -83,6 +83,7 @@ $(LOCAL)/client/README.md: openapi.json local/client.yaml $(VENV)/clients.ready
 
 PAGE_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name schema.ts -o \( -name ids.ts -o -name limits.ts \) -path "*/api/*" -o -path web/src/i18n/others -prune -o -type f -print)
 web/dist/index.html: web/src/api/schema.ts $(PAGE_SOURCES)
+	@echo "Building the page"
 	@$(NPM) run build > /dev/null
 	@touch $@
 
@@ -129,6 +130,7 @@ $(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find c
 # Libraries for this machine's processor, which another build must not take from a cache.
 build: OF_STAGE = $(if $(filter local,$(STAGE)),--build-dir .aws-sam/local/build --cache-dir .aws-sam/local/cache)
 build: setup ## build the layers and the template for AWS into .aws-sam/, and lint the template; STAGE=local: for `sam local invoke` here
+	@echo "Building layers and functions; the output is in $(LOCAL)/build.log"
 	@UV="$(CURDIR)/$(UV)" LAYER_INTERPRETER="$$(local/find-python)" \
 		LAYER_PLATFORM="$$(PYTHONPATH=shared $(APP)/python -m local.release platform $(or $(STAGE),dev))" \
 		$(SAM) build $(OF_STAGE) > $(LOCAL)/build.log 2>&1 || { cat $(LOCAL)/build.log; exit 1; }
