@@ -149,8 +149,8 @@ deploy: $(if $(filter page,$(ONLY)),setup page,build) ## deploy to AWS: make dep
 teardown: setup ## delete a stack on AWS, with its buckets and databases; the books stay: make teardown STAGE=dev
 	@PYTHONPATH=shared $(APP)/python -m local.teardown $(or $(STAGE),dev)
 
-try-aws: setup page build ## deploy dev with the page to an AWS account, and make a user with money
-	@PYTHONPATH=shared $(APP)/python -m local.release stamp dev && PYTHONPATH=shared $(APP)/python -m local.try_aws $(SAM)
+try-aws: setup ## check an AWS account, deploy dev with the page to it, and make a user with money
+	@PYTHONPATH=shared $(APP)/python -m local.try_aws $(SAM)
 
 try-aws-down: setup ## remove all of `make try-aws`, the books too
 	@PYTHONPATH=shared $(APP)/python -m local.teardown dev --all

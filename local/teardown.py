@@ -8,12 +8,13 @@ that nothing of it was real.
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import boto3
-from botocore.exceptions import ClientError, WaiterError
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
 from local.errors import StackError
 from local.release import settings_of
@@ -27,17 +28,27 @@ KEY_WAITS_DAYS = 7
 
 
 class Teardown:
-    """Deletion of one stack; it can be repeated until the stack itself is gone."""
+    """Deletion of one stack; it can be repeated, also after the stack itself is gone."""
 
     def __init__(self, stack_name: str, session: boto3.Session, say: Callable[[str], None]) -> None:
         self._stack_name = stack_name
         self._session = session
         self._say = say
-        self._cloud = session.client("cloudformation")
-        self._stack_id, self._resources = self._read()
+        self._cloud: Any = session.client("cloudformation")
+        self._stack_id, self._is_there = self._find()
+        self._resources = self._read()
 
     def run(self, *, has_all: bool) -> None:
         """Empty what CloudFormation can't delete, delete the stack, and with *has_all* the rest."""
+        if self._is_there:
+            self._delete_stack()
+        elif not has_all:
+            raise StackError(f"there is no stack {self._stack_name} to delete")
+        if has_all:
+            self._delete_kept()
+
+    def _delete_stack(self) -> None:
+        """Delete the stack, and before it what would stop that."""
         for bucket in self._of("AWS::S3::Bucket"):
             self._empty(bucket)
         self._delete_databases()
@@ -54,23 +65,34 @@ class Teardown:
             )
         except WaiterError as error:
             raise StackError(f"the stack is not deleted. Run the command again: {error}") from error
-        if has_all:
-            self._delete_kept()
 
-    def _read(self) -> tuple[str, Resources]:
-        """Return the stack's id and what it has. Raises StackError if there is none."""
-        try:
-            (stack,) = self._cloud.describe_stacks(StackName=self._stack_name)["Stacks"]
-        except ClientError as error:
-            raise StackError(f"there is no stack to delete: {error}") from error
-        pages = self._cloud.get_paginator("list_stack_resources").paginate(
-            StackName=self._stack_name
-        )
-        return stack["StackId"], [
-            (each["ResourceType"], each["PhysicalResourceId"])
+    def _find(self) -> tuple[str, bool]:
+        """Return the stack's id, and whether it is there. Raises StackError if it never was."""
+        pages = self._cloud.get_paginator("list_stacks").paginate()
+        found = [
+            each
             for page in pages
-            for each in page["StackResourceSummaries"]
+            for each in page["StackSummaries"]
+            if each["StackName"] == self._stack_name
+        ]
+        if not found:
+            raise StackError(f"there is no stack {self._stack_name} to delete")
+        last = max(found, key=lambda each: each["CreationTime"])
+        return last["StackId"], last["StackStatus"] != "DELETE_COMPLETE"
+
+    def _read(self) -> Resources:
+        """Return what the stack has or, if it is gone, what its deletion left."""
+        call, part = (
+            ("list_stack_resources", "StackResourceSummaries")
+            if self._is_there
+            else ("describe_stack_events", "StackEvents")
+        )
+        return [
+            (each["ResourceType"], each["PhysicalResourceId"])
+            for page in self._cloud.get_paginator(call).paginate(StackName=self._stack_id)
+            for each in page[part]
             if each.get("PhysicalResourceId")
+            and (self._is_there or each["ResourceStatus"] == "DELETE_SKIPPED")
         ]
 
     def _of(self, kind: str) -> list[str]:
@@ -121,7 +143,8 @@ class Teardown:
                 try:
                     delete(name)
                 except ClientError as error:
-                    if "NotFound" not in error.response["Error"]["Code"]:
+                    # A key that is being deleted has an invalid state.
+                    if not re.search("NotFound|InvalidState", error.response["Error"]["Code"]):
                         left.append(f"{kind} {name}: {error}")
                 else:
                     self._say(f"deleted {kind.rpartition('::')[2].lower()} {name}")
@@ -156,5 +179,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (StackError, ClientError) as error:
+    except (StackError, BotoCoreError, ClientError, EOFError) as error:
         sys.exit(f"make teardown: {error}")

@@ -5,6 +5,7 @@
 Each step says how long it took. A repeat deploys again and gives the same user a new password.
 """
 
+import os
 import secrets
 import subprocess
 import sys
@@ -44,6 +45,10 @@ class Trial:
         stack_name = settings["stack_name"]
         with self._step("account, Region and quotas"):
             is_known = self._check()
+        with self._step("the build"):
+            self._run(["make", "page", "build"], "the build failed: see above")
+            stamp = [sys.executable, "-m", "local.release", "stamp", STAGE]
+            self._run(stamp, "this build can't be deployed: see above")
         # CloudFront refuses some new accounts, which rolls back whatever is created with it.
         for has_page in [True] if is_known else [False, True]:
             with self._step("the stack with its page" if has_page else "the stack"):
@@ -61,7 +66,7 @@ class Trial:
         """Return whether CloudFront serves this account. Raises StackError if it can't run dev."""
         region = self.session.region_name
         if not region:
-            raise StackError("no Region is given: export AWS_REGION=eu-central-1")
+            raise StackError("no Region is given: export AWS_DEFAULT_REGION=eu-central-1")
         if region.startswith(_REGIONS_WITHOUT_POOLS):
             raise StackError(f"{region} has no user pools: follow docs/how-to/configure.md, China")
         account = self.session.client("sts").get_caller_identity()["Account"]
@@ -75,8 +80,13 @@ class Trial:
     def _deploy(self, overrides: dict[str, str]) -> None:
         words = [f"{name}={value}" for name, value in overrides.items()]
         command = [self.sam, "deploy", "--config-env", STAGE, "--parameter-overrides", *words]
-        if self.run(command, cwd=places.ROOT, check=False).returncode:
-            raise StackError("the deployment failed: see its first CREATE_FAILED above")
+        self._run(command, "the deployment failed: see its first CREATE_FAILED above")
+
+    def _run(self, command: list[str], problem: str) -> None:
+        """Run a command of this folder in the trial's Region. Raises StackError if it fails."""
+        env = {**os.environ, "AWS_DEFAULT_REGION": self.session.region_name}
+        if self.run(command, cwd=places.ROOT, env=env, check=False).returncode:
+            raise StackError(problem)
 
     def _outputs(self, stack_name: str) -> dict[str, str]:
         cloud = self.session.client("cloudformation")
@@ -112,8 +122,7 @@ class Trial:
     def _deposit(self, stack_name: str, sub: str) -> None:
         command = [str(places.LOCAL / "bin" / "redpacket"), "--stack", stack_name]
         command += ["deposit", sub, str(FUNDS_FEN), "--key", "try-aws"]
-        if self.run(command, cwd=places.ROOT, check=False).returncode:
-            raise StackError("the user has no money: `redpacket doctor` says what does not answer")
+        self._run(command, "the user has no money: `redpacket doctor` says what does not answer")
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:

@@ -102,7 +102,9 @@ class Account:
 
     def run(self, command: list[str], **_: object) -> Any:
         self.ran.append(command)
-        if command[1] == "deploy" and not self.returncode:
+        if command[1] != "deploy":
+            return SimpleNamespace(returncode=0)
+        if not self.returncode:
             self.create()
         return SimpleNamespace(returncode=self.returncode)
 
@@ -131,6 +133,7 @@ def test_the_trial_deploys_publishes_and_makes_a_user_with_money(
 
     account.trial().up()
 
+    assert account.ran[0] == ["make", "page", "build"]
     deploys = [command for command in account.ran if command[1] == "deploy"]
     # A new account's first distribution may be refused, so it comes after the rest.
     expected = ["HostPage=false", "HostPage=true"] if is_new else ["HostPage=true"]
@@ -168,7 +171,7 @@ def test_a_trial_whose_deployment_fails_goes_no_further(account: Account) -> Non
     with pytest.raises(StackError, match="first CREATE_FAILED"):
         account.trial().up()
 
-    assert len(account.ran) == 1
+    assert account.ran[-1][1] == "deploy"
 
 
 @pytest.mark.parametrize(
@@ -248,8 +251,23 @@ def test_a_teardown_of_the_trial_leaves_nothing(account: Account) -> None:
     assert outputs["AccountsTable"] not in _tables(account)
     assert outputs["UserIdKey"] not in [each["ARN"] for each in secrets]
     assert outputs["UserPoolId"] not in [each["Id"] for each in pools]
-    with pytest.raises(StackError, match="no stack to delete"):
-        account.teardown()
+    # A repeat finds nothing more to delete.
+    account.said.clear()
+    account.teardown().run(has_all=True)
+    assert not any(text.startswith("emptied") for text in account.said)
+    with pytest.raises(StackError, match="there is no stack"):
+        account.teardown().run(has_all=False)
+
+
+def test_a_repeat_deletes_what_outlived_the_stack(account: Account) -> None:
+    account.create()
+    outputs = account.outputs
+    account.teardown().run(has_all=False)
+    assert outputs["AccountsTable"] in _tables(account)
+
+    account.teardown().run(has_all=True)
+
+    assert outputs["AccountsTable"] not in _tables(account)
 
 
 def _tables(account: Account) -> list[str]:
