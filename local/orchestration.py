@@ -81,7 +81,9 @@ class Orchestration:
         for access in demands(integration, arguments, machine.place):
             if not any(allows(statement, access) for statement in machine.statements):
                 service = integration.removeprefix("aws-sdk:").partition(":")[0].capitalize()
-                raise TaskError(f"{service}.AccessDeniedException", f"the role may not {access}")
+                raise TaskError(
+                    f"{service}.AccessDeniedException", f"the role has no right: {access}"
+                )
         return self._tasks[integration](self, arguments)
 
     def start_query_execution(self, request: Answer) -> Answer:

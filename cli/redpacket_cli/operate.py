@@ -166,6 +166,9 @@ def reconcile(
             step = run["step"]
             session.screen.note(step)
         time.sleep(1)
+    if run["status"] != "done":
+        session.screen.report(run, Text(run["status"]))
+        raise typer.Exit(Exit.FOUND)
     counts = (
         (check["name"], str(check["examined"]), str(check["differences"]))
         for check in run["checks"]
@@ -176,7 +179,7 @@ def reconcile(
     session.screen.report(
         run, Group(Text(status), table, shown.differences(run["differences"]), more)
     )
-    if run["status"] != "done" or run["differences"]:
+    if run["differences"]:
         raise typer.Exit(Exit.FOUND)
 
 
