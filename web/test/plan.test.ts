@@ -8,6 +8,7 @@ import {
   localText,
   missPercent,
   mistakes,
+  percentIn,
   planOf,
   stateOf,
   stepsTo,
@@ -102,6 +103,14 @@ test("a campaign that runs pauses while the chances of its prizes change", () =>
   );
   // A prize's stock changes by its own write alone.
   assert.deepEqual([steps[1]!.body.total, steps[1]!.body.per_hour], [10, 7]);
+});
+
+test("a percentage has a decimal point or comma, and nothing else", () => {
+  for (const text of ["2.5", "2,5", " ２，５ ", "02.50"]) assert.equal(percentIn(text), 2.5, text);
+  for (const text of ["", ".", "2,5,0", "1e1", "-1", "0x10", "%"]) assert.ok(Number.isNaN(percentIn(text)), text);
+  const prizes = [{ ...emptyPrize("x"), title: "x", total: "1", percent: "2,5" }];
+  assert.deepEqual(mistakes(form({ prizes }), true), {});
+  assert.equal(missPercent(prizes), 97.5);
 });
 
 test("mistakes are told at their fields", () => {

@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { CAMPAIGN_ID } from "../api/ids.ts";
 import { PRIZE_IMAGE_PATTERN } from "../api/limits.ts";
-import { amountProblem, parseYuan, yuan } from "../money.ts";
+import { amountProblem, parseYuan, plainAmount, yuan } from "../money.ts";
 import { now } from "../now.ts";
 import type { OpWord } from "./words.ts";
 
@@ -123,9 +123,15 @@ export function percentText(share: number): string {
   return String(Number((100 * share).toFixed(3)));
 }
 
+/** Percent that a typed text means, also with a decimal comma; NaN if it can't be read. */
+export function percentIn(text: string): number {
+  const number = plainAmount(text);
+  return /^\d+(?:[.,]\d+)?$/.test(number) ? Number(number.replace(",", ".")) : NaN;
+}
+
 /** Percent that no active prize has; negative if they exceed 100. */
 export function missPercent(prizes: readonly PrizeForm[]): number {
-  const shares = prizes.filter((prize) => prize.is_on).map((prize) => Number(prize.percent) || 0);
+  const shares = prizes.filter((prize) => prize.is_on).map((prize) => percentIn(prize.percent) || 0);
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
 }
 
@@ -148,8 +154,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
   for (const name of ["quota", "attempts", "wins"] as const) check(name, COUNT.test(form[name]), "bad_count");
   form.prizes.forEach((prize, at) => {
     check(`prizes.${at}.title`, prize.title.trim() !== "", "needed");
-    const percent = Number(prize.percent);
-    check(`prizes.${at}.percent`, prize.percent.trim() !== "" && percent >= 0 && percent <= 100, "bad_percent");
+    check(`prizes.${at}.percent`, percentIn(prize.percent) <= 100, "bad_percent");
     check(`prizes.${at}.total`, prize.kind === "code" || COUNT.test(prize.total), "bad_count");
     check(`prizes.${at}.per_day`, COUNT.test(prize.per_day), "bad_count");
     const problem = prize.kind === "packet" && amountProblem(prize.amount);
@@ -241,11 +246,11 @@ function weightsOf(before: Campaign | undefined, form: PlanForm) {
   const saved = before && planOf(before).prizes;
   const isKept =
     saved?.length === form.prizes.length &&
-    saved.every((old, at) => old.percent === form.prizes[at]!.percent && old.is_on === form.prizes[at]!.is_on);
+    saved.every((old, at) => percentIn(old.percent) === percentIn(form.prizes[at]!.percent) && old.is_on === form.prizes[at]!.is_on);
   const of = (prize: PrizeForm) =>
     isKept
       ? before!.prizes.find((other) => other.prize_id === prize.id)!.weight
-      : Math.round((Number(prize.percent) / 100) * SCALE);
+      : Math.round((percentIn(prize.percent) / 100) * SCALE);
   const on = form.prizes.filter((prize) => prize.is_on);
   const miss = isKept ? before!.miss_weight : SCALE - on.reduce((sum, other) => sum + of(other), 0);
   return { of, miss: Math.max(0, miss) };
