@@ -235,8 +235,9 @@ def test_each_page_has_something_to_demand(
     assert any(list(row(stack)) for stack in STACKS)
 
 
-def test_policies_beside_the_template_name_every_partition() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / ".github").glob("*.json")]
+def test_policies_and_commands_beside_the_template_name_every_partition() -> None:
+    paths = [*(ROOT / ".github").glob("*.json"), *(ROOT / "docs").rglob("*.md")]
+    texts = [path.read_text(encoding="utf-8") for path in paths]
 
-    assert len(texts) > 1
+    assert len(texts) > 50
     assert [arn for text in texts for arn in re.findall(r"arn:aws:[\w:*-]+", text)] == []
