@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.operations.api import guards
-from redpacket.operations.api.scopes import ADMINS, OPERATORS, TREASURERS, operator_of
+from redpacket.operations.api.scopes import ADMINS, OPERATORS, operator_of
 from redpacket.packets.api import views
-from redpacket.packets.api.orders import send_order
+from redpacket.packets.api.orders import send_order, spend_of
 from redpacket.packets.api.packet_ids import new_picture_id, packet_id_of
 from redpacket.packets.api.packet_refs import named_packet_of
 from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, PictureBody
@@ -34,12 +33,9 @@ from redpacket.platform.snapstart import before_snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redpacket.operations.model.allowances import Allowance
-    from redpacket.operations.model.operators import Action
     from redpacket.packets.api.answers import EndedPacket, SentPacket, UploadedPicture
     from redpacket.packets.api.send_schemas import SendBody
     from redpacket.packets.model.packet import Packet
-    from redpacket.packets.use_cases.send_packet import SendOrder
     from redpacket.platform.user import User
 
 handler = Api()
@@ -63,19 +59,9 @@ def send_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a packet, once per idempotency key."""
     guards.guard_send(request)
     order, ports = send_order(request), containers.packets.send_ports
-    packet = sends.send_packet(order, spend=_spend_of(request, order), ports=ports)
+    packet = sends.send_packet(order, spend=spend_of(request, order), ports=ports)
     ordered = _order_payment(packet, request.user) if packet.payment_id else None
     return HttpAnswer(views.sent_view(packet, settings.share_base_url, ordered))
-
-
-def _spend_of(
-    request: HttpRequest, order: SendOrder
-) -> Callable[[Action], Allowance | None] | None:
-    """Return how the send counts toward the operator's limit; the treasury's does not."""
-    if not order.chosen_fen or not request.scopes.isdisjoint(TREASURERS):
-        return None
-    policy = containers.editing.approval_policy
-    return partial(policy.spend_alone, operator_of(request), order.chosen_fen)
 
 
 def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:

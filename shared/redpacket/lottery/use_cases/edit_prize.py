@@ -39,7 +39,8 @@ from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.ports import Funding, PacketReader
 from redpacket.packets.split import SEED_BYTES, Split, Terms
-from redpacket.packets.use_cases.send_packet import funding_action, funding_of, sent_before
+from redpacket.packets.use_cases.campaign_packets import funding_action
+from redpacket.packets.use_cases.send_packet import funding_of, sent_before
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,

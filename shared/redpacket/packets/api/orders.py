@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from redpacket.campaigns.model import AmountsShown
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable
-from redpacket.operations.api.scopes import OPERATORS, TREASURERS, refuse_operators
+from redpacket.operations.api.scopes import OPERATORS, TREASURERS, operator_of, refuse_operators
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.api.send_schemas import SendBody
 from redpacket.packets.model.packet import Kind, Opening, Rules
 from redpacket.packets.split import Split
+from redpacket.packets.use_cases.campaign_packets import chosen_fen
 from redpacket.packets.use_cases.limit_order import default_split, limit_order
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.settings import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redpacket.operations.model.allowances import Allowance
+    from redpacket.operations.model.operators import Action
 
 
 def send_order(request: RequestOf[SendBody]) -> SendOrder:
@@ -88,3 +98,13 @@ def _rules(body: SendBody) -> Rules:
         passphrase=body.passphrase,
         passphrase_threshold=body.passphrase_threshold,
     )
+
+
+def spend_of(
+    request: RequestOf[SendBody], order: SendOrder
+) -> Callable[[Action], Allowance | None] | None:
+    """Return how the send counts toward the operator's limit; the treasury's does not."""
+    fen = chosen_fen(order)
+    if not fen or not request.scopes.isdisjoint(TREASURERS):
+        return None
+    return partial(containers.editing.approval_policy.spend_alone, operator_of(request), fen)

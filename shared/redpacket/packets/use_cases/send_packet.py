@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown, Campaign
 from redpacket.ledger.model import Transfer, TransferKind, packet_account, send_id, user_account
-from redpacket.operations.model.operators import (
-    Action,
-    ActionKind,
-    campaign_subject,
-    changes_between,
-)
+from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import ClaimCache, Funding, PacketReader, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
+from redpacket.packets.use_cases.campaign_packets import funding_action
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock, EventLogger
@@ -61,20 +57,6 @@ class SendOrder:
     pay_method: str = ""
     refused_fields: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def chosen_fen(self) -> int:
-        """Largest share that an operator can give to a chosen person; 0 if the public can take it.
-
-        A passphrase, or the id of a packet with few shares, can be told to one person.
-        """
-        if not self.campaign or (self.count >= _FEW_SHARES and not self.rules.passphrase):
-            return 0
-        others_fen = (self.count - 1) * self.share_fen_min
-        return min(self.share_fen_max, self.total_fen - others_fen)
-
-
-_FEW_SHARES = 10
-"""Shares from which a campaign's packet without a passphrase is for the public."""
 
 START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
 """Milliseconds from a send to the latest start that a sender may choose."""
@@ -166,22 +148,6 @@ def funding_of(packet: Packet) -> Transfer:
         amount_fen=packet.terms.total_fen,
         at_ms=packet.funded_at_ms or packet.created_at_ms,
         commitment=packet.terms.commitment,
-    )
-
-
-def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
-    """Return the audit log's entry for an operator's money in a campaign's packet."""
-    rules, terms = packet.rules, packet.terms
-    facts: dict[str, object] = {"prize_id": rules.prize_id} if rules.prize_id else {}
-    facts |= {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
-    if kind is ActionKind.PACKET_SENT:
-        facts["has_passphrase"] = bool(rules.passphrase)
-    return Action(
-        operator,
-        kind,
-        campaign_subject(rules.campaign_id or ""),
-        packet.created_at_ms,
-        changes_between(None, facts),
     )
 
 
