@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import BrowserUser, MakePerson, Operator
+from tests.browser.conftest import NARROW, BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT, fake_js_sdk, fake_speech_recognition
 
 COIN_TONES = 2
@@ -453,6 +453,17 @@ def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
     assert requested == {urlsplit(pat.api).netloc}
     assert "require-trusted-types-for 'script'" in policy
     assert "unsafe" not in policy
+
+
+def test_a_long_name_is_whole_in_a_narrow_header(a_person: MakePerson) -> None:
+    bart = a_person("Bartholomew-Longname", "/", viewport=NARROW, locale="en-US")
+    expect(bart.page.locator(".bar .name")).to_be_visible()
+
+    cut = bart.page.locator(".bar .name, .bar .tongue").evaluate_all(
+        "all => all.filter(each => each.scrollWidth > each.clientWidth).map(String)"
+    )
+
+    assert (cut, bart.overflow_px()) == ([], 0)
 
 
 def test_axe_finds_nothing_serious_and_320_px_are_enough(
