@@ -162,7 +162,9 @@ def end_packet(
 
 Subject = Annotated[
     str,
-    typer.Option(help="campaign:ID, user:TOKEN, switch:NAME, limit:NAME, webhook:NAME, ledger."),
+    typer.Option(
+        help="campaign:ID, user:TOKEN, switch:NAME, limit:NAME, webhook:NAME, ledger or reads."
+    ),
 ]
 
 

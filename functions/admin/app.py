@@ -28,6 +28,7 @@ from redpacket.ledger.use_cases import move_campaign_money as moves
 from redpacket.ledger.use_cases.deposit import deposit as credit
 from redpacket.lottery.use_cases.list_winners import list_winners
 from redpacket.operations.api import views
+from redpacket.operations.api.reads import noted_read
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import (
     ADMINS,
@@ -290,6 +291,15 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     users = containers.users.profiles.list_users([packet.sender.user_id for packet in page])
     has_ids = packet_id is not None or may_claim_by_id(request)
     rows = [listed.packet_row(packet, users, has_id=has_ids) for packet in page]
+    rows = noted_read(
+        request,
+        "packets",
+        rows,
+        campaign_id=listed.of_campaign(request),
+        sender=sender.user_id if sender else None,
+        status=listed.packet_status_of(request),
+        packet_id=packet_id,
+    )
     return HttpAnswer({"items": rows, "next": packet_cursor(cursor)})
 
 
@@ -312,6 +322,7 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
         [share.claimer.user_id for share in page if share.claimer]
     )
     rows = [listed.claim_row(share, users) for share in page]
+    rows = noted_read(request, "claims", rows, packet_id=named_packet_of(request))
     return HttpAnswer({"items": rows, "next": claim_place(place)})
 
 
@@ -331,6 +342,7 @@ def read_sharers(request: HttpRequest) -> HttpAnswer[SharerPage]:
     )
     users = containers.users.profiles.list_users(list(counts))
     rows = [listed.sharer_row(user_id, count, users) for user_id, count in counts.most_common()]
+    rows = noted_read(request, "sharers", rows, packet_id=named_packet_of(request))
     return HttpAnswer({"items": rows, "next": claim_place(place)})
 
 
@@ -369,6 +381,14 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
         )
         for winner, won_at_ms in page
     ]
+    rows = noted_read(
+        request,
+        "winners",
+        rows,
+        campaign_id=campaign_id_of(request),
+        prize_id=listed.of_prize(request),
+        status=listed.winner_status_of(request),
+    )
     return HttpAnswer({"items": rows, "next": f"{place[0]}.{place[1]}" if place else None})
 
 
@@ -386,5 +406,6 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     ids = summaries.ids_of([noted.action for noted in page])
     users = containers.users.profiles.list_users(ids)
     items = [listed.action_view(noted, users) for noted in page]
+    items = noted_read(request, "journal", items, subject=listed.subject_of(request))
     view: Journal = {"items": items, "next": cursor}
     return HttpAnswer(without_ids(request, view))

@@ -17,6 +17,7 @@ from redpacket.approvals.use_cases import decide_approval
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.containers import containers
 from redpacket.ledger.errors import InsufficientFunds
+from redpacket.operations.api.reads import noted_read
 from redpacket.operations.api.scopes import TREASURERS, TREASURY_READERS, operator_of
 from redpacket.packets.api.packet_refs import without_ids
 from redpacket.platform.errors import Busy, InvalidRequest, VersionConflict
@@ -44,7 +45,8 @@ def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()
     listed = [approval for approval in page if status in {None, approval.status_at(now_ms)}]
-    view: ApprovalPage = {"items": approval_views(listed), "next": cursor}
+    items = noted_read(request, "approvals", approval_views(listed), status=status)
+    view: ApprovalPage = {"items": items, "next": cursor}
     return HttpAnswer(without_ids(request, view))
 
 

@@ -8,6 +8,7 @@ from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.api import guards
+from redpacket.operations.api.reads import noted_read
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, refuse_operators
 from redpacket.payments.api.parameters import (
     any_withdrawals_cursor_of,
@@ -229,7 +230,14 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
         ports=containers.payments.withdrawal_ports,
         lists=containers.payments.payment_lists,
     )
-    return HttpAnswer({"items": listed_withdrawals(page), "next": cursor})
+    rows = noted_read(
+        request,
+        "withdrawals",
+        listed_withdrawals(page),
+        user=withdrawer_of(request),
+        status=withdrawal_status_of(request),
+    )
+    return HttpAnswer({"items": rows, "next": cursor})
 
 
 @handler.route(
@@ -242,7 +250,13 @@ def show_withdrawal(request: HttpRequest) -> HttpAnswer[WithdrawalDetails]:
     """Show what a withdrawal waits for, and the provider's last answers."""
     ports = containers.payments.withdrawal_ports
     withdrawal = withdrawal_flow.find_withdrawal(withdrawal_id_of(request), None, ports=ports)
-    return HttpAnswer(withdrawal_details(withdrawal))
+    (details,) = noted_read(
+        request,
+        "withdrawals",
+        [withdrawal_details(withdrawal)],
+        withdrawal_id=withdrawal.withdrawal_id,
+    )
+    return HttpAnswer(details)
 
 
 @handler.route(
@@ -258,7 +272,7 @@ def read_debts(request: HttpRequest) -> HttpAnswer[Debts]:
         lists=containers.payments.payment_lists,
         ledger=containers.packets.ledger,
     )
-    return HttpAnswer({"items": debt_views(page), "next": cursor})
+    return HttpAnswer({"items": noted_read(request, "debts", debt_views(page)), "next": cursor})
 
 
 for _channel in ProviderName:

@@ -40,9 +40,10 @@ class Terminal:
         return result
 
     def ask(self, *words: str, code: int = 0, operator: str = "operator") -> dict[str, Any]:
-        asked: dict[str, Any] = json.loads(
-            self.run("--json", *words, code=code, operator=operator).stdout
-        )
+        lines = self.run("--json", *words, code=code, operator=operator).stdout.splitlines()
+        # The handlers write their log to the same output.
+        told = [line for line in lines if not line.startswith('{"level"')]
+        asked: dict[str, Any] = json.loads("\n".join(told))
         return asked
 
     def approve(self, waiting: dict[str, Any]) -> None:

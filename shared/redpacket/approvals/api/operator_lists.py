@@ -34,7 +34,7 @@ from redpacket.platform.user import HOST_ID, User
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists
 
-SUBJECT = "((user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger)"
+SUBJECT = "((user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger|reads)"
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 
@@ -68,7 +68,8 @@ list_limit_of = integer("limit", 1, LIMIT_MAX, missing=LIMIT_DEFAULT, meaning="T
 subject_of = matching(
     "subject",
     SUBJECT,
-    "Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`.",
+    "Changed subject: `campaign:` and its id, `user:` and a token, `switch:`, `limit:`. "
+    "`reads` lists reads of personal data, which the list without a subject omits.",
 )
 of_campaign = matching("campaign_id", CAMPAIGN_ID.pattern, "Only packets of this campaign.")
 of_prize = matching("prize_id", PRIZE_ID.pattern, "Only winners of this prize.")

@@ -5,8 +5,9 @@ No role may update or delete its rows. A put could replace one, which the table'
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from secrets import token_hex
 from typing import Any
 
@@ -23,6 +24,10 @@ from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 
+_HOUR_MS = 3_600_000
+_NOTED_MAX = 1_000
+"""Reads that a process remembers, so that the pages of an export cost one write."""
+
 
 class DynamoActions:
     """Append-only audit log of operators' actions."""
@@ -30,12 +35,30 @@ class DynamoActions:
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._audit_table = dynamo.tables.journal
+        self._noted_reads: set[str] = set()
 
     def note(self, action: Action) -> None:
         """Log an action in a separate write, before it is carried out."""
         (operation,) = note_action(self._audit_table, action)
         if not self._dynamo.write(operation):
             raise InvariantViolated("an action with this key is already logged")
+
+    def note_read(self, action: Action, row_count: int) -> None:
+        """Log a read of personal data by its first page; later ones of the hour add nothing.
+
+        Counters would be updates, which the table's stream reports.
+        """
+        hour_ms = action.at_ms - action.at_ms % _HOUR_MS
+        named = repr((action.operator_id, action.changes)).encode()
+        position = f"{hour_ms:013d}#{hashlib.sha256(named).hexdigest()[:16]}"
+        if position in self._noted_reads:
+            return
+        counted = Change("row_count", None, str(row_count))
+        noted = replace(action, changes=(*action.changes, counted))
+        self._dynamo.write(_put(self._audit_table, operator_keys.read(position), noted))
+        if len(self._noted_reads) >= _NOTED_MAX:
+            self._noted_reads.clear()
+        self._noted_reads.add(position)
 
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
@@ -52,25 +75,27 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
     if action is None:
         return []
     position = f"{action.at_ms:013d}#{token_hex(8)}"
-    return [
-        put(
-            journal_table,
-            {
-                **operator_keys.action(position),
-                "list_pk": action.subject,
-                "list_sk": position,
-                **operator_row(action.operator),
-                "kind": action.kind,
-                "subject": action.subject,
-                "at_ms": action.at_ms,
-                "changes": json.dumps(
-                    [asdict(change) for change in action.changes],
-                    ensure_ascii=False,
-                    separators=(",", ":"),
-                ),
-            },
-        )
-    ]
+    return [_put(journal_table, operator_keys.action(position), action)]
+
+
+def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
+    return put(
+        journal_table,
+        {
+            **key,
+            "list_pk": action.subject,
+            "list_sk": key["sk"],
+            **operator_row(action.operator),
+            "kind": action.kind,
+            "subject": action.subject,
+            "at_ms": action.at_ms,
+            "changes": json.dumps(
+                [asdict(change) for change in action.changes],
+                ensure_ascii=False,
+                separators=(",", ":"),
+            ),
+        },
+    )
 
 
 def operator_row(operator: User) -> Row:

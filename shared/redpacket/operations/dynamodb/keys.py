@@ -13,6 +13,11 @@ def action(position: str) -> dict[str, str]:
 JOURNAL = "journal"
 
 
+def read(position: str) -> dict[str, str]:
+    """Return the key of an operator's read of personal data, in JournalTable."""
+    return {"pk": "reads", "sk": position}
+
+
 def approval(approval_id: str) -> dict[str, str]:
     """Return the key of a change that needs a second operator, in ApprovalsTable."""
     return {"pk": f"{APPROVAL_PREFIX}{approval_id}"}

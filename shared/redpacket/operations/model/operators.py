@@ -46,6 +46,7 @@ class ActionKind(StrEnum):
     CAMPAIGN_PREHEATED = "campaign_preheated"
     PACKET_SENT = "packet_sent"
     PACKET_ENDED = "packet_ended"
+    PEOPLE_READ = "people_read"
     PACKET_LOOKED_UP = "packet_looked_up"
     PRIZE_EDITED = "prize_edited"
     PRIZE_FUNDED = "prize_funded"
@@ -151,3 +152,6 @@ def switch_subject(name: str) -> str:
 
 
 LEDGER_SUBJECT = "ledger"
+
+READS_SUBJECT = "reads"
+"""Subject of operators' reads of personal data, which the list of all actions omits."""

@@ -29,7 +29,7 @@ from redpacket.platform.errors import (
 from redpacket.platform.http.problems import code_of, problem_of
 from redpacket.platform.http.request import RequestOf
 from redpacket.platform.settings import settings
-from redpacket.platform.telemetry import current_request, outcomes, powertools_logger
+from redpacket.platform.telemetry import current_request, outcomes, powertools_logger, write_line
 from redpacket.platform.time_budget import REQUEST_S, time_budget
 
 if TYPE_CHECKING:
@@ -168,6 +168,9 @@ class Api:
                 _require_distribution(event)
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
+                # Logs name operators, and only them, by pseudonym: the access log names nobody.
+                user_id, route = request.user.user_id, operation.key
+                write_line("operator", operator=user_id, route=route, request_id=request_id)
                 request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
