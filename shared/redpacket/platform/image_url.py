@@ -8,9 +8,12 @@ from collections.abc import Container
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 """Pattern without user, port and backslash: browsers and parsers read those differently."""
 
+UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
+"""Path of an uploaded picture."""
+
 COVER_URL = (
     r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?"
-    r"|/covers/[a-z]{1,32}\.svg|/pictures/[A-Za-z0-9_-]{22})$"
+    rf"|/covers/[a-z]{{1,32}}\.svg|{UPLOADED})$"
 )
 """The same, or the path of a cover that ships with the page or that a user uploaded."""
 

@@ -472,6 +472,17 @@ def test_campaigns_and_packets_are_listed(stack: Stack) -> None:
     assert dict(stack.sent("GET /admin/packets")[0].url.params)["campaign_id"] == "gala"
 
 
+def test_a_packet_without_an_id_is_listed_and_looked_up_by_its_reference(stack: Stack) -> None:
+    row: dict[str, Any] = {"packet_id": None, "packet_ref": "AXyz", "sender": "ann"}
+    row |= {"sender_name": "Ann", "status": "open", "total_fen": 1, "count": 1, "created_at_ms": 0}
+    stack.answers["GET /admin/packets"] = _ok(items=[row], next=None)
+
+    listed = stack.run("packets", "list", "--packet", "AXyz").stdout
+
+    assert "AXyz" in listed
+    assert dict(stack.sent("GET /admin/packets")[0].url.params)["packet"] == "AXyz"
+
+
 class Athena:
     """Athena whose only query has a result of two pages, or fails."""
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redpacket.packets.model.picture import PICTURE_SIDE_MAX, picture_of
+from redpacket.packets.model.picture import (
+    PICTURE_ID,
+    PICTURE_SIDE_MAX,
+    PICTURES_PATH,
+    picture_of,
+)
+from redpacket.platform.image_url import UPLOADED
 from testing.pictures import (
     exif_segment,
     jpeg,
@@ -147,3 +153,8 @@ def test_damage_never_crashes_the_reader(whole: bytes, data: st.DataObject) -> N
     except ValueError:
         return
     assert picture_of(picture.content) == picture
+
+
+def test_covers_and_prizes_accept_exactly_the_paths_of_uploaded_pictures() -> None:
+    # Grabs import the one without the other.
+    assert PICTURES_PATH + PICTURE_ID.pattern == UPLOADED

@@ -14,7 +14,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
-from redpacket.platform.image_url import COVER_URL, IMAGE_URL
+from redpacket.platform.image_url import COVER_URL, IMAGE_URL, UPLOADED
 from redpacket.platform.text import (
     CODE_POINTS_PER_GRAPHEME_MAX,
     NICKNAME_GRAPHEMES_MAX,
@@ -94,7 +94,7 @@ Fen = Annotated[int, Field(ge=1, le=FEN_MAX)]
 PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 PrizeImage = Annotated[
     str,
-    StringConstraints(pattern=r"^(?:https://[!-~]+|/pictures/[A-Za-z0-9_-]{22})$", max_length=1024),
+    StringConstraints(pattern=f"^(?:https://[!-~]+|{UPLOADED})$", max_length=1024),
 ]
 """URL, or the path of a picture that an operator uploaded."""
 ImageUrl = Annotated[str, StringConstraints(pattern=IMAGE_URL, max_length=1024)]
