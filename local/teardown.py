@@ -27,6 +27,15 @@ KEY_WAITS_DAYS = 7
 """The least that KMS allows between a key's deletion request and its end."""
 
 
+def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a client of AWS
+    """Wait for the end of a stack. Raises StackError if it stays."""
+    looks = {"Delay": LOOK_S, "MaxAttempts": LOOKS_MAX}
+    try:
+        cloud.get_waiter("stack_delete_complete").wait(StackName=stack_id, WaiterConfig=looks)
+    except WaiterError as error:
+        raise StackError(f"the stack is not deleted. Run the command again: {error}") from error
+
+
 class Teardown:
     """Deletion of one stack; it can be repeated, also after the stack itself is gone."""
 
@@ -57,14 +66,7 @@ class Teardown:
             StackName=self._stack_name, EnableTerminationProtection=False
         )
         self._cloud.delete_stack(StackName=self._stack_name)
-        try:
-            waiter = self._cloud.get_waiter("stack_delete_complete")
-            waiter.wait(
-                StackName=self._stack_id,
-                WaiterConfig={"Delay": LOOK_S, "MaxAttempts": LOOKS_MAX},
-            )
-        except WaiterError as error:
-            raise StackError(f"the stack is not deleted. Run the command again: {error}") from error
+        wait_until_deleted(self._cloud, self._stack_id)
 
     def _find(self) -> tuple[str, bool]:
         """Return the stack's id, and whether it is there. Raises StackError if it never was."""

@@ -23,6 +23,7 @@ from local.account import NEW_TO_CLOUDFRONT, check_concurrency, has_distribution
 from local.errors import StackError
 from local.publish import publish_to
 from local.release import overrides_of, settings_of
+from local.teardown import wait_until_deleted
 
 STAGE = "dev"
 USER = "ann@example.com"
@@ -78,9 +79,19 @@ class Trial:
         return is_known
 
     def _deploy(self, overrides: dict[str, str]) -> None:
+        self._clear(settings_of(STAGE)["stack_name"])
         words = [f"{name}={value}" for name, value in overrides.items()]
         command = [self.sam, "deploy", "--config-env", STAGE, "--parameter-overrides", *words]
         self._run(command, "the deployment failed: see its first CREATE_FAILED above")
+
+    def _clear(self, stack_name: str) -> None:
+        """Delete a stack whose creation was rolled back: CloudFormation never updates it."""
+        cloud = self.session.client("cloudformation")
+        failed = cloud.list_stacks(StackStatusFilter=["ROLLBACK_COMPLETE", "ROLLBACK_FAILED"])
+        for each in failed["StackSummaries"]:
+            if each["StackName"] == stack_name:
+                cloud.delete_stack(StackName=stack_name)
+                wait_until_deleted(cloud, each["StackId"])
 
     def _run(self, command: list[str], problem: str) -> None:
         """Run a command of this folder in the trial's Region. Raises StackError if it fails."""

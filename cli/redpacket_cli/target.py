@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redpacket_cli.api import Api
-from redpacket_cli.failures import no_target
+from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.tokens import keep_token, kept_token
 
 if TYPE_CHECKING:
@@ -148,11 +148,17 @@ class Target:
         client = self.aws("cognito-idp").describe_user_pool_client(
             UserPoolId=outputs["UserPoolId"], ClientId=outputs["OperatorClientId"]
         )["UserPoolClient"]
-        answer = self.http.post(
-            outputs["OperatorTokenUrl"],
-            auth=(client["ClientId"], client["ClientSecret"]),
-            data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
-        )
+        import httpx
+
+        try:
+            answer = self.http.post(
+                outputs["OperatorTokenUrl"],
+                auth=(client["ClientId"], client["ClientSecret"]),
+                data={"grant_type": "client_credentials", "scope": ADMIN_SCOPE},
+            )
+        except httpx.HTTPError as error:
+            detail = f"the issuer of tokens does not answer. Repeat the command: {error}"
+            raise Failure(Exit.UNAVAILABLE, detail) from error
         if not answer.is_success:
             raise no_target(
                 f"the issuer refused the operator client with {answer.status_code}: give a token "

@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, WaiterError
 
 from local import places, teardown, try_aws
 from local.account import CONCURRENCY_MIN, check_concurrency
@@ -172,6 +172,33 @@ def test_a_trial_whose_deployment_fails_goes_no_further(account: Account) -> Non
         account.trial().up()
 
     assert account.ran[-1][1] == "deploy"
+
+
+def test_a_stack_whose_creation_was_rolled_back_is_deleted_before_a_repeat(
+    account: Account,
+) -> None:
+    none = {"Fn::Select": [1, ["only one"]]}
+    network = {"VpcId": {"Ref": "Network"}, "CidrBlock": "10.0.0.0/28"}
+    template = {
+        "Resources": {
+            "Network": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/24"}},
+            "Subnet": {
+                "Type": "AWS::EC2::Subnet",
+                "Properties": {**network, "AvailabilityZone": none},
+            },
+        }
+    }
+    account.cloud.create_stack(StackName=STACK, TemplateBody=json.dumps(template))
+    with pytest.raises(WaiterError):
+        account.cloud.get_waiter("stack_create_complete").wait(
+            StackName=STACK, WaiterConfig={"Delay": 1, "MaxAttempts": 20}
+        )
+    (rolled_back,) = account.cloud.describe_stacks(StackName=STACK)["Stacks"]
+    assert rolled_back["StackStatus"] == "ROLLBACK_COMPLETE"
+
+    account.trial().up()
+
+    assert account.outputs["PageUrl"] in "\n".join(account.said)
 
 
 @pytest.mark.parametrize(

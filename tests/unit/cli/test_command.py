@@ -422,6 +422,18 @@ def test_a_token_is_asked_for_once_until_it_ends(
     assert len(stack.sent("POST /token")) == 2
 
 
+def test_an_issuer_that_does_not_answer_is_told(stack: Stack) -> None:
+    def silent(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("no route")
+
+    _pool(stack)
+    stack.answers["POST /token"] = silent
+
+    result = stack.run("switch", "list")
+
+    assert (result.exit_code, "the issuer of tokens does not answer" in result.stderr) == (4, True)
+
+
 @pytest.mark.parametrize("kept", ["", "[]", '{"token": "old"}', '{"token": 1, "ends_at_s": "x"}'])
 def test_a_damaged_file_of_a_token_is_replaced(stack: Stack, tmp_path: Path, kept: str) -> None:
     _pool(stack)
