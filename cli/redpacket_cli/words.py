@@ -224,7 +224,9 @@ ZH = {
         "API 没有回应。请重复这条命令，或看 docs/runbook/api-errors.md。{}"
     ),
     "the API does not answer. {}": "API 没有回应。{}",
-    "the issuer of tokens does not answer. Repeat the command: {}": "令牌签发方没有回应。请重复该命令：{}",
+    "the issuer of tokens does not answer. Repeat the command: {}": (
+        "令牌签发方没有回应。请重复该命令：{}"
+    ),
     "The result is unknown. Repeat the command only with --key {}": (
         "结果未知。重复这条命令时必须加上 --key {}"
     ),
