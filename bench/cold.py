@@ -83,12 +83,14 @@ if os.fork():
     os.close(writer)
     # The copy's lines of log come first.
     print(os.fdopen(reader).read(), end="", flush=True)
-    os._exit(0)
+    os._exit(os.wait()[1] != 0)
 os.dup2(writer, 1)
 os.environ.update({credentials!r})
+prepared = set(sys.modules)
 began_s = time.process_time()
 answer = app.handler(json.loads({event!r}), None)
 assert json.loads(answer["body"]).get({name!r}) == {expected!r}, answer
+assert not set(sys.modules) - prepared, sorted(set(sys.modules) - prepared)
 """
 FIRST_GRABS = {
     "loser": ("code", "packet_emptied"),
