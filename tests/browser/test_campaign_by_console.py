@@ -224,9 +224,9 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     expect(boss.page.get_by_text("已结束").first).to_be_visible()
     boss.page.get_by_role("link", name="操作日志").last.click()
     for sentence in (
-        f"Operator 新建了 活动 {campaign_id}",
-        f"Operator 给 活动 {campaign_id} 发了一场红包雨：¥88.80，10 个",
-        f"Operator 修改了 活动 {campaign_id} 的名单",
+        f"operator 新建了 活动 {campaign_id}",
+        f"operator 给 活动 {campaign_id} 发了一场红包雨：¥88.80，10 个，不用口令",
+        f"operator 修改了 活动 {campaign_id} 的名单",
     ):
         expect(boss.page.get_by_text(sentence).first).to_be_visible()
     _check_audit_log(boss, campaign_id)

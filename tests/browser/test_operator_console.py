@@ -137,7 +137,7 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     _row(boss, "1,000,000.01").get_by_role("button", name="批准").click()
     question = boss.page.get_by_role("dialog")
     expect(question).to_contain_text("100000001 fen")
-    expect(question).to_contain_text(f"财务 申请给 {payee} 入账 ¥1,000,000.01")
+    expect(question).to_contain_text(f"treasury 申请给 {payee} 入账 ¥1,000,000.01")
     boss.shoot("operator-approve", full=False)
     _agree(boss, "批准")
 

@@ -36,7 +36,12 @@ const code = (text: string | null) => (text ? html`<code>${text}</code>` : "—"
 const long = (text: string) => html`<span class="long">${text}</span>`;
 
 /** A nickname, which people choose, so it is quoted and never stands for them. */
-export const saidName = (name: string | null) => (name ? html`<small class="long">${o("calls_themselves", { name })}</small>` : nothing);
+export const saidName = (name: string | null, user = "") =>
+  name ? html`<small class="long">${o("calls_themselves", { name, user })}</small>` : nothing;
+
+/** The chosen names of the people in a row's sentence. */
+const saidNames = ({ operator, subject_user, subject, subject_name }: Action | Approval) =>
+  html`${saidName(operator.name, operator.user ?? operator.id)}${saidName(subject_name, subject_user ?? subject)}`;
 
 /** A user by the host's own id, or by their token without one. */
 function person(row: { user: string | null; user_token: string; nickname: string | null }) {
@@ -179,8 +184,8 @@ export function auditLog(): ListOf<Action> {
     duty: "see_journal",
     columns: [
       { label: "at", show: (row) => when(row.at_ms) },
-      { label: "action", show: (row) => html`${long(sentenceOf(row))}${changesView(row.changes)}` },
-      { label: "subject", show: (row) => html`${code(row.subject)}${saidName(row.subject_name)}` },
+      { label: "action", show: (row) => html`${long(sentenceOf(row))}${saidNames(row)}${changesView(row.changes)}` },
+      { label: "subject", show: (row) => code(row.subject) },
     ],
     filters: [{ name: "subject", label: "subject" }],
   };
@@ -194,7 +199,7 @@ export function approvals(): ListOf<Approval> {
     duty: "see_approvals",
     columns: [
       { label: "at", show: (row) => when(row.asked_at_ms) },
-      { label: "asked", show: (row) => html`${long(sentenceOf(row))}${saidName(row.subject_name)}${changesView(row.changes)}` },
+      { label: "asked", show: (row) => html`${long(sentenceOf(row))}${saidNames(row)}${changesView(row.changes)}` },
       { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
       { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
     ],
