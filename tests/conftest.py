@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     cells: dict[str, dict[str, bool]] = {}
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.getreports(outcome):
-            for name, cell in report.user_properties:
+            for name, cell in getattr(report, "user_properties", ()):
                 if name == "device":
                     device, job = cell
                     jobs = cells.setdefault(device, {})

@@ -1,6 +1,7 @@
 """Operators who only read can't claim from the packets that they read about."""
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -145,3 +146,21 @@ def test_texts_show_readers_references_and_other_words_stay(system: InMemorySyst
     assert shown("hongbao/audit hongbao/operate") == json.dumps(view)
     assert packet_id not in read
     assert (read.count(packet_ref(packet_id)), other in read) == (3, True)
+
+
+@pytest.mark.parametrize("lost", [{"changes": None}, {"kind": {"S": "of_a_newer_version"}}])
+def test_a_row_that_cannot_be_read_hides_no_other_one(
+    system: InMemorySystem, operator: HttpUser, rain: str, lost: dict[str, Any]
+) -> None:
+    operator.http.post(f"/admin/packets/{rain}/end", json={"reason": "sent twice"})
+    table = system.dynamo.tables["journal"]
+    (key,) = (each for each, row in table.items() if row["kind"]["S"] == "packet_ended")
+    row = {**table[key], **lost}
+    table[key] = {name: value for name, value in row.items() if value is not None}
+
+    items = operator.http.get("/admin/journal").json()["items"]
+
+    told = {each["action"]: each["changes"] for each in items}
+    assert told.keys() >= {"deposit", "packet_sent", "unreadable"}
+    assert "packet_ended" not in told
+    assert told["unreadable"] == []

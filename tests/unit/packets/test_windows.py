@@ -9,6 +9,7 @@ import pytest
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign
 from redpacket.campaigns.use_cases.cached_campaigns import KEPT_MS, CachedCampaigns
 from redpacket.lottery.use_cases.apply_edit import count_closed
+from redpacket.packets.dynamodb.keys import edited_window
 from redpacket.packets.dynamodb.windows import DynamoWindows
 from redpacket.packets.dynamodb.work_lists import DynamoWorkLists
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
@@ -425,6 +426,20 @@ def test_packets_of_older_versions_follow_an_edit_too(system: InMemorySystem) ->
     system.sweep()
 
     assert _ends_ms(system, packet) == edited.ends_at_ms
+
+
+def test_packets_are_refunded_after_an_edit_by_an_older_version(system: InMemorySystem) -> None:
+    campaign = system.rain()
+    packet = system.send_of(campaign, life_ms=None)
+    edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + HOUR_MS)
+    del system.row("packets", edited_window(campaign.campaign_id))["old_ends_at_ms"]
+    system.sweep()
+    assert _ends_ms(system, packet) == edited.ends_at_ms
+
+    system.pass_time(2 * HOUR_MS)
+    system.sweep()
+
+    assert system.stored(packet).status is PacketStatus.CLOSED
 
 
 def test_packets_of_older_versions_keep_the_end_of_their_sender(system: InMemorySystem) -> None:

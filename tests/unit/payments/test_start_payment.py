@@ -41,8 +41,11 @@ def test_a_packet_that_was_ended_is_not_ordered_again_by_a_late_clock(town: Paym
     town.clock.at_ms -= 30_000
 
     again = town.start_packet(packet)
+    stale = replace(again, is_ended=False)
 
     assert again.prompt == ""
+    # A request that read the row before the end begins no order either.
+    assert not town.repository.begin_order(stale, town.clock.now_ms())
     assert town.gateway.orders == {}
 
 

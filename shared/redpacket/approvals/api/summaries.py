@@ -51,6 +51,7 @@ _SENTENCES = {
     ActionKind.BALANCE_CORRECTED: "corrected the balance of {subject} to {balance_fen}",
     ActionKind.WITHDRAWAL_RETURNED: "decided to return {subject}",
     ActionKind.COMMAND_RUN: "ran {command}",
+    ActionKind.UNREADABLE: "is named by a row that this version can't read",
 }
 
 _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}

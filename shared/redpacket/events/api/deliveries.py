@@ -60,15 +60,10 @@ def report_altered(
 ) -> dict[str, int]:
     """Set aside records of replaced or removed rows of the audit log, which no function makes.
 
-    The queue of unread records has an alarm, which lasts until an operator has looked. Rows that
-    DynamoDB removed at the end of their life are no fault.
+    The queue of unread records has an alarm, which lasts until an operator has looked. The table
+    has no TTL, so a row that DynamoDB removes by itself is also one that somebody let go.
     """
-    altered = [
-        record
-        for record in records
-        if record["eventName"] != "INSERT"
-        and record.get("userIdentity", {}).get("type") != "Service"
-    ]
+    altered = [record for record in records if record["eventName"] != "INSERT"]
     for record in altered:
         keys = record["dynamodb"]["Keys"]
         logger.event("journal_altered", change=record["eventName"], position=keys["sk"]["S"])

@@ -113,8 +113,12 @@ def operator_of(row: dict[str, Any]) -> User:
 
 
 def _noted(row: dict[str, Any]) -> LoggedAction:
-    changes = tuple(Change(**change) for change in json.loads(row["changes"]))
-    action = Action(
-        operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
-    )
-    return LoggedAction(action, row["sk"])
+    """Parse a row; one that can't be read must not hide the others."""
+    try:
+        changes = tuple(Change(**change) for change in json.loads(row["changes"]))
+        of = operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
+    except (KeyError, TypeError, ValueError):
+        operator = User(str(row.get("operator_id", "unknown")))
+        at_ms = int(row["sk"].partition("#")[0])
+        of = operator, ActionKind.UNREADABLE, str(row.get("subject", "unknown")), at_ms, ()
+    return LoggedAction(Action(*of), row["sk"])

@@ -36,7 +36,7 @@ class DynamoWindows:
             int(row["starts_at_ms"]),
             int(row["ends_at_ms"]),
             str(row["moved_id"]),
-            int(row["old_ends_at_ms"]),
+            int(row.get("old_ends_at_ms", 0)),  # rows of earlier releases
         )
 
     def move(self, packet_id: str, window: EditedWindow) -> bool:

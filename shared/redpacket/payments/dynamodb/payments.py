@@ -46,6 +46,7 @@ HAS_NO_TRANSACTION = "attribute_exists(pk) AND attribute_not_exists(transaction_
 IS_PENDING = "payment_status = :pending"
 HAS_NOT_EXPIRED = "expires_at_ms >= :now_ms"
 IS_ORDERED_AS_SEEN = "ordered_at_ms = :seen_ms"
+IS_NOT_ENDED = "attribute_not_exists(is_ended)"
 WAITS_FOR_THIS_PAYMENT = "#status = :unpaid AND payment_id = :number"
 IS_NOT_GIVEN_BACK = "attribute_not_exists(pk)"
 HAS_BEGUN_FEWER = "attribute_not_exists(begun_count) OR begun_count < :count_max"
@@ -119,7 +120,7 @@ class DynamoPayments:
             self._payments,
             payment_keys.payment(payment.number),
             "SET ordered_at_ms = :now_ms",
-            condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN}",
+            condition=f"{IS_PENDING} AND {IS_ORDERED_AS_SEEN} AND {IS_NOT_ENDED}",
             now_ms=now_ms,
             seen_ms=payment.ordered_at_ms,
             pending=PaymentStatus.PENDING,
