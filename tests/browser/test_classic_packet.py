@@ -293,7 +293,7 @@ def test_an_expired_packet_says_what_went_back(a_person: MakePerson, operator: O
 
 
 def test_a_link_that_leads_nowhere_says_so(a_person: MakePerson) -> None:
-    max_ = a_person("Max", "/packets/t0000000000000000000000000000000")
+    max_ = a_person("Max", "/packets/t000000000000000000000000000000")
     expect(max_.page.locator("red-packet .note")).to_contain_text("这个红包不存在，或不是发给你的")
     expect(max_.page.get_by_role("button", name="再试一次")).to_have_count(0)
     max_.go("/no/such/page")

@@ -74,6 +74,9 @@ def test_money_goes_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> None
             )
             out = alice.post("/me/withdrawals", {"amount_fen": AMOUNT_FEN, "channel": "host"})
             withdrawal_id = out["withdrawal_id"]
+            own.aws("lambda").invoke(  # the schedule's work, at once
+                FunctionName=own.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
+            )
             _until(
                 lambda: alice.get(f"/me/withdrawals/{withdrawal_id}"),
                 lambda told: told["status"] == "paid",
