@@ -43,7 +43,7 @@ from redpacket.operations.use_cases import turn_switch as switches
 from redpacket.operations.use_cases.ask_risk import judge_user as judge
 from redpacket.packets.api.packet_refs import (
     looked_up_packet_of,
-    may_claim_by_id,
+    may_see_id,
     named_packet_of,
     packet_cursor,
     packet_cursor_of,
@@ -289,8 +289,10 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
         page, cursor = [find_packet(packet_id, ports=containers.operators.list_ports)], None
         note_look_up(request, page[0])
     users = containers.users.profiles.list_users([packet.sender.user_id for packet in page])
-    has_ids = packet_id is not None or may_claim_by_id(request)
-    rows = [listed.packet_row(packet, users, has_id=has_ids) for packet in page]
+    rows = [
+        listed.packet_row(packet, users, has_id=bool(packet_id) or may_see_id(request, packet))
+        for packet in page
+    ]
     rows = noted_read(
         request,
         "packets",

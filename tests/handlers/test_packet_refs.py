@@ -1,4 +1,4 @@
-"""Operators who only read can't claim from the packets that they read about."""
+"""Operators can't claim from packets that they read about and may not end."""
 
 import json
 from typing import Any
@@ -75,6 +75,31 @@ def test_operators_who_act_see_the_id_and_the_same_reference(
     assert row["packet_ref"] == _listed(auditor)["packet_ref"]
 
 
+def test_a_list_shows_the_ids_of_packets_that_the_operator_may_end(
+    a_user: MakeUser, operator: HttpUser, rain: str
+) -> None:
+    private = str(a_user("alice", funds_fen=5_000).send().json()["packet_id"])
+    scopes = ("operate", "treasury", "audit", "treasury hongbao/audit", "operate hongbao/treasury")
+    readers = {scope: a_user("reader", scope=f"hongbao/{scope}") for scope in scopes}
+
+    shown = {scope: _open_ids(reader) for scope, reader in readers.items()}
+
+    nothing, campaigns = {None}, {None, rain}
+    assert _open_ids(operator) == {private, rain}
+    assert shown == {
+        "operate": campaigns,
+        "treasury": nothing,
+        "audit": nothing,
+        "treasury hongbao/audit": nothing,
+        "operate hongbao/treasury": campaigns,
+    }
+
+
+def _open_ids(user: HttpUser) -> set[str | None]:
+    items = user.http.get("/admin/packets").json()["items"]
+    return {row["packet_id"] for row in items if row["status"] == "open"}
+
+
 def test_the_audit_log_and_an_audit_show_readers_no_id(
     auditor: HttpUser, operator: HttpUser, rain: str
 ) -> None:
@@ -143,7 +168,8 @@ def test_texts_show_readers_references_and_other_words_stay(system: InMemorySyst
         return json.dumps(without_ids(request, view))
 
     read = shown("hongbao/audit")
-    assert shown("hongbao/audit hongbao/operate") == json.dumps(view)
+    assert shown("hongbao/admin") == json.dumps(view)
+    assert shown("hongbao/audit hongbao/operate") == shown("hongbao/treasury") == read
     assert packet_id not in read
     assert (read.count(packet_ref(packet_id)), other in read) == (3, True)
 

@@ -85,7 +85,7 @@ function takenOf(row: Packet) {
   return html`${until(told, "…")}`;
 }
 
-/** The packet's id, or what names it for operators who only read. */
+/** The packet's id, or its reference for operators who do not act on it. */
 export const idOrRef = ({ packet_id: id, packet_ref: ref }: Packet): string => id ?? ref;
 
 export function packets(): ListOf<Packet> {

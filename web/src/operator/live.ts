@@ -103,7 +103,7 @@ export class Tail<Row> {
 export async function look(client: Client, campaign: Campaign, packets: Packet[], claims = 1): Promise<Look> {
   const rains = packets.filter((packet) => packet.prize_id === null);
   const open = rains.filter((packet) => !OVER.includes(packet.status));
-  // Feeds take an id, which operators who only read don't see.
+  // Feeds take an id, which operators who do not act on the packet don't see.
   const followed = open.flatMap(({ packet_id: id }) => id ?? []).slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map((id) =>

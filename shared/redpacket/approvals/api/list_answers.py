@@ -101,7 +101,10 @@ class ListedPacket(TypedDict):
 
     packet_id: Annotated[
         fields.PacketId | None,
-        about("Null for `audit` alone, until nobody can claim from the packet any more."),
+        about(
+            "Null while the packet can be claimed, except for `admin`, and for `operate` if a "
+            "campaign pays."
+        ),
     ]
     packet_ref: Annotated[
         str,

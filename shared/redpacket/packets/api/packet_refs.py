@@ -1,18 +1,21 @@
-"""References of packets for operators who only read, and parameters that accept them."""
+"""References of packets that operators do not act on, and parameters that accept them."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from redpacket.containers import containers
-from redpacket.operations.api.scopes import EDITORS
+from redpacket.operations.api.scopes import ADMINS, OPERATORS
 from redpacket.packets.api.packet_ids import packet_ids
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.model.packet_ref import PACKET_REF, SEALED_CURSOR, seal, unseal
 from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.http.parameters import optional, required
 from redpacket.platform.http.request import HttpRequest
+
+if TYPE_CHECKING:
+    from redpacket.packets.model.packet import Packet
 
 _REFS = "packet references"
 _CURSORS = "packet cursors"
@@ -53,14 +56,14 @@ def packet_cursor(place: str | None) -> str | None:
     return place and seal(_CURSORS, place, containers.platform.seed_keys)
 
 
-def may_claim_by_id(request: HttpRequest) -> bool:
-    """Return whether the operator acts on packets, and so sees ids that grant claims."""
-    return not request.scopes.isdisjoint(EDITORS)
+def may_see_id(request: HttpRequest, packet: Packet) -> bool:
+    """Return whether the operator acts on *packet*, and so sees its id, which grants claims."""
+    return not request.scopes.isdisjoint(OPERATORS if packet.rules.campaign_id else ADMINS)
 
 
 def without_ids(request: HttpRequest, view: View) -> View:
-    """Return *view* with references for packet ids, unless the operator acts on packets."""
-    return view if may_claim_by_id(request) else cast("View", _referring(view))
+    """Return *view* with references for packet ids, unless the operator acts on all packets."""
+    return cast("View", _referring(view)) if request.scopes.isdisjoint(ADMINS) else view
 
 
 def _referring(view: object) -> Any:  # noqa: ANN401 - any part of an answer
