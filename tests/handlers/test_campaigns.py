@@ -636,20 +636,45 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
 
     with handlers_of(system, APPROVAL_FEN=f"100,{10**9},{10**9}"):
         first = send(only_operate, "first")
-        few, secret = (
+        above = [
             send(only_operate, "few", count=9, total_fen=540),
+            send(only_operate, "many", count=60, total_fen=3_600),
             send(only_operate, "secret", count=60, total_fen=3_600, passphrase="only my friend"),
-        )
-        public = send(only_operate, "public", count=60, total_fen=3_600)
+            send(only_operate, "lucky", count=60, total_fen=100, kind="lucky"),
+        ]
+        below = send(only_operate, "below", count=9, total_fen=360)
         repeat = send(only_operate, "first")
-        by_both = send(both, "few of both")
+        by_both = send(both, "few of both", recipients=[sponsor.user_id])
         items = sponsor.http.get("/admin/journal?subject=campaign:gala").json()["items"]
 
-    assert (few.status_code, secret.status_code) == (403, 403)
-    assert "hongbao/treasury" in few.json()["detail"]
-    assert (public.status_code, by_both.status_code) == (201, 201)
+    assert [answer.status_code for answer in above] == [403] * 4
+    assert "hongbao/treasury" in above[0].json()["detail"]
+    # Equal shares count exactly: 60 and 40 fen.
+    assert (below.status_code, by_both.status_code) == (201, 201)
     # I10: a repeat has its first answer.
     assert repeat.json()["packet_id"] == first.json()["packet_id"]
     sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
-    told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase for campaign gala"
-    assert told in sent
+    told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase"
+    assert f"{told} for campaign gala" in sent
+    assert f"{told} to 1 chosen recipient for campaign gala" in sent
+
+
+def test_packets_that_end_early_and_repeat_stay_within_the_limit(
+    put: Put, system: InMemorySystem, a_user: MakeUser
+) -> None:
+    assert put(budget_fen=10_000).is_success
+    operator, accomplice = a_user("ope", funds_fen=10_000, scope="hongbao/operate"), a_user("acc")
+    before_fen = accomplice.balance_fen()
+    packet = {"kind": "equal", "total_fen": 600, "count": 10, "campaign_id": "gala"}
+
+    with handlers_of(system, APPROVAL_FEN=f"100,{10**9},{10**9}"):
+        first = operator.post("/admin/packets", packet)
+        accomplice.grab(first.json()["packet_id"])
+        path = f"/admin/packets/{first.json()['packet_id']}/end"
+        ended = operator.post(path, {"reason": "wrong title"})
+        system.settle()
+        again = operator.post("/admin/packets", packet)
+        taken_fen = accomplice.balance_fen() - before_fen
+
+    assert (first.status_code, ended.status_code, again.status_code) == (201, 202, 403)
+    assert taken_fen == 60

@@ -14,6 +14,11 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
     return Action(User("a"), ActionKind(kind), subject, 0, changes)
 
 
+def _sent(**rules: object) -> Action:
+    facts = {"total_fen": 200, "count": 2, **rules}
+    return _action("packet_sent", "campaign:gala", *changes_between(None, facts))
+
+
 @pytest.mark.parametrize(
     ("action", "summary"),
     [
@@ -58,6 +63,15 @@ def _action(kind: str, subject: str, *changes: Change) -> Action:
             "ann@host marked unit … of campaign gala as handed over",
         ),
         (_action("reconciled", "ledger"), "ann@host started a reconciliation"),
+        (
+            _sent(recipients=2),
+            "ann@host sent a packet of ¥2.00 in 2 shares to 2 chosen recipients for campaign gala",
+        ),
+        (
+            _sent(recipients=0, has_passphrase=True),
+            "ann@host sent a packet of ¥2.00 in 2 shares with a passphrase for campaign gala",
+        ),
+        (_sent(), "ann@host sent a packet of ¥2.00 in 2 shares for campaign gala"),
     ],
 )
 def test_an_action_is_told_in_a_sentence(action: Action, summary: str) -> None:

@@ -63,6 +63,7 @@ export const FIELDS: Record<string, string> = {
   when_sold_out: "抽完后的权重",
   passphrase: "口令",
   has_passphrase: "需要口令",
+  recipients: "指定的人数",
   list: "名单",
   format: "格式",
   row_count: "首次读取的行数",

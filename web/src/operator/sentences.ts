@@ -23,10 +23,18 @@ export function sentenceOf(row: Action | Approval): string {
   const text = fill(SENTENCES[key] ?? row.summary, {
     ...facts,
     subject: subjectText(row),
-    lock: { true: translate("，需要口令"), false: translate("，不用口令") }[String(row.changes.find(({ field }) => field === "has_passphrase")?.after)] ?? "",
+    lock: lockText(row),
     edited: translate(isNew ? "新建了" : "修改了"),
   });
   return `${row.operator.user ?? row.operator.id} ${text}`;
+}
+
+/** A packet's passphrase and recipients; older rows lack these facts. */
+function lockText({ changes }: Action | Approval): string {
+  const after = (name: string) => changes.find(({ field }) => field === name)?.after ?? "";
+  const passphrase = { true: translate("，需要口令"), false: translate("，不用口令") }[after("has_passphrase")] ?? "";
+  const count = after("recipients");
+  return passphrase + (Number(count) ? fill("，只给指定的 {count} 人", { count }) : "");
 }
 
 function subjectText({ subject, subject_user: user }: Action | Approval): string {

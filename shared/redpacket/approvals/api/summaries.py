@@ -131,8 +131,10 @@ class _Facts(dict[str, str]):
             if name
             else f"the {kind}"
         )
-        has_passphrase = self.get("has_passphrase")
-        self["lock"] = _PASSPHRASE.get(has_passphrase or "", "")
+        recipients = self.get("recipients", "0")
+        self["lock"] = _PASSPHRASE.get(self.get("has_passphrase", ""), "")
+        if recipients != "0":
+            self["lock"] += f" to {recipients} chosen recipient{'' if recipients == '1' else 's'}"
         is_new = all(each.before is None for each in changes)
         self["edited"] = "created" if is_new else "edited"
         changed = [_field(each) for each in changes if each.before != each.after]

@@ -33,8 +33,8 @@ class ApprovalPolicy:
             return self.spend(operator, action.subject, amount_fen)
         except ApprovalNeededError as error:
             raise Forbidden(
-                "Chosen people could take more than you may move in 24 hours. Send more shares"
-                " without a passphrase, or use a token with the scope hongbao/treasury."
+                "One person could take more than you may move in 24 hours. Send smaller shares,"
+                " or use a token with the scope hongbao/treasury."
             ) from error
 
     def spend(

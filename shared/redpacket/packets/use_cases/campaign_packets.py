@@ -11,22 +11,22 @@ from redpacket.operations.model.operators import (
     changes_between,
 )
 from redpacket.packets.model.packet import Packet
+from redpacket.packets.split import Split
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.packets.use_cases.send_packet import SendOrder
 
-_FEW_SHARES = 10
-"""Shares from which a campaign's packet without a passphrase is for the public."""
-
 
 def chosen_fen(order: SendOrder) -> int:
-    """Return the largest share that an operator can give to a chosen person; 0 for the public's.
+    """Return the largest share that one person can take of a campaign's packet; 0 for a user's.
 
-    A passphrase, or the id of a packet with few shares, can be told to one person.
+    An operator can tell any packet's id to one person and end the packet before others claim.
     """
-    if not order.campaign or (order.count >= _FEW_SHARES and not order.rules.passphrase):
+    if not order.campaign:
         return 0
+    if order.split is Split.EQUAL:
+        return order.total_fen // order.count
     others_fen = (order.count - 1) * order.share_fen_min
     return min(order.share_fen_max, order.total_fen - others_fen)
 
@@ -37,7 +37,7 @@ def funding_action(packet: Packet, kind: ActionKind, operator: User) -> Action:
     facts: dict[str, object] = {"prize_id": rules.prize_id} if rules.prize_id else {}
     facts |= {"packet_id": packet.packet_id, "total_fen": terms.total_fen, "count": terms.count}
     if kind is ActionKind.PACKET_SENT:
-        facts["has_passphrase"] = bool(rules.passphrase)
+        facts |= {"has_passphrase": bool(rules.passphrase), "recipients": len(rules.recipients)}
     return Action(
         operator,
         kind,
