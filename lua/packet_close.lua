@@ -6,7 +6,8 @@ KEYS[1]  packet  HASH  "#" -> state (lib/state), user_id -> share_no  rp:4{<pack
 
 Returns; the first status that applies wins:
   packet_not_loaded  nothing to close; a later load reads "closing" from the ledger
-  already_closed     emptied counts as closed: no number is left
+  already_closed     emptied counts as closed: no number is left. If one is given back later, the hash offers it
+                     again, and the ledger refuses its claim
   closed
 
 Why a script: a packet that is emptied concurrently must stay emptied.

@@ -106,7 +106,7 @@ BEYOND_SCHEMA = (
     (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
     (re.compile("reference"), re.compile("is required for an outside transfer")),
-    (re.compile("user"), re.compile("must be another account")),
+    (re.compile("user"), re.compile("must be another account|is required for the status .*")),
     (re.compile("body"), re.compile(r"split \w+ does not go with kind \w+")),
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),

@@ -16,7 +16,14 @@ from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.errors import PacketEmptied
-from redpacket.packets.model.claim import Admission, Claim, Share, ShareRef, ShareStatus
+from redpacket.packets.model.claim import (
+    EMPTIED_KEPT_MS,
+    Admission,
+    Claim,
+    Share,
+    ShareRef,
+    ShareStatus,
+)
 from redpacket.packets.model.packet import (
     Opening,
     Packet,
@@ -312,7 +319,7 @@ class PacketSchedule(Schedule):
         is_doubtful = packet_id in self._doubtful_ends
         # A sweep may have closed the packet meanwhile: then the ledger alone refuses.
         is_closing = self.system.stored(packet).status is PacketStatus.CLOSING
-        is_known = not is_closing or self._is_closed_in_cache(packet_id)
+        is_known = not is_closing or self._is_closed_in_cache(packet_id, began_at_ms)
         if not is_doubtful and not is_known:
             self._complain("end", packet_id, "a closed cache", "an open one")
         self.seen["early ends"] += not is_doubtful
@@ -323,12 +330,17 @@ class PacketSchedule(Schedule):
     def _failed_closes(self) -> int:
         return sum(name == "cache_not_closed" for name, _ in self.system.logger.errors)
 
-    def _is_closed_in_cache(self, packet_id: str) -> bool:
+    def _is_closed_in_cache(self, packet_id: str, began_at_ms: int) -> bool:
+        """Check all shards; an emptied one reopens if a number is given back after its close."""
         caches = self.system.memory.caches
+        reopens_at_ms = began_at_ms + EMPTIED_KEPT_MS
         ids = [packet_id]
         if is_sharded(packet_id):
             ids = [shard_id(packet_id, shard) for shard in range(shard_count(packet_id))]
-        return all(caches.get(each, {}).get("letter") in {"C", "E"} for each in ids)
+        return all(
+            cache.get("letter") in {"C", "E"} or cache.get("reopens_at_ms", 0) >= reopens_at_ms
+            for cache in (caches.get(each, {}) for each in ids)
+        )
 
     def _doubt_ends(self) -> None:
         """Allow late claims of packets that have ended and are not refunded yet.
