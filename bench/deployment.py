@@ -207,9 +207,8 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
 
 def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
     """Return how many metrics an alarm looks at; each is paid for."""
-    if "Metrics" not in alarm:
-        return 1
-    if not is_prod:
+    metrics = alarm.get("Metrics", [{"MetricStat": {}}])
+    if not is_prod and len(metrics) > 2:
         return 0  # they are made where there is a topic, which only prod must have
     # Resources of prod alone stand in !If, a list here.
-    return sum(isinstance(each, list) or "MetricStat" in each for each in alarm["Metrics"])
+    return sum(isinstance(each, list) or "MetricStat" in each for each in metrics)

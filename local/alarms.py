@@ -39,7 +39,6 @@ class Alarms:
         self._queue_urls, self._now_s = queue_urls, now_s
         self._points: dict[Key, list[tuple[float, float]]] = defaultdict(list)
         self._seen: Counter[tuple[str, int, str]] = Counter()
-        self._started_s = now_s()
         self._waiting_since_s: dict[str, float] = {}
 
     def watch(self) -> None:
@@ -106,13 +105,13 @@ class Alarms:
     def _state(self, alarm: dict[str, Any]) -> str | None:
         """Return the state by CloudWatch's rule: M of N periods, missing data as the alarm says.
 
-        An alarm on missing data has no state before the stack is old enough to miss any.
+        An alarm of silence has no state before its first data (template.yaml, ExpireErrorsAlarm).
         """
         periods = alarm["EvaluationPeriods"]
-        values = list(self._values(alarm, periods))
         is_missing_bad = alarm.get("TreatMissingData") == "breaching"
-        if is_missing_bad and self._now_s() - self._started_s < periods * alarm["Period"]:
+        if is_missing_bad and not self._points[_key(alarm)]:
             return None
+        values = list(self._values(alarm, periods))
         bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)
         return "ALARM" if bad >= alarm.get("DatapointsToAlarm", periods) else "OK"
 
@@ -120,8 +119,7 @@ class Alarms:
         """Yield the statistic of each of the last periods, or None without data."""
         period_s = alarm["Period"]
         end_s = self._now_s()
-        dimensions = tuple((each["Name"], each["Value"]) for each in alarm.get("Dimensions", []))
-        points = self._points[alarm["Namespace"], alarm["MetricName"], dimensions]
+        points = self._points[_key(alarm)]
         aggregate = max if alarm["Statistic"] == "Maximum" else sum
         for n in range(periods):
             until_s = end_s - n * period_s
@@ -143,6 +141,11 @@ def metrics_of(line: str) -> Iterator[tuple[Key, float]]:
                 values = told[metric["Name"]]
                 total = sum(values) if isinstance(values, list) else values
                 yield (directive["Namespace"], metric["Name"], dimensions), total
+
+
+def _key(alarm: dict[str, Any]) -> Key:
+    dimensions = tuple((each["Name"], each["Value"]) for each in alarm.get("Dimensions", []))
+    return alarm["Namespace"], alarm["MetricName"], dimensions
 
 
 def _breaches(alarm: dict[str, Any], value: float) -> bool:

@@ -91,7 +91,8 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
 
     AWS lets who may send a message send several at once; the emulator asks for an action of its
     name, which IAM does not have. And it sees no projection of a BatchGetItem. It reads the origins
-    that may call an API by the names of the API's own calls.
+    that may call an API by the names of the API's own calls. Alarms of silence become plain ones,
+    because it has no metric math.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]
@@ -108,6 +109,10 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         made.pop("Condition", None)
     if "DefinitionSubstitutions" in made:
         made["DefinitionSubstitutions"] |= EXPORTS_AT_ONCE
+    if made.get("TreatMissingData") == "ignore":
+        watched = made.pop("Metrics")[-1]["MetricStat"]
+        plain = {"Period": watched["Period"], "Statistic": watched["Stat"]}
+        made |= {**watched["Metric"], **plain, "TreatMissingData": "breaching"}
     if "AllowOrigins" in made:
         return {f"{name[0].lower()}{name[1:]}": value for name, value in made.items()}
     return made

@@ -194,8 +194,11 @@ def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> N
 def test_what_does_not_run_every_minute_raises_the_alarm_of_its_errors(stack: Stack) -> None:
     for name in ("ExpireErrorsAlarm", "LogErrorsAlarm"):
         alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
-        assert (alarm["MetricName"], alarm["TreatMissingData"]) == ("Errors", "breaching")
-        assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]) == (60, 3, 1)
+        (metric,) = _metrics(alarm)
+        assert (metric["MetricName"], metric["Period"], alarm["Threshold"]) == ("Errors", 60, 1)
+        assert _states(alarm, [0] * 9 + [None] * 3)[-1] == "ALARM"
+        assert _states(alarm, [0] * 9 + [1, 0, 1, 0, 1])[-1] == "ALARM"
+        assert _states(alarm, [0] * 9 + [None, 0, None, 0])[-1] == "OK"
 
 
 @each_stack
@@ -239,24 +242,70 @@ def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stac
         assert 1 <= len(_metrics(alarm)) <= 10, name
         returned = [each for each in alarm["Metrics"] if each.get("ReturnData", True)]
         assert len(returned) == 1
-        assert alarm["AlarmActions"] == [stack.parameters["AlarmTopicArn"]]
+        if "Condition" in alarm or "AlarmTopicArn" in stack.parameters:
+            assert alarm["AlarmActions"] == [stack.parameters["AlarmTopicArn"]]
         ids = [each["Id"] for each in alarm["Metrics"]]
         assert len(ids) == len(set(ids))
         assert all(re.fullmatch("[a-z][A-Za-z0-9_]*", each) for each in ids)
 
 
 @each_stack
-def test_alarms_that_fire_before_a_new_stacks_first_runs_are_these(stack: Stack) -> None:
-    silent = {
-        name
-        for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items()
-        if alarm.get("TreatMissingData") == "breaching"
-    }
+def test_a_night_without_a_whole_reconciliation_raises_an_alarm(stack: Stack) -> None:
+    alarms = stack.of_type("AWS::CloudWatch::Alarm")
+    watched = [each for name in alarms if "Reconcile" in name for each in _metrics(alarms[name])]
 
-    # So operators subscribe once these are over (docs/how-to/deploy.md).
+    names = {"ExecutionsFailed", "reconcile_incomplete", "reconcile_complete"}
+    assert {each["MetricName"] for each in watched} == names
+    silence = alarms["ReconcileSilentAlarm"]
+    (metric,) = _metrics(silence)
+    assert metric["MetricName"] == "reconcile_complete"
+    assert 25 * 3600 < metric["Period"] * silence["DatapointsToAlarm"]
+    # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
+    assert metric["Period"] * silence["EvaluationPeriods"] <= 7 * 24 * 3600
+    assert metric["Period"] >= 3600
+
+
+@each_stack
+def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) -> None:
+    alarms = stack.of_type("AWS::CloudWatch::Alarm")
+    silent = {name for name, each in alarms.items() if each.get("TreatMissingData") == "ignore"}
+
+    assert {each["TreatMissingData"] for each in alarms.values()} == {"ignore", "notBreaching"}
     assert silent == {"ExpireErrorsAlarm", "LogErrorsAlarm", "ReconcileSilentAlarm"}
-    guide = (ROOT / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
-    assert guide.index("redpacket reconcile\n") < guide.index("aws sns subscribe")
+    for name in silent:
+        alarm = alarms[name]
+        good = 1 if alarm["ComparisonOperator"] == "LessThanThreshold" else 0
+        assert set(_states(alarm, [None] * 50)) == {"INSUFFICIENT_DATA"}
+        # From the first run on: silence is an alarm, also when the run is long out of sight.
+        assert set(_states(alarm, [None] * 5 + [good])) == {"INSUFFICIENT_DATA", "OK"}
+        assert _states(alarm, [None] * 5 + [good] + [None] * 100)[-1] == "ALARM"
+        assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"
+
+
+def _states(alarm: dict[str, Any], points: list[float | None]) -> list[str]:
+    """Judge an alarm of silence after each period, as CloudWatch documents it.
+
+    "Using metric math": REPEAT fills with the value before, and IF drops what its condition lacks.
+    "Configuring how alarms treat missing data": if all points are missing, ignore keeps the state.
+    """
+    expression = next(each["Expression"] for each in alarm["Metrics"] if "Expression" in each)
+    form = r"IF\(FILL\((\w+), REPEAT\), FILL\(\1, (\d)\), FILL\(\1, \2\)\)"
+    filler = float(re.fullmatch(form, expression).group(2))  # type: ignore[union-attr]
+    count, needed = alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]
+    states = ["INSUFFICIENT_DATA"]
+    for end in range(1, len(points) + 1):
+        seen = points[max(0, end - count) : end]
+        first = next((at for at, value in enumerate(seen) if value is not None), len(seen))
+        values = [filler if value is None else value for value in seen[first:]]
+        is_less = alarm["ComparisonOperator"] == "LessThanThreshold"
+        bad = sum(v < alarm["Threshold"] if is_less else v >= alarm["Threshold"] for v in values)
+        if bad >= needed:
+            states.append("ALARM")
+        elif values and (len(values) - bad > count - needed or states[-1] != "ALARM"):
+            states.append("OK")
+        else:
+            states.append(states[-1])
+    return states
 
 
 def test_with_a_topic_everything_that_can_throttle_is_watched() -> None:

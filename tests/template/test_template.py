@@ -519,22 +519,6 @@ def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
         assert source["MessageRetentionPeriod"] == 4 * DAY_S
 
 
-def test_a_night_without_a_whole_reconciliation_raises_an_alarm() -> None:
-    alarms = _of_type("AWS::CloudWatch::Alarm")
-    by_metric = {
-        alarm["MetricName"]: alarm for name, alarm in alarms.items() if "Reconcile" in name
-    }
-
-    assert set(by_metric) == {"ExecutionsFailed", "reconcile_incomplete", "reconcile_complete"}
-    silence = by_metric["reconcile_complete"]
-    assert silence["TreatMissingData"] == "breaching"
-    assert silence["ComparisonOperator"] == "LessThanThreshold"
-    watched_s = silence["Period"] * silence["EvaluationPeriods"]
-    # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
-    assert 25 * 3600 < watched_s <= 7 * 24 * 3600
-    assert silence["Period"] >= 3600
-
-
 # ---------------------------------------------------------------- routes and handlers
 
 

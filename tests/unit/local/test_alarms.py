@@ -91,17 +91,20 @@ def test_an_alarm_counts_periods_dimensions_and_missing_data(
     assert aws.alarm["StateValue"] == state
 
 
-def test_silence_is_an_alarm_once_the_stack_could_have_data() -> None:
-    aws = Aws([], {"TreatMissingData": "breaching"})
+def test_silence_is_an_alarm_after_the_first_data_only() -> None:
+    aws = Aws([], {"TreatMissingData": "breaching", "EvaluationPeriods": 3, "DatapointsToAlarm": 2})
     clock = [NOW_S]
     alarms = Alarms(aws, [], now_s=lambda: clock[0])
 
+    clock[0] += 600
     alarms.look()
-    at_first = aws.alarm["StateValue"]
-    clock[0] += 60
+    without_data = aws.alarm["StateValue"]
+    aws.events.append((clock[0], line("request_failed", 1)))
+    alarms.look()
+    clock[0] += 150
     alarms.look()
 
-    assert (at_first, aws.alarm["StateValue"]) == ("OK", "ALARM")
+    assert (without_data, aws.alarm["StateValue"]) == ("OK", "ALARM")
 
 
 def test_a_dead_letter_fires_the_alarm_of_its_own_queue() -> None:
