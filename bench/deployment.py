@@ -208,7 +208,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
 def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
     """Return how many metrics an alarm looks at; each is paid for."""
     metrics = alarm.get("Metrics", [{"MetricStat": {}}])
-    if not is_prod and len(metrics) > 2:
-        return 0  # they are made where there is a topic, which only prod must have
     # Resources of prod alone stand in !If, a list here.
-    return sum(isinstance(each, list) or "MetricStat" in each for each in metrics)
+    count = sum(isinstance(each, list) or "MetricStat" in each for each in metrics)
+    # Alarms of several are made where there is a topic, which only prod must have.
+    return count if is_prod or count == 1 else 0
