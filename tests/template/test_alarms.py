@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -282,7 +283,7 @@ def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) ->
         assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"
 
 
-def _states(alarm: dict[str, Any], points: list[float | None]) -> list[str]:
+def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
     """Judge an alarm of silence after each period, as CloudWatch documents it.
 
     "Using metric math": REPEAT fills with the value before, and IF drops what its condition lacks.
