@@ -21,7 +21,7 @@ def _facts(read: dict[str, Any]) -> dict[str, str]:
     return {change["field"]: change["after"] for change in read["changes"]}
 
 
-def test_a_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
+def test_the_same_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
     system: InMemorySystem, operator: HttpUser, a_user: MakeUser
 ) -> None:
     thief, auditor = a_user("thief", scope="hongbao/operate"), a_user("aud", scope="hongbao/audit")
@@ -50,6 +50,29 @@ def test_a_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
     assert len(_reads(auditor)) == 5
     shown = operator.http.get("/admin/journal").json()["items"]
     assert "people_read" not in {item["action"] for item in shown}
+
+
+def test_a_short_first_page_does_not_hide_the_rows_of_later_pages(
+    operator: HttpUser, a_user: MakeUser
+) -> None:
+    thief, auditor = a_user("thief", scope="hongbao/operate"), a_user("aud", scope="hongbao/audit")
+    sender = a_user("13800138000", funds_fen=900)
+    order = {"kind": "equal", "total_fen": 100, "count": 1}
+    for _ in range(9):
+        sender.post("/packets", order)
+    listed = f"/admin/packets?sender={sender.host_id}"
+
+    short = thief.http.get(f"{listed}&limit=1").json()["items"]
+    whole = thief.http.get(listed).json()["items"]
+    for _ in range(5):
+        thief.http.get(f"{listed}&limit=1")
+
+    read_count = len(short) + len(whole) + 5
+    counts = [int(_facts(read)["row_count"]) for read in _reads(auditor)]
+    assert read_count / 2 < sum(counts) <= read_count
+    assert sorted(counts) == [1, 9]
+    summaries = {read["summary"].partition("the list ")[2] for read in _reads(auditor)}
+    assert summaries == {"packets as json (rows: 1)", "packets as json (rows: 9)"}
 
 
 def test_a_log_line_of_an_operators_request_has_the_pseudonym_and_no_host_id(

@@ -27,7 +27,7 @@ _SENTENCES = {
     ActionKind.CAMPAIGN_PREHEATED: "loaded {subject} into the cache",
     ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares{lock} for {subject}",
     ActionKind.PACKET_ENDED: "ended packet {packet_id} of {subject}",
-    ActionKind.PEOPLE_READ: "read personal data in the list {list} as {format}",
+    ActionKind.PEOPLE_READ: "read personal data in the list {list} as {format} (rows: {row_count})",
     ActionKind.PACKET_LOOKED_UP: "looked up the id of packet {packet_id} of {subject}",
     ActionKind.PRIZE_EDITED: "{edited} prize {prize_id} of {subject}{fields}",
     ActionKind.PRIZE_FUNDED: "funded prize {prize_id} of {subject} with {total_fen}",

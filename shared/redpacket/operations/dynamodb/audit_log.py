@@ -5,7 +5,6 @@ No role may update or delete its rows. A put could replace one, which the table'
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, replace
 from secrets import token_hex
@@ -25,8 +24,8 @@ from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 
 _HOUR_MS = 3_600_000
-_NOTED_MAX = 1_000
-"""Reads that a process remembers, so that the pages of an export cost one write."""
+_COUNTED_MAX = 1_000
+"""Lists of an hour whose reads a process counts."""
 
 
 class DynamoActions:
@@ -35,30 +34,34 @@ class DynamoActions:
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
         self._audit_table = dynamo.tables.journal
-        self._noted_reads: set[str] = set()
+        self._read_counts: dict[tuple[object, ...], tuple[int, int]] = {}
 
     def note(self, action: Action) -> None:
         """Log an action in a separate write, before it is carried out."""
-        (operation,) = note_action(self._audit_table, action)
-        if not self._dynamo.write(operation):
-            raise InvariantViolated("an action with this key is already logged")
+        self._write(operator_keys.action(_position(action)), action)
 
     def note_read(self, action: Action, row_count: int) -> None:
-        """Log a read of personal data by its first page; later ones of the hour add nothing.
+        """Log a read of personal data once its hour has more unlogged rows than logged ones.
 
-        Counters would be updates, which the table's stream reports.
+        The rows of an operator, list, filter and hour therefore add up to more than half of the
+        rows read, and an export of many pages writes few. Counters would be updates, which the
+        table's stream reports.
         """
-        hour_ms = action.at_ms - action.at_ms % _HOUR_MS
-        named = repr((action.operator_id, action.changes)).encode()
-        position = f"{hour_ms:013d}#{hashlib.sha256(named).hexdigest()[:16]}"
-        if position in self._noted_reads:
-            return
-        counted = Change("row_count", None, str(row_count))
-        noted = replace(action, changes=(*action.changes, counted))
-        self._dynamo.write(_put(self._audit_table, operator_keys.read(position), noted))
-        if len(self._noted_reads) >= _NOTED_MAX:
-            self._noted_reads.clear()
-        self._noted_reads.add(position)
+        read = action.operator_id, action.changes, action.at_ms // _HOUR_MS
+        logged_count, unlogged_count = self._read_counts.get(read, (0, 0))
+        unlogged_count += row_count
+        if unlogged_count > logged_count:
+            counted = Change("row_count", None, str(unlogged_count))
+            noted = replace(action, changes=(*action.changes, counted))
+            self._write(operator_keys.read(_position(action)), noted)
+            logged_count, unlogged_count = logged_count + unlogged_count, 0
+        if len(self._read_counts) >= _COUNTED_MAX:
+            self._read_counts.clear()
+        self._read_counts[read] = logged_count, unlogged_count
+
+    def _write(self, key: dict[str, str], action: Action) -> None:
+        if not self._dynamo.write(_put(self._audit_table, key, action)):
+            raise InvariantViolated("an action with this key is already logged")
 
     def list_actions(
         self, subject: str | None, cursor: str | None, limit: int
@@ -74,8 +77,12 @@ def note_action(journal_table: str, action: Action | None) -> list[Operation]:
     """Return the write that logs an action in the transaction that carries it out."""
     if action is None:
         return []
-    position = f"{action.at_ms:013d}#{token_hex(8)}"
-    return [_put(journal_table, operator_keys.action(position), action)]
+    return [_put(journal_table, operator_keys.action(_position(action)), action)]
+
+
+def _position(action: Action) -> str:
+    """Return a new sort key; a row put in advance cannot occupy it."""
+    return f"{action.at_ms:013d}#{token_hex(8)}"
 
 
 def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
