@@ -888,12 +888,14 @@ ApprovalFunction.ReadStock dynamodb:BatchGetItem
 CampaignFunction.ReadShares dynamodb:BatchGetItem
 CampaignFunction.ReadStock dynamodb:BatchGetItem
 DeliverFunction.KeepDeliveries dynamodb:BatchGetItem
+ExpireFunction.BookShares placed_at_ms
 LotteryFunction.ClaimShare is_last
 LotteryFunction.ClaimShare via
 LotteryFunction.ReadShares dynamodb:BatchGetItem
 LotteryFunction.ReadShares dynamodb:GetItem
 PaymentFunction.KeepPayments dynamodb:ConditionCheckItem
 PaymentFunction.KeepPayments dynamodb:Query
+PaymentFunction.PostPayments commitment
 PaymentFunction.ReadPaidPackets dynamodb:GetItem
 PrizeFunction.ReadShares dynamodb:BatchGetItem
 PrizeFunction.ReadStock dynamodb:BatchGetItem

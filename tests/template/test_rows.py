@@ -15,6 +15,7 @@ import pytest
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import DEPOSITS
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.packets.dynamodb import keys as packet_keys
@@ -26,7 +27,14 @@ STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 FUNCTIONS = sorted(STACK.of_type("AWS::Lambda::Function"))
 
 ROWS = {
-    "account": ("Accounts", keys.account("u"), "balance_fen"),
+    "balance": ("Accounts", keys.account("user:u"), "balance_fen"),
+    "mark": ("Accounts", keys.account("user:u"), "is_for_campaigns"),
+    "debt": ("Accounts", keys.account("receivable:u"), "balance_fen"),
+    "deposits": ("Accounts", keys.account(DEPOSITS), "balance_fen"),
+    "receipt": ("Accounts", keys.receipt("p", 1), "account"),
+    "posted": ("Accounts", keys.posted("payment:1"), "at_ms"),
+    "request": ("Accounts", keys.request("o", "deposit", "h"), "result_id"),
+    "request_copy": ("Accounts", keys.request_copy("1"), "result_id"),
     "packet": ("Packets", packet_keys.packet("p"), "status"),
     "thanks": ("Quotas", packet_keys.thanks("p", 1), "share_1"),
     "share": ("Shares", packet_keys.share("p", 1), "settled_at_ms"),
@@ -66,8 +74,22 @@ ROWS = {
 """Kinds of rows: table, key, and the attribute that decides."""
 
 MAY = """
-account              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pu \
+balance              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pu \
                      Profile:r Reconcile:r Records:r Send:pu Transfer:pru
+mark                 Admin:pru Approval:pru Erasure:r Expire:p Payment:pru Payout:p Prize:pu \
+                     Profile:r Reconcile:r Records:r Send:pu Transfer:pru
+debt                 Admin:r Approval:r Erasure:r Payment:pru Profile:r Reconcile:r Records:r \
+                     Transfer:pru
+deposits             Admin:pru Approval:pru Erasure:r Payment:r Profile:r Reconcile:r Records:r \
+                     Transfer:r
+receipt              Admin:r Approval:r Erasure:r Expire:p Payment:r Payout:p Profile:r \
+                     Reconcile:r Records:r Transfer:r
+posted               Admin:r Approval:r Erasure:r Payment:pr Profile:r Reconcile:r Records:r \
+                     Transfer:pr
+request              Admin:pr Approval:pr Erasure:r Payment:r Profile:r Reconcile:r Records:r \
+                     Transfer:r
+request_copy         Admin:pr Approval:pr Erasure:r Payment:pr Prize:pr Profile:r Reconcile:r \
+                     Records:r Send:pr Transfer:pr
 packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
                      Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
                      Transfer:ru
