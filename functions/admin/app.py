@@ -237,9 +237,13 @@ def judge_user(request: RequestOf[RiskBody]) -> HttpAnswer[Risk]:
     """Keep the host's verdict on a user; their next claim or draw sees it."""
     body = body_of(RiskBody, request)
     user_id = person_of(body.user).user_id
-    log_verdict(request, user_id, body.verdict, body.until_ms)
-    verdicts = containers.operators.verdicts
-    judge(user_id, body.parsed, verdicts=verdicts, checks_verdicts=settings.has_verdicts)
+    judge(
+        user_id,
+        body.parsed,
+        lambda: log_verdict(request, user_id, body.verdict, body.until_ms),
+        verdicts=containers.operators.verdicts,
+        checks_verdicts=settings.has_verdicts,
+    )
     return HttpAnswer({"verdict": body.verdict, "until_ms": body.until_ms})
 
 

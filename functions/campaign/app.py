@@ -14,6 +14,7 @@ from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBod
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
@@ -119,9 +120,12 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     add, remove = (
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)
     )
-    note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": body.audience_mode})
-    ports = containers.editing.audience_ports
-    edited = edit_list(campaign_id, add, remove, body.audience_mode, ports=ports)
+    mode, ports = body.audience_mode, containers.editing.audience_ports
+
+    def note() -> None:
+        note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": mode})
+
+    edited = edit_list(campaign_id, add, remove, mode, note, ports=ports)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 
@@ -135,6 +139,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
 def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     """Load a campaign's prizes, list of users and packets into the cache."""
     campaign_id, cursor = campaign_id_of(request), preheat_cursor_of(request)
+    get_campaign(campaign_id, campaigns=containers.campaigns.repository)
     log_preheat(request, campaign_id, cursor)
     load_edited(campaign_id, ports=containers.editing.load_ports)
     ports = containers.editing.preheat_ports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from redpacket.approvals.api.approval_gate import note_replay, note_rotation, note_webhook
@@ -71,9 +72,14 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
     name = webhook_name_of(request)
     body = body_of(WebhookBody, request)
     changes = {"url": body.url, "events": sorted(body.events), "is_on": body.is_on}
-    note_webhook(request, name, changes)
-    ports, kinds = containers.events.webhook_ports, [EventType(event) for event in body.events]
-    webhook, secret = edit_webhook.put_webhook(name, body.url, kinds, is_on=body.is_on, ports=ports)
+    webhook, secret = edit_webhook.put_webhook(
+        name,
+        body.url,
+        [EventType(event) for event in body.events],
+        partial(note_webhook, request, name, changes),
+        is_on=body.is_on,
+        ports=containers.events.webhook_ports,
+    )
     return HttpAnswer(webhook_view(webhook, secret), status=201 if secret else 200)
 
 
@@ -87,10 +93,8 @@ def put_webhook(request: RequestOf[WebhookBody]) -> HttpAnswer[Webhook]:
 def rotate_secret(request: HttpRequest) -> HttpAnswer[Secret]:
     """Create a new secret, shown only now; the previous one also signs for a day."""
     name = webhook_name_of(request)
-    note_rotation(request, name)
-    return HttpAnswer(
-        {"secret": edit_webhook.rotate_secret(name, ports=containers.events.webhook_ports)}
-    )
+    note, ports = partial(note_rotation, request, name), containers.events.webhook_ports
+    return HttpAnswer({"secret": edit_webhook.rotate_secret(name, note, ports=ports)})
 
 
 @handler.route(
@@ -116,6 +120,6 @@ def test_webhook(request: HttpRequest) -> HttpAnswer[TriedDelivery]:
 def replay_dead(request: HttpRequest) -> HttpAnswer[Replay]:
     """Retry dead letters for another day; repeat the call until none is left."""
     name = webhook_name_of(request)
-    note_replay(request, name)
-    count, is_complete = edit_webhook.replay_dead(name, ports=containers.events.webhook_ports)
+    note, ports = partial(note_replay, request, name), containers.events.webhook_ports
+    count, is_complete = edit_webhook.replay_dead(name, note, ports=ports)
     return HttpAnswer({"replayed_count": count, "is_complete": is_complete})

@@ -112,7 +112,7 @@ class EventSystem:
         """Make a webhook with its receiver, for all events or for *kinds*."""
         url = f"https://{name}.example/events"
         self.sender.receivers[url] = receiver = FakeReceiver()
-        self.process().put_webhook(name, url, kinds or SUBSCRIBED, is_on=True)
+        self.process().put_webhook(name, url, kinds or SUBSCRIBED, bool, is_on=True)
         return receiver
 
     def announce(self, records: list[Any] | None = None) -> int:

@@ -33,7 +33,7 @@ def _edit(
     mode: AudienceMode | None = None,
 ) -> Audience:
     edited: Audience = system.process().edit_audience(
-        campaign.campaign_id, add or [], remove or [], mode
+        campaign.campaign_id, add or [], remove or [], mode, bool
     )
     return edited
 

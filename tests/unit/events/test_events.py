@@ -344,7 +344,7 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
     asked_before = receiver.asked_count
     events.retry()
     assert receiver.asked_count == asked_before, "a dead letter is for an operator"
-    assert process.replay_dead("shop") == (5, True)
+    assert process.replay_dead("shop", bool) == (5, True)
     for _ in range(2):
         events.system.pass_time(900_000)
         events.retry()
@@ -365,7 +365,7 @@ def off() -> tuple[EventSystem, FakeReceiver]:
 
 def _turn(events: EventSystem, *, is_on: bool) -> None:
     url = "https://shop.example/events"
-    events.process().put_webhook("shop", url, list(EventType), is_on=is_on)
+    events.process().put_webhook("shop", url, list(EventType), bool, is_on=is_on)
 
 
 def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again(
@@ -417,8 +417,8 @@ def test_a_secret_is_shown_once_and_an_edit_forgives() -> None:
     process = events.process()
     url = "https://shop.example"
 
-    made, secret = process.put_webhook("shop", url, [EventType.DRAW_WON], is_on=True)
-    edited, again = process.put_webhook("shop", url + "/2", [EventType.DRAW_WON], is_on=True)
+    made, secret = process.put_webhook("shop", url, [EventType.DRAW_WON], bool, is_on=True)
+    edited, again = process.put_webhook("shop", url + "/2", [EventType.DRAW_WON], bool, is_on=True)
 
     assert secret
     assert again is None
@@ -430,7 +430,7 @@ def test_both_secrets_sign_for_a_day() -> None:
     events = EventSystem()
     events.receiver("shop")
     process = events.process()
-    process.rotate_secret("shop")
+    process.rotate_secret("shop", bool)
     webhook = process.find_webhook("shop")
     now_ms = events.clock.now_ms()
 
@@ -444,26 +444,41 @@ def test_of_two_edits_at_once_one_is_refused() -> None:
     events.receiver("shop")
     process = events.process()
     seen = process.find_webhook("shop")
-    process.rotate_secret("shop")
+    process.rotate_secret("shop", bool)
 
     assert not process.webhook_repository.put(dataclasses.replace(seen, version=2), seen)
     assert not process.webhook_repository.put(seen, None)
 
 
-def test_what_is_wrong_with_an_edit_is_said() -> None:
+def test_what_is_wrong_with_an_edit_is_said_and_not_noted() -> None:
     events = EventSystem()
     process = events.process()
+    noted: list[str] = []
+
+    def note() -> None:
+        noted.append("noted")
+
+    def put(name: str, url: str) -> None:
+        process.put_webhook(name, url, [EventType.DRAW_WON], note, is_on=True)
 
     with pytest.raises(InvalidRequest):
-        process.put_webhook("shop", "http://shop.example", [EventType.DRAW_WON], is_on=True)
-    for act in (process.find_webhook, process.rotate_secret, process.test_webhook):
+        put("shop", "http://shop.example")
+    for act in (process.find_webhook, process.test_webhook):
         with pytest.raises(WebhookNotFound):
             act("shop")
+    for edit in (process.rotate_secret, process.replay_dead):
+        with pytest.raises(WebhookNotFound):
+            edit("shop", note)
     for number in range(webhooks.WEBHOOKS_MAX):
         events.receiver(f"shop-{number}")
     with pytest.raises(InvalidRequest):
-        process.put_webhook("more", "https://more.example", [EventType.DRAW_WON], is_on=True)
+        put("more", "https://more.example")
     assert VersionConflict.code == "version_conflict"
+    assert noted == []
+    put("shop-1", "https://shop.example")
+    process.rotate_secret("shop-1", note)
+    process.replay_dead("shop-1", note)
+    assert len(noted) == 3
 
 
 def test_a_test_event_goes_out_at_once_and_counts_for_nothing() -> None:

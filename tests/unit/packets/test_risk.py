@@ -1,5 +1,7 @@
 """The host's verdicts: a user who is denied takes nothing, and others take what they leave."""
 
+from functools import partial
+
 import pytest
 
 from redpacket.campaigns.errors import NotInAudience
@@ -16,7 +18,7 @@ DAY_MS = 86_400_000
 
 def _judge(system: InMemorySystem, user_id: str, kind: str, for_ms: int = DAY_MS) -> None:
     verdict = RiskDecision(VerdictKind(kind), system.clock.now_ms() + for_ms)
-    system.process().judge_user(user_id, verdict, checks_verdicts=True)
+    system.process().judge_user(user_id, verdict, bool, checks_verdicts=True)
 
 
 def test_who_is_denied_gets_no_share_and_the_last_one_is_there_for_somebody_else(
@@ -71,9 +73,10 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
     assert system.draw(campaign.campaign_id, "ann", "two").draw.draw_no == 2
 
 
-def test_a_verdict_that_no_claim_asks_for_is_refused(system: InMemorySystem) -> None:
+def test_a_verdict_that_no_claim_asks_for_is_refused_and_not_noted(system: InMemorySystem) -> None:
     settings = Settings({**VARIABLES, "RISK_VERDICTS": "false"})
     verdict = RiskDecision(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
+    judge, note = system.process(settings=settings).judge_user, partial(pytest.fail, "noted")
 
     with pytest.raises(InvalidRequest):
-        system.process(settings=settings).judge_user("ann", verdict, checks_verdicts=False)
+        judge("ann", verdict, note, checks_verdicts=False)

@@ -301,7 +301,9 @@ def test_webhooks_are_of_their_form() -> None:
     system = EventSystem()
     receiver = system.receiver("shop")
     receiver.answers = lambda _: FAILED
-    made, secret = system.process().put_webhook("new", "https://a.example", SUBSCRIBED, is_on=False)
+    made, secret = system.process().put_webhook(
+        "new", "https://a.example", SUBSCRIBED, bool, is_on=False
+    )
     tried = system.process().test_webhook("shop")
     system.system.send()
     system.run()

@@ -42,17 +42,20 @@ def edit_audience(
     add: Sequence[str],
     remove: Sequence[str],
     mode: AudienceMode | None,
+    note: Callable[[], object],
     *,
     ports: AudiencePorts,
 ) -> Audience:
     """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
 
-    If the cache may lack the edit, raises Unavailable; a repeat fixes it.
+    *note* is called before the first change. If the cache may lack the edit, raises Unavailable;
+    a repeat fixes it.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
     if both := set(add) & set(remove):
         message = f"{len(both)} of them are also in add. List each user once"
         raise InvalidRequest.of("remove", message)
+    note()
     users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
     size = ports.rows.edit(campaign_id, *users)
     ports.cache.edit(campaign_id, *users)

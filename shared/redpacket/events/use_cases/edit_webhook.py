@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,11 +50,17 @@ def find_webhook(name: str, *, ports: EditPorts) -> Webhook:
 
 
 def put_webhook(
-    name: str, url: str, kinds: Collection[EventType], *, is_on: bool, ports: EditPorts
+    name: str,
+    url: str,
+    kinds: Collection[EventType],
+    note: Callable[[], object],
+    *,
+    is_on: bool,
+    ports: EditPorts,
 ) -> tuple[Webhook, str | None]:
     """Create or edit a webhook; return it and a new one's secret. An edit ends any pause.
 
-    Raises InvalidRequest, VersionConflict.
+    *note* is called before the first change. Raises InvalidRequest, VersionConflict.
     """
     ports.sender.check(url)
     seen = ports.repository.find(name)
@@ -69,20 +75,23 @@ def put_webhook(
             paused_until_ms=0,
             slow_until_ms=0,
         )
+        note()
         _write(edited, seen, ports)
         return edited, None
     if len(ports.repository.list_all()) >= WEBHOOKS_MAX:
         at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Remove one first"
         raise InvalidRequest.of("name", at_most)
+    note()
     secret, sealed = ports.sender.new_secret(name)
     made = Webhook(name, url, frozenset(kinds), is_on, (sealed,), ports.clock.now_ms())
     _write(made, None, ports)
     return made, secret
 
 
-def rotate_secret(name: str, *, ports: EditPorts) -> str:
+def rotate_secret(name: str, note: Callable[[], object], *, ports: EditPorts) -> str:
     """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
     seen = find_webhook(name, ports=ports)
+    note()
     secret, sealed = ports.sender.new_secret(name)
     edited = seen.with_new_secret(sealed, ports.clock.now_ms())
     _write(replace(edited, version=seen.version + 1), seen, ports)
@@ -97,12 +106,13 @@ def test_webhook(name: str, *, ports: EditPorts) -> DeliveryAttempt:
     return ports.sender.send(webhook, event, {})
 
 
-def replay_dead(name: str, *, ports: EditPorts) -> tuple[int, bool]:
+def replay_dead(name: str, note: Callable[[], object], *, ports: EditPorts) -> tuple[int, bool]:
     """Let the sweep retry dead letters; return their number and whether none is left.
 
     The event ids stay the same. Raises WebhookNotFound.
     """
     find_webhook(name, ports=ports)
+    note()
     now_ms = ports.clock.now_ms()
     dead = ports.pending.list_dead(name, REPLAYED_MAX)
 

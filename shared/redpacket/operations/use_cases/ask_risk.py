@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from redpacket.platform.errors import InvalidRequest, Unavailable
@@ -61,10 +62,16 @@ class RiskCheck:
 
 
 def judge_user(
-    user_id: str, verdict: RiskDecision, *, verdicts: DynamoVerdicts, checks_verdicts: bool
+    user_id: str,
+    verdict: RiskDecision,
+    note: Callable[[], object],
+    *,
+    verdicts: DynamoVerdicts,
+    checks_verdicts: bool,
 ) -> None:
-    """Store *verdict*. Raises InvalidRequest if claims would not check it."""
+    """Store *verdict* after *note*. Raises InvalidRequest if claims would not check it."""
     if not checks_verdicts:
         message = "is not available. Set the parameter RiskVerdicts to true first"
         raise InvalidRequest.of("verdict", message)
+    note()
     verdicts.put(user_id, verdict)
