@@ -67,8 +67,13 @@ def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user
     with pytest.raises(errors.RateLimited) as refused:
         system.grab_or_enter(packet, "late")
 
+    system.pass_time(LIFE_MS - 1_001)
+    with pytest.raises(errors.RateLimited) as refused_again:
+        system.grab_or_enter(packet, "late")
+
     assert refused.value.retry_after_s == LIFE_MS // 1000
-    system.pass_time(LIFE_MS)
+    assert refused_again.value.retry_after_s == 2
+    system.pass_time(1_001)
     _admitted(system, packet, "late")
     system.pass_time(LIFE_MS)
     with pytest.raises(PacketExpired):
