@@ -15,7 +15,7 @@ from local.template import read_template
 from redpacket.fairness.model.days import DrawDay
 from redpacket.lottery.model.lottery import DrawRequest
 from redpacket.lottery.redis.draws import RedisDraws
-from redpacket.operations.model.limits import Limit
+from redpacket.operations.model.limits import READS, Limit
 from redpacket.operations.model.switches import Switch
 from redpacket.operations.ports import SwitchesSeen
 from redpacket.operations.redis.limits import RedisLimits
@@ -173,7 +173,7 @@ def test_it_can_not_run_commands_that_no_function_needs(
 
 
 def test_a_reader_limits_reads(readers: ServerClient) -> None:
-    limits, quick = RedisLimits(readers), Limit("read", per_minute=600, burst=3)
+    limits, quick = RedisLimits(readers), Limit(READS.name, per_minute=600, burst=3)
 
     for is_spent in (False, True):
         assert limits.take(quick, "ann") == 0
@@ -192,9 +192,14 @@ def test_a_reader_limits_reads(readers: ServerClient) -> None:
         ("SET", "rp:switches", ""),
         ("SET", "rp:{risk:thief}", "allow"),
         ("HGET", "rp:{audience:newyear:1}", "ann"),
+        ("SET", "rp:limit:{passphrase:x}", "0"),
+        ("EVAL", "return redis.call('SET', KEYS[1], '0')", 1, "rp:limit:{passphrase:x}"),
+        ("SET", "rp:limit:{passphrase:x}:ann", "0"),
+        ("GET", "rp:limit:{send:ann}"),
+        ("SET", "rp:limit:{readers:ann}", "0"),
     ],
 )
-def test_a_reader_reaches_no_packet_no_lottery_and_no_decision(
+def test_a_reader_reaches_no_packet_no_lottery_no_decision_and_no_other_limit(
     readers: ServerClient, command: tuple[str | int, ...]
 ) -> None:
     with pytest.raises(redis.exceptions.RedisError, match=r"(?i)permission"):
