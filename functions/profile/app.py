@@ -52,17 +52,26 @@ def read_operator(request: HttpRequest) -> HttpAnswer[Me]:
 def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     """Change the caller's public profile."""
     guards.guard_read(request)  # the answer is the page of GET /me
+    from redpacket.packets.model.picture import owner_prefix, picture_id_of
+    from redpacket.platform.image_url import absolute_url
     from redpacket.users.confusables import skeleton_of
     from redpacket.users.use_cases.edit_profile import edit_profile as edit
 
-    body = body_of(ProfileBody, request)
+    body, user_id = body_of(ProfileBody, request), request.user.user_id
+
+    def owns(path: str) -> bool:
+        # The id names its owner, so that no read is needed.
+        return (picture_id_of(path) or "").startswith(owner_prefix(user_id))
+
     profile = edit(
-        request.user.user_id,
+        user_id,
         body.nickname,
         body.avatar_url,
         profiles=containers.users.profiles,
         skeleton_of=skeleton_of,
-        avatar_hosts=settings.avatar_hosts,
+        absolute_url=lambda url: absolute_url(
+            url, settings.avatar_hosts, settings.share_base_url, owns
+        ),
     )
     return _me(request, {profile.user_id: profile})
 

@@ -135,7 +135,7 @@ def _ended(end: Callable[..., Packet], *given: object, **named: object) -> HttpA
     body_bytes_max=PICTURE_BODY_BYTES_MAX,
 )
 def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
-    """Upload a picture for the cover of a packet; it counts as a send."""
+    """Upload a picture for the cover of a packet or for the profile; it counts as a send."""
     guards.guard_send(request)
     return _store_picture(request)
 
@@ -148,16 +148,17 @@ def upload_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPictur
 )
 def upload_prize_picture(request: RequestOf[PictureBody]) -> HttpAnswer[UploadedPicture]:
     """Upload a picture for prizes, which stays until an operator removes it."""
-    return _store_picture(request, is_kept=True)
+    return _store_picture(request, is_prize=True)
 
 
 def _store_picture(
-    request: RequestOf[PictureBody], *, is_kept: bool = False
+    request: RequestOf[PictureBody], *, is_prize: bool = False
 ) -> HttpAnswer[UploadedPicture]:
-    owner_id, picture = request.user.user_id, body_of(PictureBody, request).given
+    owner_id, body = request.user.user_id, body_of(PictureBody, request)
     # A prize's picture is no personal data: its operator's erasure does not find it.
-    picture_id = new_picture_id(None if is_kept else owner_id)
-    containers.packets.pictures.put(picture_id, picture, owner_id, is_kept=is_kept)
+    picture_id = new_picture_id(None if is_prize else owner_id)
+    is_kept = is_prize or body.is_avatar
+    containers.packets.pictures.put(picture_id, body.given, owner_id, is_kept=is_kept)
     return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
 
 

@@ -96,6 +96,38 @@ def test_wechat_signs_in_without_a_question_and_comes_back(
     assert "redpacket.wechat-sign-in" not in kept
 
 
+def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
+    a_guest: MakePerson, operator: Operator
+) -> None:
+    packets = [operator.send(count=3) for _ in range(2)]
+    path, next_path = (f"/packets/{packet_id}" for packet_id in packets)
+
+    def open_packet(person: BrowserUser, path: str) -> None:
+        person.go(path)
+        coin(person.page).click()
+        state(person.page, "opened").to_be_visible()
+
+    named, shy = a_guest(path), a_guest(path)
+    for person in (named, shy):
+        open_packet(person, path)
+        sheet = person.page.get_by_role("dialog", name="让大家认出你")
+        expect(sheet.get_by_role("button", name="退出登录")).to_have_count(0)
+        if person is named:
+            person.audit_views("wechat-face", is_strict=True)
+            sheet.get_by_label("昵称", exact=True).fill("微信小明")
+            sheet.get_by_role("button", name="就用这个").click()
+        else:
+            sheet.get_by_role("button", name="以后再说").click()
+        expect(sheet).to_have_count(0)
+        open_packet(person, next_path)
+        person.page.wait_for_timeout(2_500)  # longer than the sheet waits
+        expect(sheet).to_have_count(0)
+
+    claims = operator.as_user("reader").get(next_path).json()["claims"]
+    assert [claim["nickname"][:2] for claim in claims] == ["微信", "用户"]
+    expect(shy.page.get_by_role("button", name="填昵称")).to_be_visible()
+
+
 def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:
     calls: list[str] = []
     ben = a_guest("/signed-in?code=code-mallory&state=forged")

@@ -160,3 +160,38 @@ def test_an_operators_picture_of_a_prize_stays(
     shown = sender.http.get("/campaigns/tea").json()["prizes"]
     assert [each["image_url"] for each in shown] == [path]
     assert operator.http.delete(f"/admin{path}").is_success
+
+
+def test_an_avatar_is_a_seal_of_the_page_or_a_picture_of_its_owner(
+    a_user: MakeUser, system: InMemorySystem
+) -> None:
+    user, other = a_user(), a_user()
+    upload = {"picture": b64encode(webp()).decode(), "is_avatar": True}
+    own, foreign = (each.post("/me/pictures", upload).json()["cover_url"] for each in (user, other))
+
+    def edited(avatar_url: str) -> httpx.Response:
+        return user.http.put("/me/profile", json={"nickname": "安", "avatar_url": avatar_url})
+
+    seal, picture = edited("/seals/fu.svg").json(), edited(own).json()
+    again = edited(seal["avatar_url"])
+
+    assert seal["avatar_url"].endswith("/seals/fu.svg")
+    assert picture["avatar_url"].endswith(own)
+    assert again.json()["avatar_url"].endswith("/seals/fu.svg")
+    # No rule of the bucket deletes the picture, and an erasure finds it.
+    assert own.removeprefix("/pictures/") in system.pictures.kept
+    for refused in (foreign, "/covers/fu.svg", "/seals/../x", "https://elsewhere.example/a.png"):
+        answer = edited(refused).json()
+        assert (answer["code"], answer["errors"][0]["field"]) == ("invalid_request", "avatar_url")
+
+
+def test_an_erasure_removes_the_picture_of_a_profile(a_user: MakeUser, operator: HttpUser) -> None:
+    user = a_user()
+    upload = {"picture": b64encode(webp()).decode(), "is_avatar": True}
+    path = user.post("/me/pictures", upload).json()["cover_url"]
+    assert user.http.put("/me/profile", json={"nickname": "安", "avatar_url": path}).is_success
+
+    assert operator.http.delete(f"/admin/users/{user.host_id}").is_success
+
+    assert user.http.get("/me").json()["avatar_url"] is None
+    assert user.http.get(path).json()["code"] == "picture_not_found"

@@ -9,7 +9,9 @@ import { languages } from "./i18n/choice.ts";
 import { language } from "./i18n/language.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
-import { session } from "./session.ts";
+import { sealView } from "./packet/cover.ts";
+import { session, type Person } from "./session.ts";
+import { device } from "./store.ts";
 import { appHere, signInProvider } from "./providers/registry.ts";
 import "./views/packet-view.ts";
 import { isUp, View, problemView } from "./views/view.ts";
@@ -40,6 +42,11 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   lost: "lost",
 };
 
+/** Slot of whether this device's user was asked for a name. */
+const OFFERED = "redpacket.face-offered";
+/** Time in which the amount alone is seen. */
+const OFFER_MS = 1800;
+
 export class App extends View {
   static override properties = {
     ...View.properties,
@@ -65,6 +72,8 @@ export class App extends View {
     session.onChange(() => {
       this.wantsSignIn = false;
       this.requestUpdate();
+      // The user may have another name now.
+      for (const view of this.querySelectorAll("main > *")) if (view instanceof View) view.requestUpdate();
       void this.attempt(() => this.#load());
     });
     addEventListener("online", () => {
@@ -143,12 +152,13 @@ export class App extends View {
         ${session.person?.scope.includes("hongbao/")
           ? html`<a href="/operator" target="_self">${f("operator")}</a>`
           : nothing}
-        ${session.person?.nickname ? this.#person(session.person.nickname) : nothing}
+        ${session.person ? this.#person(session.person) : nothing}
       </header>
       <main
         id="main"
         tabindex="-1"
         @wants-sign-in=${() => this.#askForSignIn()}
+        @amount=${this.#offerFace}
         @named=${({ detail }: CustomEvent<string>) => (this.name = detail)}
       >
         <p class=${notice ? "notice" : "unseen"} role="status">${notice && f(`notice_${notice}`)}</p>
@@ -165,13 +175,24 @@ export class App extends View {
     if (this.isReady || this.problem) for (const each of document.querySelectorAll(".skeleton, .late")) each.remove();
   }
 
-  #person(nickname: string) {
+  #person({ nickname, avatarUrl }: Person) {
     return html`
-      <button class="who" @click=${() => session.signOut()}>
-        <span class="name">${nickname}</span> <small>${f("sign_out")}</small>
+      <button class="who" @click=${() => this.#askFace()}>
+        ${sealView(nickname, avatarUrl)} <span class="name">${nickname || f("no_name")}</span>
       </button>
     `;
   }
+
+  #askFace(isOffered = false): void {
+    void this.attempt(async () => (await import("./views/face.ts")).askFace(isOffered));
+  }
+
+  /** After the first amount, asks users without a name once for one. */
+  readonly #offerFace = () => {
+    if (!session.person || session.person.nickname || device.getItem(OFFERED)) return;
+    device.setItem(OFFERED, "1");
+    setTimeout(() => this.#askFace(true), OFFER_MS);
+  };
 
   #view(): TemplateResult {
     if (this.#needsSignIn) return html`<rp-sign-in></rp-sign-in>`;

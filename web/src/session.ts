@@ -1,17 +1,18 @@
 /** The signed-in user. The token is in memory only; locally the chosen user's name survives a reload. */
 
-import { Client } from "./api/client.ts";
+import { Client, type Schemas } from "./api/client.ts";
 import { PendingWrites } from "./api/keys.ts";
 import { claimsOf } from "./claims.ts";
 import { readConfig, type Config } from "./config.ts";
 import { arrive, BACK, depart, HOME, refresh, type Arrival, type Tokens } from "./oidc.ts";
 import { signInProvider } from "./providers/registry.ts";
-import { tab } from "./store.ts";
+import { device, tab } from "./store.ts";
 
 export interface Person {
   /** The token's `sub`. */
   sub: string;
   nickname: string;
+  avatarUrl: string | null;
   /** The token's, with spaces between them. */
   scope: string;
 }
@@ -29,6 +30,15 @@ export function devUser(nickname: string): DevUser {
 }
 
 const SLOT = "redpacket.dev-user";
+/** The user's own name and picture, which tokens don't have. */
+const FACE = "redpacket.face";
+
+export type Me = Pick<Schemas["Me"], "user_token" | "nickname" | "avatar_url">;
+
+/** Whether the API knows no name of a user, and made one up. */
+export function isNameless({ nickname, user_token }: Me): boolean {
+  return nickname === `用户${user_token.slice(0, 4)}`;
+}
 
 export class Session {
   person: Person | undefined;
@@ -99,8 +109,20 @@ export class Session {
     this.#notify();
   }
 
+  /** Shows the user from now on as the API does, also after a reload. */
+  noteFace(me: Me): void {
+    const { person } = this;
+    if (!person || isNameless(me)) return;
+    const { nickname, avatar_url: avatarUrl } = me;
+    const isSame = person.nickname === nickname && person.avatarUrl === avatarUrl;
+    device.setItem(FACE, JSON.stringify({ sub: person.sub, nickname, avatarUrl }));
+    this.person = { ...person, nickname, avatarUrl };
+    if (!isSame) this.#notify();
+  }
+
   signOut(): void {
     tab.removeItem(SLOT);
+    device.removeItem(FACE);
     this.#end();
   }
 
@@ -159,7 +181,8 @@ export class Session {
     this.notice = undefined;
     const claims = { ...claimsOf(idToken), ...claimsOf(token) };
     const { sub = "", nickname = claims.name ?? this.#nameless(sub), scope = "" } = claims;
-    this.person = { sub, nickname, scope };
+    const face = JSON.parse(device.getItem(FACE) ?? "{}") as Partial<Person>;
+    this.person = { nickname, avatarUrl: null, ...(face.sub === sub ? face : {}), sub, scope };
   }
 
   /** A silent sign-in has no name, and its subject is a hash. */

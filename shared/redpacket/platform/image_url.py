@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 
 IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 """Pattern without user, port and backslash: browsers and parsers read those differently."""
@@ -11,11 +11,31 @@ IMAGE_URL = r"^https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?$"
 UPLOADED = "/pictures/[A-Za-z0-9_-]{22}"
 """Path of an uploaded picture."""
 
-COVER_URL = (
-    r"^(?:https://([A-Za-z0-9.-]{1,253})(/[!-\[\]-~]*)?"
-    rf"|/covers/[a-z]{{1,32}}\.svg|{UPLOADED})$"
-)
+_OR_OF_THE_PAGE = rf"^(?:{IMAGE_URL[1:-1]}|/%s/[a-z]{{1,32}}\.svg|{UPLOADED})$"
+COVER_URL = _OR_OF_THE_PAGE % "covers"
 """The same, or the path of a cover that ships with the page or that a user uploaded."""
+
+AVATAR_URL = _OR_OF_THE_PAGE % "seals"
+"""The same for an avatar: a seal ships with the page."""
+
+
+def absolute_url(
+    url: str, hosts: Container[str], page_url: str, owns: Callable[[str], bool]
+) -> str:
+    """Return the URL of an image or of a path on the page.
+
+    *owns* returns whether the user uploaded the picture of a path. Raises ValueError with the
+    reason for another user's picture and for a host outside *hosts*.
+    """
+    is_own_page = url.startswith((f"{page_url}/pictures/", f"{page_url}/seals/"))
+    path = url.removeprefix(page_url) if is_own_page else url
+    if path.startswith("/"):
+        if path.startswith("/pictures/") and not owns(path):
+            raise ValueError("is not a picture of yours. Upload it again")
+        return page_url + path
+    if not is_on_hosts(url, hosts):
+        raise ValueError("is not on a host of this deployment")
+    return url
 
 
 def is_on_hosts(url: str, hosts: Container[str]) -> bool:

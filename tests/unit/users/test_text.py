@@ -13,6 +13,7 @@ from local.places import ROOT
 from redpacket.packets.pinyin import simplified
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.request import nickname_of
+from redpacket.platform.image_url import absolute_url
 from redpacket.platform.text import (
     _HAN_FORMS,
     _PLAIN,
@@ -40,12 +41,16 @@ class Profiles:
         self.kept[profile.user_id] = profile
 
 
+def _absolute(url: str) -> str:
+    return absolute_url(url, HOSTS, "https://page.example", lambda path: path.endswith("own"))
+
+
 def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
     """Return the fields that are refused."""
     profiles: Any = Profiles()
     try:
-        ports: Any = {"profiles": profiles, "skeleton_of": skeleton_of, "avatar_hosts": HOSTS}
-        edit_profile("ann", nickname, avatar_url, **ports)
+        ports: Any = {"profiles": profiles, "skeleton_of": skeleton_of}
+        edit_profile("ann", nickname, avatar_url, absolute_url=_absolute, **ports)
     except InvalidRequest as error:
         assert profiles.kept == {}
         return [problem["field"] for problem in error.errors]

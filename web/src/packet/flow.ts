@@ -39,8 +39,6 @@ export interface FlowOptions {
   isCalm?: boolean;
   /** The user whose link led here. */
   via?: string;
-  /** The viewer's name, which the feed has only after the settlement. */
-  nickname?: string;
 }
 
 export class PacketFlow {
@@ -56,6 +54,8 @@ export class PacketFlow {
   /** Until then the button is off. */
   waitUntilMs = 0;
   admittedUntilMs = 0;
+  /** The viewer's name and picture, which the feed has only after the settlement. */
+  viewer: { nickname?: string | undefined; avatarUrl?: string | null | undefined } = {};
   readonly live: Live;
 
   readonly #options: Required<FlowOptions>;
@@ -70,7 +70,6 @@ export class PacketFlow {
       sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
       isCalm: false,
       via: "",
-      nickname: "",
       ...options,
       // The host's page may take it from its own address.
       packetId: encodeURIComponent(options.packetId),
@@ -201,10 +200,6 @@ export class PacketFlow {
   get record(): Packet | undefined {
     const { feed } = this.live;
     return feed && "is_sender" in feed ? (feed as Packet) : this.packet;
-  }
-
-  get nickname(): string {
-    return this.#options.nickname;
   }
 
   get canTap(): boolean {

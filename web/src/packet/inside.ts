@@ -147,11 +147,11 @@ function sumText(feed: Feed): string {
 
 function claimView(claim: Row, own?: PacketFlow) {
   const { amount_fen: amount } = claim;
-  const nickname = own?.nickname || claim.nickname;
+  const nickname = own?.viewer.nickname || claim.nickname;
   const thanks = own?.thanks ?? claim.thanks;
   return html`
     <li>
-      ${sealView(nickname, claim.avatar_url)}
+      ${sealView(nickname, own?.viewer.avatarUrl ?? claim.avatar_url)}
       <span class="taker">
         <span class="name">${nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
         <time>${clock(claim.claimed_at_ms)}${thanks ? ` ${thanks}` : nothing}</time>

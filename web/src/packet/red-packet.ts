@@ -31,6 +31,7 @@ export class RedPacket extends LitElement {
     tokenOrigin: { attribute: "token-origin" },
     via: {},
     nickname: { attribute: false },
+    avatarUrl: { attribute: false },
     token: { attribute: false },
     client: { attribute: false },
     isLeaving: { state: true },
@@ -48,6 +49,7 @@ export class RedPacket extends LitElement {
   declare via: string;
   /** The viewer's; that of the token by default. */
   declare nickname: string | undefined;
+  declare avatarUrl: string | null | undefined;
   declare token: string | undefined;
   /** The page gives its own client; other pages give a token. */
   declare client: Client | undefined;
@@ -90,6 +92,8 @@ export class RedPacket extends LitElement {
     if (isOther || (changed.has("token") && holder(changed.get("token")) !== holder(this.token))) {
       this.#restart();
     }
+    const nickname = this.nickname ?? claimsOf(this.token ?? "").nickname;
+    if (this.flow) this.flow.viewer = { nickname, avatarUrl: this.avatarUrl };
   }
 
   override render() {
@@ -139,7 +143,6 @@ export class RedPacket extends LitElement {
       changed: () => this.#onChange(flow),
       isCalm: matchMedia("(prefers-reduced-motion: reduce)").matches,
       via: this.via,
-      nickname: this.nickname ?? claimsOf(this.token ?? "").nickname ?? "",
     });
     this.flow = flow;
     this.#shown = "loading";

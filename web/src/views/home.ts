@@ -8,6 +8,7 @@ import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { yuan, yuanGrouped } from "../money.ts";
 import { now } from "../now.ts";
+import { sealView } from "../packet/cover.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import "./copy.ts";
@@ -49,6 +50,7 @@ export class Home extends View {
       const page = this.#show(this.tab);
       this.me = await session.client.get("/me");
       noteBalance(this.me.balance_fen);
+      session.noteFace(this.me);
       await page;
     });
   }
@@ -71,7 +73,7 @@ export class Home extends View {
     const { me } = this;
     return html`
       <section class="wallet">
-        <h1 tabindex="-1">${session.person?.nickname ?? t("home")}</h1>
+        <h1 tabindex="-1">${session.person?.nickname || t("home")}</h1>
         <p class="label">${t("balance")}</p>
         ${balanceView(me?.balance_fen)}
         <a class="primary" href="/send">${t("send_one")}</a>
@@ -212,6 +214,7 @@ function packetView(item: Packets["items"][number]) {
   return html`
     <li>
       <a href="/packets/${item.packet_id}">
+        ${isSent ? nothing : sealView(item.sender.nickname ?? "", item.sender.avatar_url)}
         <span class="what">
           <b>${name || item.greeting || p("default_greeting")}</b>
           <small>${state}</small>

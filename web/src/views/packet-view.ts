@@ -52,7 +52,8 @@ export class PacketView extends View {
           via=${new URLSearchParams(location.search).get("via") ?? ""}
           .client=${session.client}
           .nickname=${session.person?.nickname}
-          @claimed=${() => playCoin()}
+          .avatarUrl=${session.person?.avatarUrl}
+          @claimed=${this.#onClaimed}
           @change=${this.#look}
           @signin=${() => wantsSignIn(this)}
         ></red-packet>
@@ -78,6 +79,11 @@ export class PacketView extends View {
       </section>
     `;
   }
+
+  readonly #onClaimed = () => {
+    playCoin();
+    this.dispatchEvent(new Event("amount", { bubbles: true }));
+  };
 
   readonly #turnSound = () => {
     turnSound(!isSoundOn());

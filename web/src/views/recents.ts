@@ -3,12 +3,12 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { graphemes } from "../graphemes.ts";
 import { t } from "../i18n/user.ts";
+import { sealView } from "../packet/cover.ts";
 import { session } from "../session.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
-type Person = Pick<Schemas["ShownPerson"], "user_token" | "nickname">;
+type Person = Pick<Schemas["ShownPerson"], "user_token" | "nickname" | "avatar_url">;
 
 /** Packets of each list whose people are offered, and people of one packet. */
 const PACKETS = 4;
@@ -63,9 +63,8 @@ class Recents extends View {
     return html`
       <fieldset class="people" ?disabled=${this.isBusy} aria-describedby="people-wrong">
         <legend>${t("recents")}</legend>
-        ${this.users.map(({ user_token, nickname }) => {
-          const [letter = ""] = graphemes(nickname);
-          return html`
+        ${this.users.map(
+          ({ user_token, nickname, avatar_url }) => html`
             <label>
               <input
                 type="checkbox"
@@ -73,10 +72,10 @@ class Recents extends View {
                 value=${user_token}
                 ?checked=${this.chosen.includes(user_token)}
               />
-              <span><b aria-hidden="true">${letter.toUpperCase()}</b>${nickname}</span>
+              <span>${sealView(nickname, avatar_url)}${nickname}</span>
             </label>
-          `;
-        })}
+          `,
+        )}
       </fieldset>
     `;
   }

@@ -2,6 +2,7 @@
 
 /** Twice the size at which a phone shows the upper half of a packet; transparent pixels get *fill*. */
 export const COVER = { width: 892, height: 750, fill: "#9d0f23" };
+export const AVATAR = { width: 192, height: 192, fill: "#fbe7bd" };
 export const PRIZE = { width: 480, height: 480, fill: "#ffffff" };
 /** The limit of the API. */
 const BYTES_MAX = 300 * 1024;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, NewType
 
-from pydantic import Discriminator, Field
+from pydantic import Discriminator, Field, StringConstraints
 from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.ledger.model import TransferKind
@@ -17,8 +17,8 @@ from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
 
 AvatarUrl = Annotated[
-    common.HttpsUrl | None,
-    about("An https address on one of the deployment's `AvatarHosts`.", None),
+    Annotated[str, StringConstraints(pattern=r"^https?://[!-~]+$", max_length=1100)] | None,
+    about("URL of a picture on one of `AvatarHosts`, or on the page itself.", None),
 ]
 
 

@@ -174,6 +174,9 @@ class PictureBody(StrictBody):
             "except the orientation of a JPEG."
         ),
     ]
+    is_avatar: Annotated[
+        bool, about("Whether it is for the user's profile. Others need a packet within a day.")
+    ] = False
 
     @property
     def given(self) -> Picture:

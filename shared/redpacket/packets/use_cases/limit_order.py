@@ -6,10 +6,10 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 
 from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX, Kind
-from redpacket.packets.model.picture import PICTURES_PATH, picture_id_of
+from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.split import Split, default_share_fen_max
 from redpacket.packets.use_cases.send_packet import SendOrder
-from redpacket.platform.image_url import is_on_hosts
+from redpacket.platform.image_url import absolute_url
 
 
 def default_split(kind: Kind) -> Split:
@@ -35,17 +35,18 @@ def limit_order(
     )
     refused = [(name, f"is above {limit}") for name, value, limit in limits if value > limit]
     cover_url, own_picture_id = order.cover_url, None
-    if cover_url and cover_url.startswith(page_url + PICTURES_PATH):
-        cover_url = cover_url.removeprefix(page_url)
-    if cover_url and cover_url.startswith("/"):
-        picture_id = picture_id_of(cover_url)
+
+    def owns(path: str) -> bool:
+        nonlocal own_picture_id
+        picture_id = picture_id_of(path)
         if picture_id and owner_of(picture_id) == order.sender.user_id:
             own_picture_id = picture_id
-        elif picture_id:
-            refused.append(("cover_url", "is not a picture of yours. Upload it again"))
-        cover_url = f"{page_url}{cover_url}"
-    elif cover_url and not is_on_hosts(cover_url, cover_hosts):
-        refused.append(("cover_url", "is not on a host of this deployment"))
+        return own_picture_id is not None
+
+    try:
+        cover_url = cover_url and absolute_url(cover_url, cover_hosts, page_url, owns)
+    except ValueError as error:
+        refused.append(("cover_url", str(error)))
     if order.payment_id and order.campaign:
         refused.append(("pay_with", "is not allowed with campaign_id: the campaign's budget pays"))
     share_fen_max = order.share_fen_max or default_share_fen_max(

@@ -18,7 +18,6 @@ PerUser = Annotated[int, Field(ge=0, le=PER_USER_MAX)]
 Weight = Annotated[int, Field(ge=0, le=WEIGHT_MAX, examples=[10])]
 Version = Annotated[int, Field(ge=1, le=2**53, examples=[1])]
 Word = Annotated[str, StringConstraints(min_length=1)]
-HttpsUrl = Annotated[str, StringConstraints(pattern="^https://")]
 PrizeImage = Annotated[str, StringConstraints(pattern="^(https://|/pictures/)")]
 """URL, or a path on the page's origin and on the API's."""
 AnyFen = Annotated[int, Field(ge=0, le=FEN_MAX)]

@@ -14,7 +14,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.http.bodies import about
 from redpacket.platform.http.request import user_ids
-from redpacket.platform.image_url import COVER_URL, IMAGE_URL, UPLOADED
+from redpacket.platform.image_url import AVATAR_URL, COVER_URL, UPLOADED
 from redpacket.platform.text import (
     CODE_POINTS_PER_GRAPHEME_MAX,
     NICKNAME_GRAPHEMES_MAX,
@@ -97,7 +97,7 @@ PrizeImage = Annotated[
     StringConstraints(pattern=f"^(?:https://[!-~]+|{UPLOADED})$", max_length=1024),
 ]
 """URL, or the path of a picture that an operator uploaded."""
-ImageUrl = Annotated[str, StringConstraints(pattern=IMAGE_URL, max_length=1024)]
+AvatarUrl = Annotated[str, StringConstraints(pattern=AVATAR_URL, max_length=1024)]
 CoverUrl = Annotated[str, StringConstraints(pattern=COVER_URL, max_length=1024)]
 HostId = Annotated[
     str,

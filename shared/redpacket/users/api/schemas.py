@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from redpacket.platform.http.bodies import StrictBody, about, example
-from redpacket.platform.http.request_fields import Fen, HostId, ImageUrl, Nickname, Note
+from redpacket.platform.http.request_fields import AvatarUrl, Fen, HostId, Nickname, Note
 from redpacket.platform.text import NICKNAME_GRAPHEMES_MAX
 
 
@@ -52,5 +52,9 @@ class ProfileBody(StrictBody):
 
     nickname: Annotated[Nickname, about(f"At most {NICKNAME_GRAPHEMES_MAX} characters.")]
     avatar_url: Annotated[
-        ImageUrl | None, about("An https address on one of the deployment's `AvatarHosts`.")
+        AvatarUrl | None,
+        about(
+            "An https address on one of the deployment's `AvatarHosts`, or the path of one of the "
+            "page's seals or of a picture that the user uploaded for it; answers have its URL."
+        ),
     ] = None

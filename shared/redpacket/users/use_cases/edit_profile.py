@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.image_url import is_on_hosts
 from redpacket.platform.text import is_reserved
 from redpacket.users.ports import Profile, ProfileRepository
 
@@ -17,14 +16,19 @@ def edit_profile(
     *,
     profiles: ProfileRepository,
     skeleton_of: Callable[[str], str],
-    avatar_hosts: Container[str],
+    absolute_url: Callable[[str], str],
 ) -> Profile:
-    """Store a profile. Raises InvalidRequest for a reserved name or a foreign avatar host."""
+    """Store a profile. Raises InvalidRequest for a reserved name or a foreign avatar.
+
+    *absolute_url* returns the avatar's URL, or raises ValueError with the reason.
+    """
     errors = []
     if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
         errors.append({"field": "nickname", "message": "is or looks reserved. Choose another"})
-    if avatar_url and not is_on_hosts(avatar_url, avatar_hosts):
-        errors.append({"field": "avatar_url", "message": "is not on a host of this deployment"})
+    try:
+        avatar_url = avatar_url and absolute_url(avatar_url)
+    except ValueError as error:
+        errors.append({"field": "avatar_url", "message": str(error)})
     if errors:
         raise InvalidRequest(errors)
     profile = Profile(user_id, nickname, avatar_url)
