@@ -13,6 +13,7 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
+from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign, CampaignPlan
@@ -106,6 +107,7 @@ TABLES = " ".join(f"{name}={name}" for name in TABLE_NAMES)
 """Variable that names the tables."""
 
 VARIABLES = {
+    "USER_ID_KEY": PUBLISHED_KEY,
     "SEED_KEYS": PUBLISHED_SEED_KEYS,
     "TABLES": TABLES,
     "APPROVAL_FEN": f"{10**15},{10**18},{10**18}",

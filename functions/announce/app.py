@@ -1,6 +1,6 @@
 """Handler for the tables' streams: turn changed rows into events and events into deliveries.
 
-A changed row of the audit log is no event. It raises an alarm.
+An altered row of the audit log or of an approval is no event. It raises an alarm.
 """
 
 from functools import partial
@@ -13,9 +13,9 @@ from redpacket.events.use_cases.announce import announce
 
 def handler(event: dict[str, Any], context: object) -> dict[str, int]:  # noqa: ARG001 - Lambda's form
     """Announce a batch of one table's changes, or a dead-lettered record."""
-    records = event["Records"]
-    audit_log = f":table/{containers.platform.dynamo.tables.journal}/"
-    if any(audit_log in record.get("eventSourceARN", "") for record in records):
+    records, tables = event["Records"], containers.platform.dynamo.tables
+    watched = [f":table/{table}/" for table in (tables.journal, tables.approvals)]
+    if any(table in record.get("eventSourceARN", "") for record in records for table in watched):
         return report_altered(
             records, dead_letter=containers.events.dead_letter, logger=containers.platform.logger
         )

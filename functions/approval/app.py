@@ -40,7 +40,7 @@ handler = Api()
 )
 def read_approvals(request: HttpRequest) -> HttpAnswer[ApprovalPage]:
     """List pending and decided approvals, newest first."""
-    page, cursor = containers.operators.approvals.list_approvals(
+    page, cursor = containers.editing.approvals.list_approvals(
         approval_cursor_of(request), list_limit_of(request)
     )
     status, now_ms = approval_status_of(request), containers.platform.clock.now_ms()

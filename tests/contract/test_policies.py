@@ -838,14 +838,22 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     budget = {**plan, "budget_fen": large, "ends_at_ms": plan["ends_at_ms"] + 60_000}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
     handlers.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
+    deposit = {"user": "ann", "amount_fen": large}
     approvals = [
-        handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": large}),
+        handlers.operate("POST /admin/deposits", deposit, key="twice"),
         handlers.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         handlers.operate(edit, budget, **path),
         handlers.operate(edit, budget, campaign_id="newer"),
         handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
         handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
     ]
+    # A repeat reads the first request.
+    repeats = [
+        handlers.operate("POST /admin/deposits", deposit, key="twice"),
+        handlers.operate(edit, budget, campaign_id="newer"),
+        handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
+    ]
+    assert repeats == [approvals[0], *approvals[3:5]]
     assert {each["answered"] for each in approvals} == {202}
     assert len(handlers.operate("GET /admin/approvals")["items"]) == len(approvals)
     deposit = {"user": "operator", "amount_fen": 990_000}

@@ -117,7 +117,52 @@ def test_a_replaced_row_of_the_audit_log_is_set_aside_for_the_alarm(
 
     assert told == {"altered_count": altered_count}
     assert aside == [record] * altered_count
-    assert system.logger.events == ["journal_altered"] * altered_count
+    assert system.logger.events == ["row_altered"] * altered_count
+
+
+_ASKED = {"pk": {"S": "approval#1"}, "asked": {"S": "{}"}}
+_DECIDED = {**_ASKED, "status": {"S": "approved"}, "decided_by": {"S": "bob"}}
+_REJECTED = {**_DECIDED, "status": {"S": "rejected"}}
+_REFUSED = {**_REJECTED, "refusal": {"S": "insufficient_funds"}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_altered"),
+    [
+        (_ASKED, _DECIDED, False),
+        (_DECIDED, {**_DECIDED, "is_applied": {"BOOL": True}}, False),
+        (_DECIDED, _REFUSED, False),
+        (_REFUSED, {**_DECIDED, "is_applied": {"BOOL": True}}, False),
+        (_ASKED, {**_ASKED, "asked": {"S": "other"}}, True),
+        (_ASKED, {"pk": _ASKED["pk"]}, True),
+        (_DECIDED, _ASKED, True),
+        (_DECIDED, {**_DECIDED, "decided_by": {"S": "cat"}}, True),
+        (_REJECTED, _DECIDED, True),
+        (_DECIDED, None, True),
+    ],
+)
+def test_an_altered_approval_is_set_aside_for_the_alarm_and_a_decision_is_not(
+    system: InMemorySystem,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any] | None,
+    is_altered: bool,
+) -> None:
+    aside: list[Any] = []
+    monkeypatch.setitem(vars(containers.events), "dead_letter", aside.append)
+    images = {"Keys": {"pk": before["pk"]}, "OldImage": before}
+    images |= {"NewImage": after} if after else {}
+    source = f"arn:aws:dynamodb:r:1:table/{TABLE_NAMES.approvals}/stream/2026-01-01"
+    name = "MODIFY" if after else "REMOVE"
+    record = {"eventSourceARN": source, "eventName": name, "dynamodb": images}
+
+    told = invoke("AnnounceFunction", {"Records": [record]})
+
+    assert told == {"altered_count": int(is_altered)}
+    assert aside == [record] * is_altered
+    assert system.logger.events == ["row_altered"] * is_altered
 
 
 def test_grab_claims_a_share_and_a_repeat_gets_the_same(

@@ -125,7 +125,7 @@ log_place            Approval:p Campaign:p Log:ru Send:p
 log                  Log:pr Reconcile:r Records:r
 action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
                      Send:p Webhooks:p
-approval             Admin:p Approval:ru Campaign:p Prize:p
+approval             Admin:pr Approval:ru Campaign:pr Prize:pr
 allowance            Admin:pru Campaign:pru Prize:pru Send:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u
@@ -207,9 +207,16 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
     patterns = sources["AnnounceJournal"]["FilterCriteria"]["Filters"]
     alarm = STACK.of_type("AWS::CloudWatch::Alarm")["UnreadRecordsAlarm"]
 
+    approvals = sources["AnnounceApprovals"]["FilterCriteria"]["Filters"]
+
     # A stream names an unchanged row by no record, so a repeated put is silent.
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
+    ]
+    # No TTL removes approvals, as it does the sums beside them.
+    keys = {"pk": {"S": [{"prefix": "approval#"}]}}
+    assert [json.loads(each["Pattern"]) for each in approvals] == [
+        {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}
     ]
     # AnnounceFunction sets each such record aside.
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)

@@ -453,6 +453,8 @@ STREAMED = {
     "AnnouncePayments": "NEW_AND_OLD_IMAGES",
     # An altered row is reported and not read.
     "AnnounceJournal": "KEYS_ONLY",
+    # Decisions change a row.
+    "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
 }
 """Sources of AnnounceFunction, with what their streams show of a row."""
 
@@ -475,7 +477,8 @@ def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> No
         assert source["MaximumRecordAgeInSeconds"] == 43_200
         aside = {"Fn::GetAtt": ["UnreadRecords", "Arn"]}
         assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
-        patterns = [] if name == "AnnounceJournal" else source["FilterCriteria"]["Filters"]
+        is_watched = name in {"AnnounceJournal", "AnnounceApprovals"}
+        patterns = [] if is_watched else source["FilterCriteria"]["Filters"]
         for each in patterns:
             assert json.loads(each["Pattern"])["dynamodb"].keys() == {"Keys", "NewImage"}
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.lottery.model.lottery import Prize
-from redpacket.operations.model.operators import Change
+from redpacket.operations.model.operators import Change, campaign_subject, user_subject
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.platform.user import User
 
@@ -42,6 +42,8 @@ class ApprovalKind(StrEnum):
     PRIZE = "prize"
     STOCK = "stock"
     CAMPAIGN_MONEY = "campaign_money"
+    # Of a row that can't be verified: altered, forged, or from before 1.0.
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class DepositAsked:
     is_for_campaigns: bool = False
     case: str | None = None
 
+    @property
+    def subject(self) -> str:
+        """The payee."""
+        return user_subject(self.payee_id)
+
 
 @dataclass(frozen=True, slots=True)
 class CampaignAsked:
@@ -63,6 +70,12 @@ class CampaignAsked:
     plan: CampaignPlan
     budget_fen: int | None
     version: int
+    amount_fen: int
+
+    @property
+    def subject(self) -> str:
+        """The campaign."""
+        return campaign_subject(self.plan.campaign_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,16 @@ class PrizeAsked:
 
     plan: Prize
     version: int
+
+    @property
+    def subject(self) -> str:
+        """The prize's campaign."""
+        return campaign_subject(self.plan.campaign_id)
+
+    @property
+    def amount_fen(self) -> int:
+        """The cash of all units."""
+        return (self.plan.amount_fen or 0) * self.plan.total
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +106,12 @@ class StockAsked:
     version: int
     key_hash: str
     body_hash: str
+    amount_fen: int
+
+    @property
+    def subject(self) -> str:
+        """The prize's campaign."""
+        return campaign_subject(self.campaign_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +123,12 @@ class CampaignMoneyAsked:
     reason: str
     key_hash: str
     body_hash: str
+    amount_fen: int
+
+    @property
+    def subject(self) -> str:
+        """The payee, whose limit counts the move."""
+        return user_subject(self.payee_id)
 
 
 PendingChange: TypeAlias = (
@@ -118,21 +153,31 @@ _Paying: TypeAlias = DepositAsked | CampaignMoneyAsked
 class Approval:
     """Change that *operator* requested, and another operator's decision.
 
-    *refusal* is the code with which an approved change failed.
+    *change* is None if its row can't be read; only a verified one can be applied. *refusal* is the
+    code with which an approved change failed.
     """
 
     approval_id: str
     operator: User
-    subject: str
-    amount_fen: int
     changes: tuple[Change, ...]
-    change: PendingChange
+    change: PendingChange | None
     asked_at_ms: int
     status: ApprovalStatus = ApprovalStatus.AWAITING
     decider: User | None = None
     decided_at_ms: int | None = None
     is_applied: bool = False
     refusal: str | None = None
+    is_verified: bool = True
+
+    @property
+    def subject(self) -> str:
+        """Subject whose limit the money counts toward."""
+        return self.change.subject if self.change else "unknown"
+
+    @property
+    def amount_fen(self) -> int:
+        """Money that the change moves."""
+        return self.change.amount_fen if self.change else 0
 
     @property
     def operator_id(self) -> str:
@@ -147,7 +192,7 @@ class Approval:
     @property
     def kind(self) -> ApprovalKind:
         """Kind of the pending change."""
-        return KIND_OF[type(self.change)]
+        return KIND_OF[type(self.change)] if self.change else ApprovalKind.UNREADABLE
 
     @property
     def payee_id(self) -> str | None:
@@ -157,10 +202,10 @@ class Approval:
     @property
     def version(self) -> int | None:
         """Version that the requester saw; 0 for something new, None for money to a user."""
-        return None if isinstance(self.change, _Paying) else self.change.version
+        return None if isinstance(self.change, _Paying | None) else self.change.version
 
     def status_at(self, now_ms: int) -> ApprovalStatus:
-        """Return the current status; a pending change expires."""
-        if self.status is ApprovalStatus.AWAITING and now_ms >= self.asked_at_ms + LIFE_MS:
-            return ApprovalStatus.EXPIRED
-        return self.status
+        """Return the current status; a pending change expires, at once if it is not verified."""
+        is_over = not self.is_verified or now_ms >= self.asked_at_ms + LIFE_MS
+        is_expired = self.status is ApprovalStatus.AWAITING and is_over
+        return ApprovalStatus.EXPIRED if is_expired else self.status

@@ -1,7 +1,7 @@
 """Edits of campaigns and prizes."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.campaigns.use_cases.edit_audience import AudiencePorts
@@ -18,6 +18,7 @@ from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.lottery.use_cases.preheat_campaign import PreheatPorts
 from redpacket.operations.model.allowances import ApprovalLimits
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
+from redpacket.platform.user import UserIds
 
 
 @dataclass(eq=False)
@@ -27,10 +28,13 @@ class EditingContainer(Container):
     lottery: LotteryContainer
 
     @cached_property
+    def approvals(self) -> DynamoApprovals:
+        return DynamoApprovals(self.dynamo, cache(lambda: UserIds(self.settings.user_id_key)))
+
+    @cached_property
     def approval_policy(self) -> ApprovalPolicy:
-        allowances = DynamoApprovals(self.dynamo)
         limits = ApprovalLimits(*self.settings.approval_fen)
-        return ApprovalPolicy(allowances=allowances, clock=self.clock, limits=limits)
+        return ApprovalPolicy(allowances=self.approvals, clock=self.clock, limits=limits)
 
     @cached_property
     def prize_ports(self) -> PrizePorts:

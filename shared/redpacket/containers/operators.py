@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.approvals.dynamodb.operator_lists import DynamoOperatorLists
 from redpacket.approvals.use_cases.apply_approval import apply_approval
 from redpacket.approvals.use_cases.decide_approval import DecidePorts
@@ -69,7 +68,6 @@ class OperatorsContainer(Container):
         return ListPorts(campaigns, prizes.list_prizes, packets, self.operator_lists, pages)
 
     winners = on_dynamo(DynamoWinners)
-    approvals = on_dynamo(DynamoApprovals)
 
     @cached_property
     def decide_ports(self) -> DecidePorts:
@@ -79,7 +77,7 @@ class OperatorsContainer(Container):
             campaigns=self.editing.campaign_ports,
             prizes=self.editing.prize_ports,
         )
-        return DecidePorts(approvals=self.approvals, clock=self.clock, apply=apply)
+        return DecidePorts(approvals=self.editing.approvals, clock=self.clock, apply=apply)
 
     @cached_property
     def holdings(self) -> DynamoHoldings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redpacket.platform.errors import Contended, Rejected
+from redpacket.platform.errors import Contended, Rejected, VersionConflict
 
 
 class SwitchNotFound(Rejected):
@@ -14,3 +14,7 @@ class SwitchNotFound(Rejected):
 
 class AllowanceMoved(Contended):
     """The operator moved money to the same subject concurrently. Try again."""
+
+
+class NotAsApproved(VersionConflict):
+    """This request cannot be verified, or would now change something else. Request it again."""

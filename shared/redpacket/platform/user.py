@@ -65,6 +65,10 @@ class UserIds:
             return False
         return hmac.compare_digest(user_id, self._tagged(user_id[:_HASH_LENGTH]))
 
+    def seal(self, use: str, text: str) -> str:
+        """Return 32 hex digits that nobody can compute for *text* without the key."""
+        return hmac.digest(self._key, f"{use}:{text}".encode(), "sha256")[:16].hex()
+
     def _tagged(self, head: str) -> str:
         return head + self._text("tag", head, _TAG_BYTES)
 

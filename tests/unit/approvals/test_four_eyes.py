@@ -85,7 +85,7 @@ def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None)
     return _waits(
         system,
         lambda: system.process().apply_campaign(plan, budget_fen, version, ANN),
-        lambda shown: CampaignAsked(plan, budget_fen, shown),
+        lambda shown: CampaignAsked(plan, budget_fen, shown.version, shown.amount_fen),
     )
 
 
@@ -403,7 +403,7 @@ def test_a_move_of_campaign_money_waits_and_moves_what_was_shown(
     approval = _waits(
         system,
         lambda: process.move_campaign_money(a_person("chest"), a_person("till"), "over", request),
-        lambda _: CampaignMoneyAsked("chest", "till", "over", "move", "body"),
+        lambda shown: CampaignMoneyAsked("chest", "till", "over", "move", "body", shown.amount_fen),
         payee=a_person("till"),
     )
     asked = _asked(approval)
@@ -519,7 +519,7 @@ def _cash(system: InMemorySystem, total: int, prize_id: str = "cash") -> Approva
     return _waits(
         system,
         lambda: system.process().apply_prize(plan, None, ANN),
-        lambda shown: PrizeAsked(plan, shown),
+        lambda shown: PrizeAsked(plan, shown.version),
     )
 
 
@@ -529,7 +529,7 @@ def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
     return _waits(
         system,
         lambda: system.process().apply_stock("gala", "cash", delta, None, ANN, request),
-        lambda shown: StockAsked("gala", "cash", delta, shown, *hashes),
+        lambda shown: StockAsked("gala", "cash", delta, shown.version, *hashes, shown.amount_fen),
     )
 
 

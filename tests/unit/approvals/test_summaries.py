@@ -87,7 +87,7 @@ def test_every_action_has_a_sentence_even_without_its_fields(kind: ActionKind) -
 
 
 def test_a_nickname_is_a_field_beside_the_host_s_id_and_in_no_sentence() -> None:
-    pending = Approval("id", User("b"), "user:a", 1, (), DepositAsked("a", 1, "", ""), 0)
+    pending = Approval("id", User("b"), (), DepositAsked("a", 1, "", ""), 0)
     renamed = {**PEOPLE, "a": User("a", "Refunds Dept", "ann@host")}
 
     for users in (PEOPLE, renamed):

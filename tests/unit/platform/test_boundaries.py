@@ -757,7 +757,7 @@ def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:
 
 def test_an_approval_expires_to_the_millisecond() -> None:
     change = approvals.DepositAsked("ann", 1, "key", "body")
-    approval = approvals.Approval("id", a_person("operator"), "user:ann", 1, (), change, NOW_MS)
+    approval = approvals.Approval("id", a_person("operator"), (), change, NOW_MS)
 
     for age_ms, status in (
         (approvals.LIFE_MS - 1, approvals.ApprovalStatus.AWAITING),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.platform.dynamodb.client import Dynamo
@@ -78,6 +79,6 @@ def test_reads_of_payments_and_approvals_are_strong(
     town.repository.list_lines(ProviderName.WECHAT, "2027-01-01")
     town.returns.list_returns("number")
     town.returns.list_refunds("number")
-    DynamoApprovals(dynamo).find_moved_fen("owner", [1])
+    DynamoApprovals(dynamo, lambda: PUBLISHED_USER_IDS).find_moved_fen("owner", [1])
 
     assert set(noting.is_strong) == {True}

@@ -31,6 +31,7 @@ export const SENTENCES: Record<string, string> = {
   withdrawal_returned: "决定退回 {subject}",
   command_run: "运行了 {command}",
   unreadable: "出现在一条当前版本无法读取的记录里",
+  asks_unreadable: "申请了一项无法核实的变更，请重新申请",
   asks_deposit: "申请给 {subject} 入账 {amount_fen}",
   asks_campaign: "申请修改 {subject}，涉及 {amount_fen}",
   asks_prize: "申请修改 {subject} 的奖品 {prize_id}，涉及 {amount_fen}",

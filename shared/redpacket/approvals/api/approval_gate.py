@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from redpacket.approvals.api.answers import AwaitingApproval
 
 Body = TypeVar("Body")
-AskedOf: TypeAlias = Callable[[int], PendingChange]
-"""Maps the displayed version to the requested change."""
+AskedOf: TypeAlias = Callable[[ApprovalNeededError], PendingChange]
+"""Maps the displayed version and the moved amount to the requested change."""
 
 
 def run_or_request_approval(
@@ -54,7 +54,7 @@ def run_or_request_approval(
     try:
         done = do()
     except ApprovalNeededError as needed:
-        approvals, clock = containers.operators.approvals, containers.platform.clock
+        approvals, clock = containers.editing.approvals, containers.platform.clock
         approval = ask_approval(
             needed, operator_of(request), asked_of, payee=payee, approvals=approvals, clock=clock
         )
@@ -73,23 +73,27 @@ def asked_deposit(
 def asked_move(owner: User, payee: User, reason: str, idempotent: Request) -> AskedOf:
     """Return a move of campaign money for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
-    return lambda _: CampaignMoneyAsked(owner.user_id, payee.user_id, reason, *hashes)
+    return lambda needed: CampaignMoneyAsked(
+        owner.user_id, payee.user_id, reason, *hashes, needed.amount_fen
+    )
 
 
 def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:
     """Return an edit of a campaign for approval."""
-    return lambda version: CampaignAsked(plan, budget_fen, version)
+    return lambda needed: CampaignAsked(plan, budget_fen, needed.version, needed.amount_fen)
 
 
 def asked_prize(plan: Prize) -> AskedOf:
     """Return a cash prize for approval."""
-    return lambda version: PrizeAsked(plan, version)
+    return lambda needed: PrizeAsked(plan, needed.version)
 
 
 def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:
     """Return a change of stock for approval."""
     hashes = idempotent.key_hash, idempotent.body_hash
-    return lambda version: StockAsked(campaign_id, prize_id, delta, version, *hashes)
+    return lambda needed: StockAsked(
+        campaign_id, prize_id, delta, needed.version, *hashes, needed.amount_fen
+    )
 
 
 def log_preheat(request: HttpRequest, campaign_id: str, cursor: str | None) -> None:

@@ -21,6 +21,9 @@ UsersById: TypeAlias = Mapping[str, User]
 
 _USER = "user:"
 
+_ID_LENGTH_MAX = 128
+"""Length that no id has; a longer key would fail the read of a page's names."""
+
 _SENTENCES = {
     ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}",
     ActionKind.CAMPAIGN_EDITED: "{edited} {subject}{fields}",
@@ -63,6 +66,7 @@ _ASKED = {
     ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which moves {amount_fen}",
     ApprovalKind.STOCK: "change the stock of a prize of {subject}, which moves {amount_fen}",
     ApprovalKind.CAMPAIGN_MONEY: "move {amount_fen} of campaign money to {subject}",
+    ApprovalKind.UNREADABLE: "make a change that can't be verified",
 }
 
 
@@ -94,9 +98,10 @@ def nickname(user_id: str, users: UsersById) -> str | None:
 
 
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
-    """Return the ids of all people that the views of *actions* name."""
+    """Return the ids of all people in the views of *actions*; forged rows may have others."""
     subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
-    return [*(action.operator_id for action in actions), *subjects]
+    named = [*(action.operator_id for action in actions), *subjects]
+    return [user_id for user_id in named if 0 < len(user_id) <= _ID_LENGTH_MAX]
 
 
 def change_views(changes: Sequence[Change]) -> list[ActionChange]:

@@ -1,10 +1,15 @@
-"""Changes that await a second operator, and each operator's allowance, in ApprovalsTable."""
+"""Changes that await a second operator, and each operator's allowance, in ApprovalsTable.
+
+An approval's id is a keyed hash of what was asked, so nobody can change the row under its id. The
+table's stream reports it if somebody tries.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from redpacket.approvals.model import (
@@ -23,12 +28,18 @@ from redpacket.campaigns.dynamodb.items import plan_of, plan_row
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.items import prize_of, prize_text
 from redpacket.operations.dynamodb import keys as operator_keys
-from redpacket.operations.dynamodb.audit_log import note_action, operator_of, operator_row
+from redpacket.operations.dynamodb.audit_log import (
+    changes_of,
+    changes_text,
+    note_action,
+    operator_of,
+    operator_row,
+)
 from redpacket.operations.model.allowances import Allowance
-from redpacket.operations.model.operators import Action, Change
+from redpacket.operations.model.operators import Action
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update
 from redpacket.platform.dynamodb.lists import NewestFirst
-from redpacket.platform.user import User
+from redpacket.platform.user import User, UserIds
 from redpacket.users.dynamodb.profiles import note_user
 
 IS_AWAITING = "attribute_exists(pk) AND attribute_not_exists(decided_by)"
@@ -39,32 +50,60 @@ IS_NOT_REPEATED = "attribute_not_exists(is_repeated)"
 WAS_APPROVED = "#status = :approved OR #status = :rejected AND attribute_exists(refusal)"
 
 
+_SEALED = (
+    *("operator_id", "operator_host_id", "changes", "kind", "asked", "asked_at_ms"),
+    "question",
+)
+"""Attributes that an approval's id is the hash of."""
+
+
 class DynamoApprovals:
     """Changes that need a second operator; also the implementation of Allowances."""
 
-    def __init__(self, dynamo: Dynamo) -> None:
+    def __init__(self, dynamo: Dynamo, user_ids: Callable[[], UserIds]) -> None:
         self._dynamo = dynamo
+        self._user_ids = user_ids
         self._approvals = dynamo.tables.approvals
         self._audit_table = dynamo.tables.journal
         self._profiles = dynamo.tables.profiles
 
-    def ask(self, approval: Approval, users: Sequence[User], action: Action) -> bool:
-        """Store an approval and *users*, and log *action*; return False if the id exists."""
+    def ask(
+        self, request: Approval, question: str, users: Sequence[User], action: Action
+    ) -> Approval | None:
+        """Store *request* and *users*, and log *action*; return it with its id.
+
+        Return None if the same *question* was asked before.
+        """
+        leads = self._question_key(question)
+        row = {**_row(request), "question": leads["pk"]}
+        approval = replace(request, approval_id=self._id_of(row))
+        row |= {
+            **operator_keys.approval(approval.approval_id),
+            "list_sk": keys.list_position(approval.asked_at_ms, approval.approval_id),
+        }
         noted = [row for person in users for row in note_user(self._profiles, person)]
-        return self._dynamo.try_transact(
-            [put(self._approvals, _row(approval)), *noted, *note_action(self._audit_table, action)]
-        )
+        rows = [
+            put(self._approvals, row),
+            put(self._approvals, {**leads, "asked": approval.approval_id}),
+        ]
+        is_new = self._dynamo.try_transact([*rows, *noted, *note_action(self._audit_table, action)])
+        return approval if is_new else None
+
+    def find_asked(self, question: str) -> Approval | None:
+        """Return the approval of a *question* that was asked before."""
+        row = self._dynamo.get(self._approvals, self._question_key(question))
+        return self.find_approval(str(row["asked"])) if row else None
 
     def find_approval(self, approval_id: str) -> Approval | None:
         """Return an approval."""
         row = self._dynamo.get(self._approvals, operator_keys.approval(approval_id))
-        return _approval_of(row) if row else None
+        return self._approval_of(row) if row else None
 
     def list_approvals(self, cursor: str | None, limit: int) -> tuple[list[Approval], str | None]:
         """Return a page of approvals, newest first, and the next cursor; it may lag."""
         lists = NewestFirst(self._dynamo, self._approvals, APPROVAL_CURSOR)
         page, more = lists.page(operator_keys.APPROVALS, cursor, limit)
-        return [_approval_of(row) for row in page], more
+        return [self._approval_of(row) for row in page], more
 
     def decide(self, decided: Approval, action: Action) -> bool:
         """Store a decision; return False if the approval is no longer pending."""
@@ -118,6 +157,29 @@ class DynamoApprovals:
         rows = self._dynamo.get_many(self._approvals, wanted, is_strong=True, only="pk, moved_fen")
         return {int(str(row["pk"]).rpartition("#")[2]): int(row["moved_fen"]) for row in rows}
 
+    def _question_key(self, question: str) -> dict[str, str]:
+        return operator_keys.question(self._user_ids().seal("question", question))
+
+    def _id_of(self, row: Row) -> str:
+        sealed = json.dumps([row.get(name) for name in _SEALED], ensure_ascii=False, default=str)
+        return self._user_ids().seal("approval", sealed)
+
+    def _approval_of(self, row: dict[str, Any]) -> Approval:
+        """Parse a row; one that can't be read must not hide the others.
+
+        The ids of releases before 1.0 prove nothing: only decided ones are read, as history.
+        """
+        approval_id = str(row["pk"]).removeprefix(operator_keys.APPROVAL_PREFIX)
+        is_verified = hmac.compare_digest(approval_id.encode(), self._id_of(row).encode())
+        try:
+            if is_verified or "decided_by" in row:
+                return _parsed(approval_id, row, is_verified=is_verified)
+        except (ArithmeticError, KeyError, TypeError, ValueError):
+            pass
+        at_ms, operator = row.get("asked_at_ms"), User(str(row.get("operator_id", "unknown")))
+        at_ms = at_ms if isinstance(at_ms, int) else 0
+        return Approval(approval_id, operator, (), None, at_ms, is_verified=False)
+
     def _mark(
         self, approval: Approval, expression: str, condition: str, **named: str | bool
     ) -> bool:
@@ -132,30 +194,26 @@ class DynamoApprovals:
 
 
 def _row(approval: Approval) -> Row:
-    position = keys.list_position(approval.asked_at_ms, approval.approval_id)
     return {
-        **operator_keys.approval(approval.approval_id),
         "list_pk": operator_keys.APPROVALS,
-        "list_sk": position,
         **operator_row(approval.operator),
-        "subject": approval.subject,
-        "amount_fen": approval.amount_fen,
-        "changes": _text([asdict(change) for change in approval.changes]),
+        "changes": changes_text(approval.changes),
         "kind": approval.kind,
         "asked": _asked_text(approval.change),
         "asked_at_ms": approval.asked_at_ms,
     }
 
 
-def _approval_of(row: dict[str, Any]) -> Approval:
-    decided_by = row.get("decided_by")
-    return Approval(
-        approval_id=row["pk"].removeprefix(operator_keys.APPROVAL_PREFIX),
+def _parsed(approval_id: str, row: dict[str, Any], *, is_verified: bool) -> Approval:
+    decided_by, content = row.get("decided_by"), json.loads(row["asked"])
+    if not is_verified:
+        # Rows from before 1.0 have the amount beside what was asked.
+        content = {"amount_fen": row["amount_fen"], **content}
+    approval = Approval(
+        approval_id=approval_id,
         operator=operator_of(row),
-        subject=row["subject"],
-        amount_fen=row["amount_fen"],
-        changes=tuple(Change(**change) for change in json.loads(row["changes"])),
-        change=_asked_of(ApprovalKind(row["kind"]), json.loads(row["asked"])),
+        changes=changes_of(row["changes"]),
+        change=_asked_of(ApprovalKind(row["kind"]), content),
         asked_at_ms=row["asked_at_ms"],
         status=ApprovalStatus(row.get("status", ApprovalStatus.AWAITING)),
         decider=User(decided_by, host_id=row.get("decider_host_id") or None)
@@ -164,27 +222,37 @@ def _approval_of(row: dict[str, Any]) -> Approval:
         decided_at_ms=row.get("decided_at_ms"),
         is_applied=row.get("is_applied", False),
         refusal=row.get("refusal"),
+        is_verified=is_verified,
     )
+    operator, texts = approval.operator, (approval.payee_id or "", approval.decided_by or "")
+    is_text = all(isinstance(text, str) for text in (operator.user_id, *texts))
+    if not is_text or not all(
+        isinstance(number, int) for number in (approval.amount_fen, approval.asked_at_ms)
+    ):
+        raise TypeError("an attribute has the wrong type")
+    return approval
 
 
-def _asked_text(change: PendingChange) -> str:
+_OF_CAMPAIGN = ("budget_fen", "version", "amount_fen")
+
+
+def _asked_text(change: PendingChange | None) -> str:
     if isinstance(change, CampaignAsked):
-        edit = {"budget_fen": change.budget_fen, "version": change.version}
-        return _text({"plan": plan_row(change.plan), **edit})
-    if isinstance(change, PrizeAsked):
-        return _text({"plan": prize_text(change.plan), "version": change.version})
-    return _text(asdict(change))
+        kept: dict[str, Any] = {name: getattr(change, name) for name in _OF_CAMPAIGN}
+        kept["plan"] = plan_row(change.plan)
+    elif isinstance(change, PrizeAsked):
+        kept = {"plan": prize_text(change.plan), "version": change.version}
+    else:
+        assert change is not None
+        kept = asdict(change)
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
 def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
     if kind is ApprovalKind.CAMPAIGN:
-        return CampaignAsked(plan_of(kept["plan"]), kept["budget_fen"], kept["version"])
+        return CampaignAsked(plan_of(kept["plan"]), *(kept[name] for name in _OF_CAMPAIGN))
     if kind is ApprovalKind.PRIZE:
         return PrizeAsked(prize_of(kept["plan"]), kept["version"])
     if kind is ApprovalKind.CAMPAIGN_MONEY:
         return CampaignMoneyAsked(**kept)
     return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

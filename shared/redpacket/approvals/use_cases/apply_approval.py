@@ -8,13 +8,14 @@ from redpacket.approvals.model import (
     CampaignMoneyAsked,
     DepositAsked,
     PrizeAsked,
+    StockAsked,
 )
 from redpacket.ledger.use_cases.deposit import DepositPorts, deposit
 from redpacket.ledger.use_cases.move_campaign_money import move_campaign_money
 from redpacket.lottery.use_cases.apply_edit import apply_campaign, apply_prize, apply_stock
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
-from redpacket.operations.model.operators import Operator
+from redpacket.operations.model.operators import Approved, Operator
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
 
@@ -22,9 +23,13 @@ from redpacket.platform.user import User
 def apply_approval(
     approval: Approval, *, deposits: DepositPorts, campaigns: CampaignPorts, prizes: PrizePorts
 ) -> None:
-    """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict."""
+    """Apply *approval* for its operator. Raises the flow's errors, such as VersionConflict.
+
+    Each flow computes what it moves and refuses if the approver saw anything else.
+    """
     change = approval.change
-    operator = Operator(approval.operator, is_approved=True)
+    shown = Approved(approval.subject, approval.amount_fen, approval.changes)
+    operator = Operator(approval.operator, approved=shown)
     if isinstance(change, DepositAsked):
         request = Request(approval.operator_id, change.key_hash, change.body_hash)
         deposit(
@@ -43,7 +48,6 @@ def apply_approval(
             change.reason,
             Request(approval.operator_id, change.key_hash, change.body_hash),
             operator=operator,
-            approved_fen=approval.amount_fen,
             ports=deposits,
         )
     elif isinstance(change, CampaignAsked):
@@ -51,7 +55,7 @@ def apply_approval(
         apply_campaign(change.plan, budget_fen, version, operator, ports=campaigns)
     elif isinstance(change, PrizeAsked):
         apply_prize(change.plan, change.version, operator, ports=prizes)
-    else:
+    elif isinstance(change, StockAsked):
         request = Request(approval.operator_id, change.key_hash, change.body_hash)
         apply_stock(
             change.campaign_id,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ _ASKED_AGAIN_MAX = 20
 def ask_approval(
     needed: ApprovalNeededError,
     operator: Operator,
-    asked_of: Callable[[int], PendingChange],
+    asked_of: Callable[[ApprovalNeededError], PendingChange],
     *,
     payee: User | None = None,
     approvals: DynamoApprovals,
@@ -37,22 +36,14 @@ def ask_approval(
 
     A request with an idempotency key keeps its outcome; a PUT may be repeated after a rejection.
     """
-    now_ms, change = clock.now_ms(), asked_of(needed.version)
+    now_ms, change = clock.now_ms(), asked_of(needed)
     for turn in range(_ASKED_AGAIN_MAX):
-        named = f"{operator.user_id}\n{_word(change)}\n{turn}"
-        approval = Approval(
-            approval_id=hashlib.sha256(named.encode()).hexdigest()[:32],
-            operator=operator.person,
-            subject=needed.subject,
-            amount_fen=needed.amount_fen,
-            changes=needed.changes,
-            change=change,
-            asked_at_ms=now_ms,
-        )
+        question = f"{operator.user_id}\n{_word(change)}\n{turn}"
+        request = Approval("", operator.person, needed.changes, change, now_ms)
         users = [person for person in (operator.person, payee) if person]
-        if approvals.ask(approval, users, _action(approval)):
+        if approval := approvals.ask(request, question, users, _action(request)):
             return approval
-        existing = approvals.find_approval(approval.approval_id)
+        existing = approvals.find_asked(question)
         if existing is None:
             continue
         if _body_hash(existing.change) != _body_hash(change):
@@ -69,7 +60,7 @@ def _word(change: PendingChange) -> str:
     return repr(change)
 
 
-def _body_hash(change: PendingChange) -> str | None:
+def _body_hash(change: PendingChange | None) -> str | None:
     return change.body_hash if isinstance(change, Keyed) else None
 
 

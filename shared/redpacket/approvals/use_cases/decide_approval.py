@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
 from redpacket.approvals.model import Approval, ApprovalStatus
+from redpacket.operations.errors import NotAsApproved
 from redpacket.operations.model.operators import Action, ActionKind, Change, Operator
 from redpacket.platform.errors import Contended, Rejected, VersionConflict
 from redpacket.platform.runtime import Clock
@@ -30,7 +31,7 @@ class DecidePorts:
 def approve(approval_id: str, approver: Operator, *, ports: DecidePorts) -> Approval:
     """Approve and apply; a repeat by any operator completes an interrupted application.
 
-    Raises ApprovalNotFound, FourEyesNeeded, VersionConflict, and the errors of *apply*.
+    Raises ApprovalNotFound, FourEyesNeeded, NotAsApproved, VersionConflict, and errors of *apply*.
     """
     approval, is_mine = _decide(approval_id, approver, ApprovalStatus.APPROVED, ports)
     if approval.is_applied:
@@ -66,6 +67,8 @@ def _decide(
         approval = ports.approvals.find_approval(approval_id)
         if approval is None:
             raise ApprovalNotFound
+        if not approval.is_verified:
+            raise NotAsApproved
         if approver.user_id in {approval.operator_id, approval.payee_id}:
             raise FourEyesNeeded
         now_ms = ports.clock.now_ms()

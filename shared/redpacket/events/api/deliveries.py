@@ -58,17 +58,32 @@ def announce_batch(
 def report_altered(
     records: Sequence[Record], *, dead_letter: Callable[[Record], None], logger: EventLogger
 ) -> dict[str, int]:
-    """Set aside records of replaced or removed rows of the audit log, which no function makes.
+    """Set aside records of altered rows of the audit log and of approvals; no function makes them.
 
-    The queue of unread records has an alarm, which lasts until an operator has looked. The table
-    has no TTL, so a row that DynamoDB removes by itself is also one that somebody let go.
+    The queue of unread records has an alarm, which lasts until an operator has looked. None of
+    these rows has a TTL, so a removal by DynamoDB also counts.
     """
-    altered = [record for record in records if record["eventName"] != "INSERT"]
+    altered = [record for record in records if _is_altered(record)]
     for record in altered:
         keys = record["dynamodb"]["Keys"]
-        logger.event("journal_altered", change=record["eventName"], position=keys["sk"]["S"])
+        position = keys.get("sk", keys["pk"])["S"]
+        logger.event("row_altered", change=record["eventName"], position=position)
         dead_letter(record)
     return {"altered_count": len(altered)}
+
+
+def _is_altered(record: Record) -> bool:
+    """Return whether a row lost what it had; approvals get a decision once, and then its outcome.
+
+    A record without images is of the audit log, whose rows never change.
+    """
+    images = record["dynamodb"]
+    before, after = images.get("OldImage"), images.get("NewImage", {})
+    if before is None:
+        return bool(record["eventName"] != "INSERT")
+    changed = {name for name, value in before.items() if after.get(name) != value}
+    outcome = {"status", "refusal"} if "refusal" in {*before, *after} else set()
+    return not changed <= outcome
 
 
 def deliver_batch(

@@ -26,14 +26,13 @@ def move_campaign_money(
     request: Request,
     *,
     operator: Operator | None = None,
-    approved_fen: int | None = None,
     ports: DepositPorts,
 ) -> tuple[str, int]:
     """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
 
     One move has at most the limit of a deposit.
-    A second operator's approval names the amount, *approved_fen*. Raises Forbidden if operators
-    credit themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
+    A second operator's approval names the amount. Raises Forbidden if operators credit
+    themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
     InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
@@ -42,7 +41,10 @@ def move_campaign_money(
         raise InvalidRequest.of("user", "must be another account")
 
     def post() -> str:
-        amount_fen = approved_fen or min(ports.ledger.balance_fen(source), ports.amount_fen_max)
+        if operator.approved:
+            amount_fen = operator.approved.amount_fen
+        else:
+            amount_fen = min(ports.ledger.balance_fen(source), ports.amount_fen_max)
         if amount_fen <= 0:
             raise InsufficientFunds("The account holds no campaign money.")
         transfer_id = deposit_id(operator.user_id, request.key_hash, _KIND)

@@ -24,7 +24,7 @@ from redpacket.lottery.model.lottery import (
     check_version,
 )
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
-from redpacket.operations.errors import AllowanceMoved
+from redpacket.operations.errors import AllowanceMoved, NotAsApproved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
@@ -92,6 +92,7 @@ def put_prize(
             return _Edit(before, before)
         check_version(version, before, "prize")
         if before:
+            _refuse_approved(operator)
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
             return _Edit(_edited(plan, before, before.version + 1), before)
@@ -239,6 +240,7 @@ def _funded(
     prize, before = edit.after, edit.before
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
+        _refuse_approved(operator)
         return edit
     _check_amount(prize, ports)
     packet = _packet_of(prize, count, campaign, operator, ports)
@@ -310,7 +312,7 @@ def _packet_of(
     return Packet(
         packet_id=ports.new_id(shards_for(count, UNITS_PER_SHARD)),
         # The approver's request must not restore the profile of an operator who was erased.
-        sender=User(operator.user_id) if operator.is_approved else operator.person,
+        sender=User(operator.user_id) if operator.approved else operator.person,
         kind=Kind.EQUAL,
         rules=Rules(campaign_id=prize.campaign_id, prize_id=prize.prize_id),
         greeting=prize.title,
@@ -334,6 +336,12 @@ def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
         return changes_between(None, asdict(after))
     named = Change("prize_id", after.prize_id, after.prize_id)
     return named, *changes_between(asdict(before), asdict(after))
+
+
+def _refuse_approved(operator: Operator) -> None:
+    """Raise NotAsApproved for an approval whose change would move no money."""
+    if operator.approved:
+        raise NotAsApproved
 
 
 def _duty_of_stock(prize: Prize) -> Duty:

@@ -6,6 +6,7 @@ No role may update or delete its rows. A put could replace one, which the table'
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from secrets import token_hex
 from typing import Any
@@ -96,13 +97,28 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "kind": action.kind,
             "subject": action.subject,
             "at_ms": action.at_ms,
-            "changes": json.dumps(
-                [asdict(change) for change in action.changes],
-                ensure_ascii=False,
-                separators=(",", ":"),
-            ),
+            "changes": changes_text(action.changes),
         },
     )
+
+
+def changes_text(changes: Sequence[Change]) -> str:
+    """Return changes as JSON, for a row."""
+    listed = [asdict(change) for change in changes]
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+
+
+def changes_of(text: str) -> tuple[Change, ...]:
+    """Parse the result of `changes_text`. Raises TypeError or ValueError if it is no such text."""
+    listed: list[dict[str, Any]] = json.loads(text)
+    if not all(
+        isinstance(change["field"], str)
+        and isinstance(change["before"], str | None)
+        and isinstance(change["after"], str | None)
+        for change in listed
+    ):
+        raise TypeError("a field or value of a change is no text")
+    return tuple(Change(**change) for change in listed)
 
 
 def operator_row(operator: User) -> Row:
@@ -122,7 +138,7 @@ def operator_of(row: dict[str, Any]) -> User:
 def _noted(row: dict[str, Any]) -> LoggedAction:
     """Parse a row; one that can't be read must not hide the others."""
     try:
-        changes = tuple(Change(**change) for change in json.loads(row["changes"]))
+        changes = changes_of(row["changes"])
         of = operator_of(row), ActionKind(row["kind"]), row["subject"], row["at_ms"], changes
     except (KeyError, TypeError, ValueError):
         operator = User(str(row.get("operator_id", "unknown")))

@@ -23,6 +23,11 @@ def approval(approval_id: str) -> dict[str, str]:
     return {"pk": f"{APPROVAL_PREFIX}{approval_id}"}
 
 
+def question(digest: str) -> dict[str, str]:
+    """Return the key of the row that leads a repeated request to its approval."""
+    return approval(f"asked#{digest}")
+
+
 APPROVAL_PREFIX = "approval#"
 APPROVALS = "approvals"
 

@@ -21,11 +21,11 @@ class Duty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Operator of a request; *is_approved* if another operator approved it."""
+    """Operator of a request; *approved* is the move of money that another operator approved."""
 
     person: User
     duties: frozenset[Duty] = frozenset(Duty)
-    is_approved: bool = False
+    approved: Approved | None = None
 
     @property
     def user_id(self) -> str:
@@ -82,6 +82,15 @@ class Change:
     field: str
     before: str | None
     after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """Move of money as the approver saw it, which its application must equal."""
+
+    subject: str
+    amount_fen: int
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)

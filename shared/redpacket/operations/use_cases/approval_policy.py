@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from redpacket.operations.errors import NotAsApproved
 from redpacket.operations.model.allowances import (
     EVERYONE,
     PERIOD_MS,
@@ -13,7 +14,7 @@ from redpacket.operations.model.allowances import (
     ApprovalNeededError,
     Count,
 )
-from redpacket.operations.model.operators import Action, Change, Operator
+from redpacket.operations.model.operators import Action, Approved, Change, Operator
 from redpacket.operations.ports import Allowances
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.runtime import Clock
@@ -48,9 +49,14 @@ class ApprovalPolicy:
     ) -> Allowance | None:
         """Return the allowance that the money's transaction must write.
 
-        Return None if nothing counts: no money, or approved money. Raises ApprovalNeededError.
+        Return None if nothing counts: no money, or approved money. Raises ApprovalNeededError, and
+        NotAsApproved if the approver saw another move.
         """
-        if amount_fen <= 0 or operator.is_approved:
+        if operator.approved:
+            if operator.approved != Approved(subject, amount_fen, changes):
+                raise NotAsApproved
+            return None
+        if amount_fen <= 0:
             return None
         now_ms = self.clock.now_ms()
         before = self.allowances.find_allowance(operator.user_id, subject)
