@@ -7,6 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local import places
 from testing.platform.fake_tables import (
     INDEXES,
     FakeStream,
@@ -36,11 +37,28 @@ def _used(expressions: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]
     return frozenset(re.findall(r":\w+", text)), frozenset(re.findall(r"#\w+", text))
 
 
+@cache
+def _reserved() -> frozenset[str]:
+    """Return the words that an expression must write as `#name`, as the emulator has them."""
+    packages = places.LAMBDA_PYTHON.parents[1].glob("lib/*/site-packages")
+    file = next(packages) / "ministack" / "services" / "_dynamodb_keywords.py"
+    words = file.read_text("utf-8").partition("AWS_KEYWORDS = frozenset((")[2].partition("))")[0]
+    return frozenset(re.findall(r'"([A-Z]+)"', words))
+
+
+@cache
+def _has_reserved(expressions: tuple[str, ...]) -> bool:
+    """Return whether an expression names an attribute by a reserved word; operators are capital."""
+    names = re.findall(r"(?<![:#\w])[a-z]\w*\b(?!\()", " ".join(expressions))
+    return any(name.upper() in _reserved() for name in names)
+
+
 def _check_bound(operation: str, arguments: Item) -> None:
-    """Refuse names and values that no expression has, and those that are missing."""
-    values, names = _used(
-        tuple(text for name, text in arguments.items() if name.endswith("Expression"))
-    )
+    """Refuse reserved words, names and values that no expression has, and missing ones."""
+    expressions = tuple(text for name, text in arguments.items() if name.endswith("Expression"))
+    values, names = _used(expressions)
+    if _has_reserved(expressions):
+        raise _error(operation, "ValidationException")
     if values != arguments.get("ExpressionAttributeValues", {}).keys() or (
         names != arguments.get("ExpressionAttributeNames", {}).keys()
     ):

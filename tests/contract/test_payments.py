@@ -16,6 +16,8 @@ from redpacket.payments.model import provider as gateway
 from redpacket.payments.model.payments import (
     PaymentRefund,
     PaymentReturn,
+    Resolution,
+    ResolvedBy,
     ReturnReason,
     ReturnStatus,
 )
@@ -25,10 +27,11 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalLimits,
     WithdrawalStatus,
 )
-from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
+from redpacket.platform.user import User
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payments.payment_system import PaymentSystem
@@ -187,6 +190,23 @@ def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
     assert (payment.number, second.transaction_id) not in town.returns.list_returns_due(
         WECHAT, town.clock.now_ms() + 10**9, 10**4
     )
+
+
+def test_a_listed_return_is_resolved_once(town: PaymentSystem, user: str) -> None:
+    payment = town.pay_in(user, 100)
+    second = _pay(town, payment.number, is_forced=True)
+    town.confirm(payment, second.transaction_id)
+    (returned,) = town.returns.list_returns(payment.number)
+    town.returns.list_return(returned)
+    resolution = Resolution(
+        payment.number, second.transaction_id, ResolvedBy.OUTSIDE, f"bank-{user}", "closed account"
+    )
+
+    for _ in range(2):
+        resolve_return(resolution, User("operator"), ports=town.payments)
+
+    (resolved,) = town.returns.list_returns(payment.number)
+    assert (resolved.status, resolved.reference) == (ReturnStatus.RESOLVED, f"bank-{user}")
 
 
 def test_refunds_outside_are_taken_once_and_debts_collected(town: PaymentSystem, user: str) -> None:

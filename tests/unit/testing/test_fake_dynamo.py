@@ -186,3 +186,21 @@ def test_names_and_values_that_an_expression_lacks_or_needs_are_refused(bound: A
         dynamo.transact_write_items(
             TransactItems=[{"Update": {"TableName": "rows", **update, **bound}}]
         )
+
+
+def test_a_reserved_word_of_dynamodb_needs_another_name_in_an_expression() -> None:
+    key = {"pk": {"S": "a"}, "sk": {"S": "b"}}
+    bound = {"ExpressionAttributeValues": {":one": {"N": "1"}}}
+    dynamo = FakeDynamo()
+
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamo.update_item(
+            TableName="rows", Key=key, UpdateExpression="SET reference = :one", **bound
+        )
+    dynamo.update_item(
+        TableName="rows",
+        Key=key,
+        UpdateExpression="SET #reference = :one",
+        ExpressionAttributeNames={"#reference": "reference"},
+        **bound,
+    )

@@ -152,7 +152,7 @@ class DynamoReturns:
         resolved = update(
             self._payments,
             payment_keys.payment_return(returned.number, returned.transaction_id),
-            "SET return_status = :status, reference = :reference REMOVE list_pk, list_sk",
+            "SET return_status = :status, #reference = :reference REMOVE list_pk, list_sk",
             condition=IS_REFUNDED_AS_SEEN,
             status=ReturnStatus.RESOLVED,
             reference=returned.reference,
