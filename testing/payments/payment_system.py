@@ -116,6 +116,7 @@ class PaymentSystem:
             compared=self.store,
             ledger=self.system.ledger,
             packets=self.system.packets,
+            pictures=self.system.pictures,
             work=self.system.work,
             clock=self.clock,
             logger=self.system.logger,

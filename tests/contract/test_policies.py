@@ -520,11 +520,16 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     _tell_of_the_log(handlers, packet_id)
 
 
+def _cover(handlers: Handlers, user: str = "ann") -> str:
+    """Upload a picture, and return its path."""
+    upload = {"picture": b64encode(jpeg()).decode()}
+    return str(handlers.ask("POST /me/pictures", user, upload)["cover_url"])
+
+
 def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
     """Let the sweep load a packet and keep its cover, and queue claims again."""
-    upload = {"picture": b64encode(jpeg()).decode()}
-    cover_url = handlers.ask("POST /me/pictures", body=upload)["cover_url"]
-    packet_id = handlers.ask("POST /packets", body={**order, "cover_url": cover_url})["packet_id"]
+    covered = {**order, "cover_url": _cover(handlers)}
+    packet_id = handlers.ask("POST /packets", body=covered)["packet_id"]
     packets, shares = (
         handlers.recorder.dynamo.tables[STACK.physical(name)]
         for name in ("PacketsTable", "SharesTable")
@@ -651,7 +656,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     assert len(handlers.ask("GET /me/withdrawals", "gil")["items"]) == 2
 
     order = {"kind": "equal", "total_fen": 200, "count": 2, "pay_with": "wechat"}
-    packet = handlers.ask("POST /packets", "gil", order)
+    packet = handlers.ask("POST /packets", "gil", {**order, "cover_url": _cover(handlers, "gil")})
     assert packet["status"] == "unpaid"
     assert packet["wechat"]
     gateway.pay(packet["payment_id"])
@@ -688,9 +693,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     # The provider is asked before the money returns.
     handlers.transfer("sweep")
     handlers.operate("POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
-    cover = handlers.ask("POST /me/pictures", "hal", {"picture": b64encode(jpeg()).decode()})[
-        "cover_url"
-    ]
+    cover = _cover(handlers, "hal")
     picture_id = cover.rpartition("/")[2]
     order = {"kind": "equal", "total_fen": 900, "count": 1, "cover_url": cover}
     packet_id = handlers.ask("POST /packets", "hal", order)["packet_id"]

@@ -75,7 +75,7 @@ def test_the_code_is_followed_to_its_calls() -> None:
         ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.glob("containers/*.py")
     ]
     requested = set().union(*(_asked(room) for room in rooms))
-    assert services["TransferFunction"] == {"dynamodb", "secretsmanager", "sqs"}
+    assert services["TransferFunction"] == {"dynamodb", "s3", "secretsmanager", "sqs"}
     # A send orders payments where there is a gateway.
     services = services | _services(STACK_OF["both gateways"])
     assert set().union(*services.values()) == requested

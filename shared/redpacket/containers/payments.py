@@ -61,6 +61,7 @@ class PaymentsContainer(Container):
             compared=self.provider_pace,
             ledger=self.packets.ledger,
             packets=self.packets.repository,
+            pictures=self.packets.pictures,
             work=self.packets.work_lists(0, 1),
             clock=self.clock,
             logger=self.logger,

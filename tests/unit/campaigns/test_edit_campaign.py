@@ -8,12 +8,14 @@ from redpacket.campaigns.model import Campaign, CampaignStatus, check_campaign_i
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.use_cases.preheat_campaign import Preheated
 from redpacket.packets.errors import PacketNotStarted
+from redpacket.packets.model.picture import picture_of
 from redpacket.packets.split import Split
 from redpacket.platform import errors
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
 from testing.in_memory_system import LIFE_MS, InMemorySystem, an_order
 from testing.operations.office import Office
+from testing.pictures import jpeg
 from testing.platform.fake_tables import LateCopy
 
 DAY_MS = 24 * 3_600_000
@@ -282,6 +284,25 @@ def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
 
     assert office.preheat(campaign) == Preheated(1, 1, None)
     assert packet.packet_id in system.memory.caches
+    assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
+
+
+def test_a_preheat_leaves_a_cover_that_a_send_could_not_keep_to_the_sweep(office: Desk) -> None:
+    system, picture_id = office.system, "p" * 22
+    campaign = office.made()
+    system.pictures.put(picture_id, picture_of(jpeg()), "operator")
+    system.claim_cache = Away()
+    # An interrupted send keeps nothing.
+    system.send(
+        "operator", campaign=campaign, cover_url=f"https://share.example/pictures/{picture_id}"
+    )
+    system.claim_cache = system.memory
+
+    assert office.preheat(campaign) == Preheated(1, 1, None)
+    system.pass_time(61_000)
+    system.sweep()
+
+    assert system.pictures.kept == {picture_id}
     assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 

@@ -9,6 +9,7 @@ from redpacket.campaigns.model import AUDIENCE_BUCKETS
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.packets.model.packet import Packet, PacketStatus, shard_count, shard_id
+from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.ports import ClaimCache, PacketScheduler
 from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger, InParallel
@@ -64,7 +65,9 @@ def preheat_campaign(
                 if shard + 1 < shards and clock.now_ms() >= stop_at_ms:
                     return Preheated(packet_count, loaded_count, shard_id(packet_id, shard))
             if shards:
-                packets.mark_loaded(packet)
+                # Otherwise the sweep would skip a cover that the send could not keep.
+                if not picture_id_of(packet.cover_url):
+                    packets.mark_loaded(packet)
                 loaded_count += 1
         except Unavailable as error:
             ports.logger.failure("preheat_failed", error, packet_id=packet_id)

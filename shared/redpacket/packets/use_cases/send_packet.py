@@ -112,8 +112,8 @@ def send_packet(
     if not is_new:
         packet = sent_before(packet_id, ports.packets)
     try:
-        if order.own_picture_id:
-            # Not before, or pictures of refused sends would stay.
+        if order.own_picture_id and packet.funded_at_ms is not None:
+            # Not before, or pictures of refused and unpaid sends would stay.
             ports.pictures.keep(order.own_picture_id)
         if not is_new or packet.status is PacketStatus.UNPAID:
             return packet

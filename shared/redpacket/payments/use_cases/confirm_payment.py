@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from redpacket.ledger.model import Transfer
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.use_cases.own_pictures import keep_cover
 from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.payments.errors import PaymentNotFound, ProviderChanged
 from redpacket.payments.model.payments import (
@@ -65,13 +66,23 @@ def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Pa
         now_ms = ports.clock.now_ms()
         funding = _funding(payment, now_ms, ports)
         if ports.repository.credit(payment, transaction, now_ms, funding=funding):
-            if payment.packet_id and funding is None:
+            if funding:
+                _keep_cover(funding[0], ports)
+            elif payment.packet_id:
                 ports.logger.event("payment_came_late", number=payment.number)
             return _get(payment.number, ports)
         if ports.returns.find_return(payment.number, transaction.transaction_id):
             return payment
         payment = _get(payment.number, ports)
     raise Unavailable(f"payment {payment.number} is being updated concurrently")
+
+
+def _keep_cover(packet: Packet, ports: PaymentPorts) -> None:
+    try:
+        keep_cover(packet, ports.pictures)
+    except Unavailable as error:
+        # The sweep keeps it when it loads the packet.
+        ports.logger.failure("packet_not_loaded", error, packet_id=packet.packet_id)
 
 
 def _reason_against(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from redpacket.ledger.provider_name import ProviderName
-    from redpacket.packets.ports import Ledger, PacketReader, WorkLists
+    from redpacket.packets.ports import Ledger, PacketReader, Pictures, WorkLists
     from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
     from redpacket.payments.dynamodb.payments import DynamoPayments
     from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
@@ -62,6 +62,7 @@ class PaymentPorts(_MerchantPorts[PaymentProvider]):
     compared: DynamoProviderPace
     ledger: Ledger
     packets: PacketReader
+    pictures: Pictures
     work: WorkLists
     new_number: Callable[[], str]
     per_day_max: int
