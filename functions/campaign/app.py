@@ -125,7 +125,7 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     def note() -> None:
         note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": mode})
 
-    edited = edit_list(campaign_id, add, remove, mode, note, ports=ports)
+    edited = edit_list(campaign_id, add, remove, mode, note, operator_of(request), ports=ports)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 

@@ -11,6 +11,7 @@ from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
+from redpacket.lottery.use_cases.cash_rules import has_cash
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
@@ -95,7 +96,12 @@ class EditingContainer(Container):
     def audience_ports(self) -> AudiencePorts:
         load = partial(load_edited, ports=self.load_ports)
         rows, cache = self.campaigns.audience_rows, self.campaigns.audience_cache
-        return AudiencePorts(self.campaigns.repository, rows, cache, load)
+        prizes = self.lottery.prize_rows
+
+        def has_cash_prizes(campaign_id: str) -> bool:
+            return has_cash(prizes.list_prizes(campaign_id))
+
+        return AudiencePorts(self.campaigns.repository, rows, cache, load, has_cash_prizes)
 
     @cached_property
     def preheat_ports(self) -> PreheatPorts:

@@ -15,7 +15,7 @@ from redpacket.platform import errors
 from redpacket.platform.user import User
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeTable
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, an_operator
 
 ALLOW, DENY = AudienceMode.ALLOW, AudienceMode.DENY
 
@@ -33,7 +33,7 @@ def _edit(
     mode: AudienceMode | None = None,
 ) -> Audience:
     edited: Audience = system.process().edit_audience(
-        campaign.campaign_id, add or [], remove or [], mode, bool
+        campaign.campaign_id, add or [], remove or [], mode, bool, an_operator()
     )
     return edited
 

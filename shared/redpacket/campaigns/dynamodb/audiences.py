@@ -45,20 +45,15 @@ class DynamoAudiences:
         return int(row["member_count"]) if row else 0
 
     def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
-        """Set the list's mode."""
-        rows: tuple[tuple[dict[str, str], str, dict[str, int]], ...] = (
-            (campaign_keys.campaign(campaign_id), "SET audience_mode = :mode", {}),
-            # The new version makes draws reload the snapshot; plan edits do not conflict with it.
-            (
-                campaign_keys.shown(campaign_id),
-                "SET audience_mode = :mode ADD version :one",
-                {"one": 1},
-            ),
-        )
+        """Set the list's mode.
+
+        The new versions make draws reload the snapshot, and refuse edits that wait for approval.
+        """
+        change = "SET audience_mode = :mode ADD version :one"
         self._dynamo.transact(
             [
-                update(self._campaigns, key, change, condition=IS_THERE, mode=mode, **more)
-                for key, change, more in rows
+                update(self._campaigns, key, change, condition=IS_THERE, mode=mode, one=1)
+                for key in (campaign_keys.campaign(campaign_id), campaign_keys.shown(campaign_id))
             ]
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import AudienceMode
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
+from redpacket.operations.model.operators import Duty, Operator
 from redpacket.platform.errors import InvalidRequest, Unavailable
 
 if TYPE_CHECKING:
@@ -29,12 +30,16 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class AudiencePorts:
-    """Dependencies of edits; *load_lottery* loads a campaign into the cache."""
+    """Dependencies of edits; *load_lottery* loads a campaign into the cache.
+
+    *has_cash* tells whether a campaign's lottery has cash prizes.
+    """
 
     campaigns: CampaignRepository
     rows: DynamoAudiences
     cache: AudienceCache
     load_lottery: Callable[[str], None]
+    has_cash: Callable[[str], bool]
 
 
 def edit_audience(
@@ -43,15 +48,18 @@ def edit_audience(
     remove: Sequence[str],
     mode: AudienceMode | None,
     note: Callable[[], object],
+    operator: Operator,
     *,
     ports: AudiencePorts,
 ) -> Audience:
     """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
 
-    *note* is called before the first change. If the cache may lack the edit, raises Unavailable;
-    a repeat fixes it.
+    Raises Forbidden for cash without the treasury. *note* is called before the first change. If the
+    cache may lack the edit, raises Unavailable; a repeat fixes it.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
+    if ports.has_cash(campaign_id):
+        operator.require(Duty.TREASURY)
     if both := set(add) & set(remove):
         message = f"{len(both)} of them are also in add. List each user once"
         raise InvalidRequest.of("remove", message)

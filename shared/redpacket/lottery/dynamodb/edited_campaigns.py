@@ -14,6 +14,7 @@ from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.ledger.dynamodb import keys
 from redpacket.lottery.dynamodb.campaign_snapshot import packed_plan, root_of, shown_row
+from redpacket.lottery.model.lottery import CampaignSnapshot
 from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
@@ -86,8 +87,12 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         before: Campaign,
         action: Action | None = None,
         spent: Allowance | None = None,
+        snapshot: CampaignSnapshot | None = None,
     ) -> bool:
-        """Replace *before* and adjust the remaining budget, which must suffice; log *action*."""
+        """Replace *before* and adjust the remaining budget, which must suffice; log *action*.
+
+        Return False if a prize was edited since *snapshot*: its cash may forbid this edit.
+        """
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
         operation = update(
@@ -110,11 +115,11 @@ class DynamoEditedCampaigns(DynamoCampaigns):
         shown = update(
             self._table,
             campaign_keys.shown(campaign.campaign_id),
-            # No version check: a concurrent edit of the plan already fails the update above.
             "SET #plan = :plan ADD version :one",
-            condition=IS_THERE,
+            condition=f"{IS_THERE} AND {IS_AS_READ}" if snapshot else IS_THERE,
             plan=packed_plan(campaign),
             one=1,
+            **({"read_version": snapshot.version} if snapshot else {}),
         )
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         if (campaign.starts_at_ms, campaign.ends_at_ms) != (before.starts_at_ms, before.ends_at_ms):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.campaigns.model import AudienceMode, CampaignPlan
 from redpacket.fairness.dynamodb import keys as fairness_keys
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay, day_seed
@@ -102,13 +103,14 @@ class DynamoPrizes:
         request: Request | None = None,
         action: Action | None = None,
         forfeited: Winner | None = None,
+        seen: CampaignSnapshot | None = None,
     ) -> Prize | None:
         """Create or replace a prize, raise the snapshot's version, and log *action*.
 
         New packets stay open until the campaign's end. *forfeited*'s decision is written with it.
-        Return None, without effect, if the prize's version is not *before*'s, a new packet is not
-        open, or the unit of *forfeited* was decided. With a *request*, run once and return the
-        first result. Raises IdempotencyKeyReused, Busy.
+        Return None, without effect, if the prize's version is not *before*'s, the campaign is not
+        as *seen*, a new packet is not open, or the unit of *forfeited* was decided. With a
+        *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy.
         """
         for _ in range(_PUT_TRIES):
             snapshot = self.find_snapshot(prize.campaign_id)
@@ -116,6 +118,8 @@ class DynamoPrizes:
                 return None
             prizes = {prize.prize_id: prize for prize in snapshot.prizes}
             if _version(prizes.get(prize.prize_id)) != _version(before):
+                return None
+            if seen and _campaign(seen) != _campaign(snapshot):
                 return None
             after = {**prizes, prize.prize_id: prize}
             writes: list[Guarded[_NotPut]] = [
@@ -193,6 +197,10 @@ class DynamoPrizes:
             for packet_id, count in prize.packets
             if (packet_id, count) not in previous
         ]
+
+
+def _campaign(snapshot: CampaignSnapshot) -> tuple[CampaignPlan, AudienceMode | None]:
+    return snapshot.campaign, snapshot.audience_mode
 
 
 def _replace_prizes(

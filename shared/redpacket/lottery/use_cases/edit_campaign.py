@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
+from redpacket.lottery.use_cases.cash_rules import check_plan, has_cash
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
+    Change,
     Duty,
     Operator,
     campaign_subject,
@@ -69,7 +71,7 @@ def edit_campaign(
         if before is None:
             check_version(version, None, "campaign")
             created = _edited(plan, budget_fen, None)
-            _check_duties(operator, created, None)
+            _check_duties(operator, created, None, None)
             action = _action(operator, created, None, clock)
             spent = _spend(operator, created, None, action, ports.approval_policy)
             if campaigns.create(created, action, spent):
@@ -80,14 +82,14 @@ def edit_campaign(
         if not is_done:
             check_version(version, before, "campaign")
             after = _edited(plan, budget_fen, before)
-            _check_duties(operator, after, before)
+            _check_duties(operator, after, before, snapshot)
             action = _action(operator, after, before, clock)
             spent = _spend(operator, after, before, action, ports.approval_policy)
             if snapshot and snapshot.prizes:
                 _check_timezone(after, before)
                 _check_codes_last(snapshot, after)
                 _keep_cash(snapshot, after, before, prizes, packets)
-            is_done = campaigns.edit(after, before, action, spent)
+            is_done = campaigns.edit(after, before, action, spent, snapshot)
         _end_with_campaign(plan.campaign_id, prizes, packets)
         if is_done:
             return get_campaign(plan.campaign_id, campaigns=campaigns), False
@@ -189,18 +191,25 @@ def _spend(
     approval_policy: ApprovalPolicy,
 ) -> Allowance | None:
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
+    # The list's mode is no part of the edit, but the approver sees who may take part.
+    changes = action.changes
+    if before:
+        changes += (Change("audience_mode", before.audience_mode, before.audience_mode),)
     return approval_policy.spend(
-        operator,
-        action.subject,
-        after.budget_fen - had_fen,
-        version=version,
-        changes=action.changes,
+        operator, action.subject, after.budget_fen - had_fen, version=version, changes=changes
     )
 
 
-def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
+def _check_duties(
+    operator: Operator,
+    after: Campaign,
+    before: Campaign | None,
+    snapshot: CampaignSnapshot | None,
+) -> None:
     if before is None or _planned(after) != _planned(before):
         operator.require(Duty.OPERATE)
+    if before and snapshot and has_cash(snapshot.prizes):
+        check_plan(operator, after.plan, before.plan)
     if after.budget_fen != (before.budget_fen if before else 0):
         operator.require(Duty.TREASURY)
 

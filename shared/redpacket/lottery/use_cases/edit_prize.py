@@ -19,10 +19,12 @@ from redpacket.lottery.model.lottery import (
     PRIZES_MAX,
     UNITS_MAX,
     UNITS_PER_SHARD,
+    CampaignSnapshot,
     Prize,
     PrizeKind,
     check_version,
 )
+from redpacket.lottery.use_cases.cash_rules import check_prize, has_cash, rules_of
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.errors import AllowanceMoved, NotAsApproved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
@@ -86,7 +88,7 @@ def put_prize(
     """
     check_prize_id(plan.prize_id)
 
-    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(plan.prize_id)
         if before and _is_made(plan, version, before):
             return _Edit(before, before)
@@ -95,7 +97,10 @@ def put_prize(
             _refuse_approved(operator)
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
-            return _Edit(_edited(plan, before, before.version + 1), before)
+            after = _edited(plan, before, before.version + 1)
+            if has_cash(snapshot.prizes):
+                check_prize(operator, after, before)
+            return _Edit(after, before)
         if len(prizes) >= PRIZES_MAX:
             raise _invalid(
                 "prize_id", f"would exceed the limit of {PRIZES_MAX} prizes for one campaign"
@@ -107,7 +112,7 @@ def put_prize(
         # All retries share this id, including other operators'; it is no user's id.
         marker = _Marker(f"{plan.campaign_id}#{plan.prize_id}", "put")
         created = replace(plan, version=1, packets=())
-        return _funded(_Edit(created, None), campaign, operator, marker, ports)
+        return _funded(_Edit(created, None), snapshot, operator, marker, ports)
 
     by = operator, ActionKind.PRIZE_EDITED
     prize, before = _write(plan.campaign_id, edited, by, None, ports)
@@ -136,11 +141,11 @@ def change_stock(
     if changed := ports.prizes.find_put(request):
         return changed
 
-    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound
-        operator.require(_duty_of_stock(before))
+        operator.require(_duty_of_stock(before, snapshot.prizes if delta < 0 else ()))
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
         check_version(version, before, "prize")
@@ -154,7 +159,7 @@ def change_stock(
                 raise _invalid("delta", message)
         after = replace(before, total=total, version=before.version + 1)
         marker = _Marker(request.user_id, request.key_hash)
-        return _funded(_Edit(after, before), campaign, operator, marker, ports)
+        return _funded(_Edit(after, before), snapshot, operator, marker, ports)
 
     by = operator, ActionKind.STOCK_CHANGED
     try:
@@ -181,13 +186,13 @@ def add_codes(
     """
     operator.require(Duty.OPERATE)
 
-    def edited(campaign: CampaignPlan, prizes: dict[str, Prize]) -> _Edit:
+    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound
         if before.kind is not PrizeKind.CODE:
             raise _invalid("add", f"requires a prize of kind code, not {before.kind}")
-        until_ms = before.codes_until_ms or campaign.ends_at_ms + 2 * CODES_KEPT_MS
+        until_ms = before.codes_until_ms or snapshot.campaign.ends_at_ms + 2 * CODES_KEPT_MS
         # Codes are written before the stock that promises them.
         total = ports.codes.add(campaign_id, prize_id, codes, until_ms)
         if total == before.total:
@@ -214,7 +219,7 @@ class _Edit:
 
 def _write(
     campaign_id: str,
-    edited: Callable[[CampaignPlan, dict[str, Prize]], _Edit],
+    edited: Callable[[CampaignSnapshot, dict[str, Prize]], _Edit],
     by: tuple[Operator, ActionKind],
     request: Request | None,
     ports: PrizePorts,
@@ -224,20 +229,20 @@ def _write(
         if snapshot is None:
             raise CampaignNotFound
         prizes = {prize.prize_id: prize for prize in snapshot.prizes}
-        edit = edited(snapshot.campaign, prizes)
+        edit = edited(snapshot, prizes)
         after, before = edit.after, edit.before
         if after is before:
             return after, before
         action = _action(*by, after, before, ports.clock)
-        if done := ports.prizes.put_prize(after, before, request, action):
+        if done := ports.prizes.put_prize(after, before, request, action, seen=snapshot):
             return done, before
     raise Contended
 
 
 def _funded(
-    edit: _Edit, campaign: CampaignPlan, operator: Operator, marker: _Marker, ports: PrizePorts
+    edit: _Edit, snapshot: CampaignSnapshot, operator: Operator, marker: _Marker, ports: PrizePorts
 ) -> _Edit:
-    prize, before = edit.after, edit.before
+    prize, before, campaign = edit.after, edit.before, snapshot.campaign
     count = prize.total - sum(count for _, count in prize.packets)
     if prize.kind is not PrizeKind.PACKET or count <= 0:
         _refuse_approved(operator)
@@ -248,6 +253,10 @@ def _funded(
         raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded
+    changes = *_changes(prize, before), *rules_of(snapshot)
+    # A packet that an earlier call funded spends nothing, and its rules may have changed since.
+    if operator.approved and operator.approved.changes != changes:
+        raise NotAsApproved
 
     def spend() -> Allowance | None:
         return ports.approval_policy.spend(
@@ -255,7 +264,7 @@ def _funded(
             campaign_subject(prize.campaign_id),
             packet.terms.total_fen,
             version=before.version if before else 0,
-            changes=_changes(prize, before),
+            changes=changes,
         )
 
     wanted = marker.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
@@ -344,8 +353,10 @@ def _refuse_approved(operator: Operator) -> None:
         raise NotAsApproved
 
 
-def _duty_of_stock(prize: Prize) -> Duty:
-    return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
+def _duty_of_stock(prize: Prize, others: Sequence[Prize] = ()) -> Duty:
+    """Return the duty for cash, and for fewer goods beside *others*, which raises their odds."""
+    is_cash = prize.kind is PrizeKind.PACKET or has_cash(others)
+    return Duty.TREASURY if is_cash else Duty.OPERATE
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:

@@ -1,0 +1,197 @@
+"""Rules that decide who wins a lottery's cash: the treasury paid for the ones that it saw."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from testing.in_memory_system import InMemorySystem
+from testing.platform.handlers import handlers_of
+from testing.platform.users import HttpUser
+from tests.handlers.conftest import MakeUser
+
+HOUR_MS = 3_600_000
+CASH = {"title": "cash", "kind": "packet", "weight": 10, "total": 20, "amount_fen": 20_000}
+CUP = {"title": "cup", "kind": "goods", "weight": 10, "total": 5}
+
+Edit = Callable[[HttpUser], httpx.Response]
+
+
+@pytest.fixture
+def operate(a_user: MakeUser) -> HttpUser:
+    return a_user("ope", scope="hongbao/operate")
+
+
+@pytest.fixture
+def treasury(a_user: MakeUser) -> HttpUser:
+    return a_user("tre", funds_fen=1_000_000, scope="hongbao/treasury")
+
+
+@pytest.fixture
+def second(a_user: MakeUser) -> HttpUser:
+    return a_user("second", scope="hongbao/admin")
+
+
+@pytest.fixture
+def plan(system: InMemorySystem) -> dict[str, Any]:
+    now_ms = system.clock.now_ms()
+    times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS}
+    rules = {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1}
+    return {"title": "Gala", "status": "on", "miss_weight": 90, "rules": rules, **times}
+
+
+@pytest.fixture(autouse=True)
+def campaign(operate: HttpUser, plan: dict[str, Any]) -> None:
+    assert _campaign(operate, plan).is_success
+    assert _prize(operate, "cup", CUP).is_success
+
+
+def _campaign(by: HttpUser, plan: dict[str, Any], **changes: Any) -> httpx.Response:
+    return by.http.put("/admin/campaigns/gala", json={**plan, **changes})
+
+
+def _prize(by: HttpUser, prize_id: str, prize: dict[str, Any], **changes: Any) -> httpx.Response:
+    return by.http.put(f"/admin/campaigns/gala/prizes/{prize_id}", json={**prize, **changes})
+
+
+def _stock(by: HttpUser, prize_id: str, delta: int) -> httpx.Response:
+    return by.post(f"/admin/campaigns/gala/prizes/{prize_id}/stock", {"delta": delta})
+
+
+def _audience(by: HttpUser, **body: Any) -> httpx.Response:
+    return by.post("/admin/campaigns/gala/audience", body)
+
+
+DECIDING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
+    "a certain win": lambda by, plan: _campaign(by, plan, miss_weight=0),
+    "no limits": lambda by, plan: _campaign(by, plan, rules={}),
+    "one claim": lambda by, plan: _campaign(by, plan, required_claims={"sub": ["accomplice"]}),
+    "a word": lambda by, plan: _campaign(by, plan, passphrase="ours"),
+    "a quota": lambda by, plan: _campaign(by, plan, quota_per_user=1),
+    "the weight": lambda by, plan: _campaign(by, plan, when_sold_out="miss"),
+    "the window": lambda by, plan: _campaign(by, plan, ends_at_ms=plan["ends_at_ms"] + 1),
+    "more weight": lambda by, _: _prize(by, "cash", CASH, weight=10**6),
+    "more wins": lambda by, _: _prize(by, "cash", CASH, once_per_user=True),
+    "a day": lambda by, _: _prize(by, "cash", CASH, per_day=1),
+    "other weights": lambda by, _: _prize(by, "cup", CUP, weight=0),
+    "no other prize": lambda by, _: _prize(by, "cup", CUP, status="off"),
+    "no goods": lambda by, _: _stock(by, "cup", -5),
+    "a list": lambda by, _: _audience(by, add=["accomplice"], mode="allow"),
+    "others": lambda by, _: _audience(by, add=["honest"]),
+}
+OTHERS: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
+    "words": lambda by, plan: _campaign(by, plan, title="New", description="New"),
+    "a pause": lambda by, plan: _campaign(by, plan, status="off"),
+    "words of a prize": lambda by, _: _prize(by, "cash", CASH, title="money"),
+    "no cash": lambda by, _: _prize(by, "cash", CASH, status="off"),
+    "more goods": lambda by, _: _stock(by, "cup", 5),
+    "other goods": lambda by, _: _prize(by, "mug", CUP),
+}
+
+
+@pytest.mark.parametrize("edit", DECIDING.values(), ids=DECIDING.keys())
+def test_who_wins_cash_is_not_changed_without_the_treasury(
+    operate: HttpUser, treasury: HttpUser, second: HttpUser, plan: dict[str, Any], edit: Any
+) -> None:
+    assert _prize(treasury, "cash", CASH).is_success
+
+    refused = edit(operate, plan)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert "hongbao/treasury" in refused.json()["detail"]
+    assert edit(second, plan).is_success
+
+
+@pytest.mark.parametrize("edit", DECIDING.values(), ids=DECIDING.keys())
+def test_a_lottery_without_cash_needs_no_treasury(
+    operate: HttpUser, plan: dict[str, Any], edit: Any
+) -> None:
+    plan["description"] = "goods only"
+    assert _prize(operate, "cash", CUP).is_success
+    goods = {key: CASH[key] for key in ("weight",)}
+
+    answer = edit(operate, plan)
+
+    assert goods
+    assert answer.is_success or answer.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("edit", OTHERS.values(), ids=OTHERS.keys())
+def test_words_pauses_and_more_goods_need_no_treasury(
+    operate: HttpUser, treasury: HttpUser, plan: dict[str, Any], edit: Any
+) -> None:
+    assert _prize(treasury, "cash", CASH).is_success
+
+    assert edit(operate, plan).is_success
+
+
+# ---------------------------------------------------------------- while a request waits
+
+
+@pytest.mark.parametrize("case", ["one claim", "a list", "no limits", "the window"])
+def test_cash_that_waits_is_refused_after_its_rules_changed(
+    system: InMemorySystem,
+    operate: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+    case: str,
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        asked = _prize(treasury, "cash", CASH)
+        shown = second.http.get("/admin/approvals").json()["items"][0]["changes"]
+        assert DECIDING[case](operate, plan).is_success
+
+        approved = second.approve(asked)
+
+    assert asked.status_code == 202
+    told = {change["field"]: change["after"] for change in shown}
+    assert told["audience_mode"] is None
+    assert told["required_claims"] == "[]"
+    assert told["miss_weight"] == "90"
+    assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
+    assert system.balance_fen(treasury.user_id) == 1_000_000
+
+
+def test_a_budget_that_waits_is_refused_after_the_lists_mode_changed(
+    system: InMemorySystem,
+    operate: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        asked = _campaign(treasury, plan, budget_fen=200_000)
+        assert _audience(operate, add=["accomplice"], mode="allow").is_success
+
+        approved = second.approve(asked)
+        system.pass_time(1)
+        again = _campaign(treasury, plan, budget_fen=200_000)
+        shown = second.http.get("/admin/approvals").json()["items"][0]["changes"]
+        applied = second.approve(again)
+
+    assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
+    told = {change["field"]: change["after"] for change in shown}
+    assert told["audience_mode"] == "allow"
+    assert applied.json()["is_applied"]
+    stored = system.campaigns.find_campaign("gala")
+    assert stored
+    assert stored.budget_fen == 200_000
+
+
+def test_cash_is_approved_after_words_changed(
+    system: InMemorySystem,
+    operate: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        asked = _prize(treasury, "cash", CASH)
+        other = _prize(treasury, "more", CASH)
+        assert _campaign(operate, plan, title="New").is_success
+
+        approved = [second.approve(each) for each in (asked, other)]
+
+    assert [each.json()["is_applied"] for each in approved] == [True, True]
