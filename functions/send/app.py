@@ -79,8 +79,8 @@ def _order_payment(packet: Packet, sender: User) -> Mapping[str, Any] | None:
 def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]:
     """Fund a campaign's packet, once per idempotency key, by a token of the operators' issuer.
 
-    The largest share that one person can take counts toward `ApprovalFen`; above it, the send needs
-    the scope `hongbao/treasury` too (403).
+    The money of `recipients`, or else the largest share that one person can take, counts toward
+    `ApprovalFen`. Above it, a send is 403; without recipients, `hongbao/treasury` may send it.
     """
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")

@@ -623,12 +623,31 @@ def test_a_campaign_that_starts_earlier_shows_its_packets_before_their_rows_foll
 # ---------------------------------------------------------------- packets for chosen people
 
 
+@pytest.mark.parametrize("scope", ["hongbao/admin", "hongbao/operate hongbao/treasury"])
+def test_recipients_get_no_more_than_the_limit_from_one_person(
+    put: Put, system: InMemorySystem, a_user: MakeUser, scope: str
+) -> None:
+    assert put(budget_fen=10_000).is_success
+    alone, friends = a_user("alone", funds_fen=10_000, scope=scope), [a_user(), a_user()]
+    packet = {"kind": "equal", "total_fen": 120, "count": 2, "campaign_id": "gala"}
+    chosen = {**packet, "recipients": [friend.user_id for friend in friends]}
+
+    with handlers_of(system, APPROVAL_FEN=f"200,{10**9},{10**9}"):
+        answers = [alone.post("/admin/packets", chosen, key) for key in ("1", "2", "1")]
+        public = [alone.post("/admin/packets", packet, key) for key in ("3", "4", "5", "6")]
+
+    assert [answer.status_code for answer in answers] == [201, 403, 201]
+    assert "another operator can approve" in answers[1].json()["detail"]
+    # The treasury's packets for everybody count nothing.
+    assert [answer.status_code for answer in public] == [201] * 4
+
+
 def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
     put: Put, system: InMemorySystem, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     assert put(budget_fen=10_000).is_success
     only_operate = a_user("ope", funds_fen=10_000, scope="hongbao/operate")
-    both = a_user("ope", scope="hongbao/operate hongbao/treasury")
+    both = a_user("ope2", scope="hongbao/operate hongbao/treasury")
 
     def send(operator: HttpUser, key: str, **changes: Any) -> httpx.Response:
         packet = {"kind": "equal", "total_fen": 60, "count": 1, "campaign_id": "gala", **changes}
@@ -656,6 +675,7 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
     sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
     told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase"
     assert f"{told} for campaign gala" in sent
+    told = told.replace("ope", "ope2", 1)
     assert f"{told} to 1 chosen recipient for campaign gala" in sent
 
 

@@ -28,14 +28,18 @@ class ApprovalPolicy:
     clock: Clock
     limits: ApprovalLimits
 
-    def spend_alone(self, operator: Operator, amount_fen: int, action: Action) -> Allowance | None:
-        """Return the allowance after a move for which no approval exists. Raises Forbidden."""
+    def spend_alone(
+        self, operator: Operator, amount_fen: int, advice: str, action: Action
+    ) -> Allowance | None:
+        """Return the allowance after a move for which no approval exists.
+
+        Raises Forbidden, with *advice*.
+        """
         try:
             return self.spend(operator, action.subject, amount_fen)
         except ApprovalNeededError as error:
             raise Forbidden(
-                "One person could take more than you may move in 24 hours. Send smaller shares,"
-                " or use a token with the scope hongbao/treasury."
+                f"People whom you choose could take more than you may move in 24 hours. {advice}"
             ) from error
 
     def spend(

@@ -100,11 +100,17 @@ def _rules(body: SendBody) -> Rules:
     )
 
 
+_SMALLER = "Send smaller shares, or use a token with the scope hongbao/treasury."
+_DEPOSIT = "Send less, or deposit the money: another operator can approve a deposit."
+
+
 def spend_of(
     request: RequestOf[SendBody], order: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how the send counts toward the operator's limit; the treasury's does not."""
-    fen = chosen_fen(order)
-    if not fen or not request.scopes.isdisjoint(TREASURERS):
+    """Return how a send counts toward the operator's limit; the treasury's counts recipients only."""
+    fen, has_recipients = chosen_fen(order), bool(order.rules.recipients)
+    if not fen or not (has_recipients or request.scopes.isdisjoint(TREASURERS)):
         return None
-    return partial(containers.editing.approval_policy.spend_alone, operator_of(request), fen)
+    advice = _DEPOSIT if has_recipients else _SMALLER
+    spend_alone = containers.editing.approval_policy.spend_alone
+    return partial(spend_alone, operator_of(request), fen, advice)

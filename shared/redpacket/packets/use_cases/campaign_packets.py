@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 
 def chosen_fen(order: SendOrder) -> int:
-    """Return the largest share that one person can take of a campaign's packet; 0 for a user's.
+    """Return what a campaign's packet can pay to people whom its sender chooses; 0 for a user's.
 
-    An operator can tell any packet's id to one person and end the packet before others claim.
+    Recipients get all of it. Otherwise it is the largest share: an operator can tell any packet's
+    id to one person and end the packet before others claim.
     """
     if not order.campaign:
         return 0
+    if order.rules.recipients:
+        return order.total_fen
     if order.split is Split.EQUAL:
         return order.total_fen // order.count
     others_fen = (order.count - 1) * order.share_fen_min
