@@ -1,6 +1,7 @@
 """Real people in a real browser: Chromium on the deployed local stack, one for all tests here."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -101,6 +102,11 @@ class BrowserUser:
 
     def go(self, path: str) -> None:
         self.page.goto(self.api + path)
+
+    def agree(self, way: str = "塞钱进红包") -> None:
+        """Tap the button *way* of a form, and agree on the sheet that it opens."""
+        self.page.get_by_role("button", name=re.compile(f"^{way}")).click()
+        self.page.get_by_role("dialog").get_by_role("button", name="确认").click()
 
     def shoot(self, name: str, *, full: bool = True, is_moving: bool = False) -> None:
         """Keep a picture of what is seen, in .local/screenshots."""

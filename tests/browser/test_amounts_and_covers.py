@@ -47,7 +47,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     ivy.page.locator("summary", has_text="红包封面").click()
     expect(ivy.page.locator("rp-covers .has-art")).to_be_visible()
     ivy.shoot("send-cover")
-    ivy.page.get_by_role("button", name="塞钱进红包").click()
+    ivy.agree()
     ivy.page.wait_for_url("**/share")
     packet_id = ivy.page.url.split("/")[-2]
 

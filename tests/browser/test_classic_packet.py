@@ -55,7 +55,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     ann.page.locator("[name=greeting]").fill("新年快乐")
     expect(ann.page.locator(".send > .sum")).to_have_text("¥10.00")
     ann.shoot("send")
-    ann.page.get_by_role("button", name="塞钱进红包").click()
+    ann.agree()
     ann.page.wait_for_url("**/share")
     link = ann.page.locator("#link").input_value()
     expect(ann.page.locator(".qr img")).to_be_visible()
@@ -142,8 +142,12 @@ def test_a_reload_while_the_answer_is_lost_pays_once(
         route.abort()
 
     eve.page.route("**/api/packets", lose_the_answer)
-    eve.page.get_by_role("button", name="塞钱进红包").click()
-    expect(eve.page.get_by_role("button", name="正在确认刚才的红包")).to_be_visible()
+    eve.agree()
+    sheet = eve.page.get_by_role("dialog", name="塞钱进红包")
+    expect(sheet.get_by_text("正在确认刚才的操作，不会重复扣款")).to_be_visible()
+    eve.page.keyboard.press("Escape")
+    expect(sheet).to_be_visible()
+    eve.audit_views("send-repeats", is_strict=True)
     eve.page.unroute("**/api/packets")
     eve.page.reload()
 

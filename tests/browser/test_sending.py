@@ -48,7 +48,7 @@ def _choose(person: BrowserUser, label: str) -> None:
 def _send(person: BrowserUser, **fields: str) -> str:
     for name, text in fields.items():
         person.page.locator(f"[name={name}]").fill(text)
-    person.page.get_by_role("button", name="塞钱进红包").click()
+    person.agree()
     person.page.wait_for_url("**/share")
     return person.page.url.split("/")[-2]
 
@@ -87,7 +87,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     greeting = una.page.locator("[name=greeting]")
     una.page.locator("[name=amount]").fill("3")
     greeting.fill("恭喜\u202e发财")
-    una.page.get_by_role("button", name="塞钱进红包").click()
+    una.agree()
     expect(una.page.get_by_role("alert")).to_be_visible()
     expect(greeting).to_be_focused()
     assert greeting.evaluate("field => field.validationMessage") == "有不能用的字符（U+202E）"
@@ -107,13 +107,13 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")
     una.audit_views("send-short")
-    una.page.get_by_role("button", name="先充值 20.00 元").click()
+    una.agree("先充值 20.00 元")
     una.page.wait_for_url(re.compile("/payments/"))
     una.page.go_back()
     expect(una.page.locator("[name=amount]")).to_have_value("30")
     una.page.get_by_role("button", name="改用微信付").click()
     expect(una.page.get_by_label("付款方式")).to_have_value("wechat")
-    una.page.get_by_role("button", name="塞钱进红包").click()
+    una.agree()
     expect(una.page.locator(".qr img")).to_be_visible()
 
 

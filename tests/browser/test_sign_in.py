@@ -239,7 +239,7 @@ def test_a_session_that_ends_before_a_send_sends_once_after_the_next_sign_in(
     fay.page.on("response", note)
     fay.page.wait_for_timeout(BRIEF_S * 1000)
 
-    fay.page.get_by_role("button", name="塞钱进红包").click()
+    fay.agree()
     expect(fay.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
     fay.page.get_by_role("button", name="登录", exact=True).click()
 

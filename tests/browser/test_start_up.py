@@ -68,9 +68,9 @@ def test_a_page_without_storage_opens_packets_and_a_repeated_send_pays_once(
     noa.page.get_by_role("link", name="我也发一个").click()
     noa.page.locator("[name=amount]").fill("10")
     noa.page.locator("[name=count]").fill("2")
-    noa.page.get_by_role("button", name="塞钱进红包").click()
+    noa.agree()
     expect(noa.page.get_by_role("alert")).to_be_visible()
-    noa.page.get_by_role("button", name="塞钱进红包").click()
+    noa.agree()
 
     noa.page.wait_for_url("**/share")
     assert len(keys) == 2

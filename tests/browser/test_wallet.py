@@ -1,12 +1,13 @@
 """Money in and out by gateways, in a phone's browser; the fake gateway pays."""
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from local.stack import Stack
-from tests.browser.conftest import MakePerson, Operator
+from tests.browser.conftest import BrowserUser, MakePerson, Operator
 
 PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 
@@ -23,25 +24,7 @@ def _pay(stack: Stack, page: Page) -> None:
     assert answer.is_success, answer.text
 
 
-def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack: Stack) -> None:
-    wu = a_person("Wu", "/")
-    wu.page.get_by_role("link", name="钱包").click()
-    expect(wu.page.locator(".balance")).to_have_text("¥0.00")
-    wu.page.get_by_label("充值: 金额").fill("8,88")
-    wu.shoot("wallet-amount")
-    wu.page.get_by_role("button", name="充值 ¥8.88").click()
-    wu.page.wait_for_url(PAID_AT)
-    wu.page.reload()  # the payment is where it was
-    expect(wu.page.locator(".qr img")).to_be_visible()
-    wu.audit_views("payment")
-
-    _pay(stack, wu.page)
-    expect(wu.page.get_by_text("付款成功")).to_be_visible()
-    wu.page.get_by_role("link", name="钱包").click()
-    expect(wu.page.locator(".balance")).to_have_text("¥8.88")
-
-    # To WeChat only an account that is bound is paid; to the host's wallet anybody.
-    form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
+def _type_wrong_amounts(form: Locator) -> None:
     amount = form.get_by_label("提现: 金额")
     limits = "每次 0.30 到 1999.99 元，每天最多 10000.00 元"
     expect(form.locator(".limit")).to_have_text(limits)
@@ -53,10 +36,48 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
         amount.fill(typed)
         form.get_by_role("button", name=re.compile("^提现")).click()
         assert amount.evaluate("field => field.validationMessage") == told
+
+
+def _top_up(wu: BrowserUser) -> None:
+    wu.page.get_by_label("充值: 金额").fill("8,88")
+    wu.shoot("wallet-amount")
+    wu.page.get_by_role("button", name="充值 ¥8.88").click()
+    sheet = wu.page.get_by_role("dialog", name="充值")
+    for told in ("¥8.88", "零钱", "微信", "免费", "15 分钟内付款"):
+        expect(sheet).to_contain_text(told)
+    wu.audit_views("topup-sheet", is_strict=True)
+    sheet.get_by_role("button", name="返回修改").click()
+    expect(wu.page.get_by_label("充值: 金额")).to_have_value("8,88")
+    wu.agree("充值 ¥8.88")
+
+
+def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack: Stack) -> None:
+    wu = a_person("Wu", "/")
+    wu.page.get_by_role("link", name="钱包").click()
+    expect(wu.page.locator(".balance")).to_have_text("¥0.00")
+    _top_up(wu)
+    wu.page.wait_for_url(PAID_AT)
+    wu.page.reload()  # the payment is where it was
+    expect(wu.page.locator(".qr img")).to_be_visible()
+    expect(wu.page.get_by_role("timer")).to_contain_text(re.compile("请在 1[45] 分 .*内付款"))
+    expect(wu.page.get_by_label("在微信里打开的链接")).to_have_value(f"{wu.api}/wallet")
+    wu.audit_views("payment", is_strict=True)
+
+    _pay(stack, wu.page)
+    expect(wu.page.get_by_text("付款成功")).to_be_visible()
+    expect(wu.page.get_by_role("timer")).to_have_count(0)
+    expect(wu.page.get_by_role("link", name="查看零钱明细")).to_be_visible()
+    wu.page.get_by_role("link", name="钱包").click()
+    expect(wu.page.locator(".balance")).to_have_text("¥8.88")
+
+    # To WeChat only an account that is bound is paid; to the host's wallet anybody.
+    form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
+    amount = form.get_by_label("提现: 金额")
+    _type_wrong_amounts(form)
     form.get_by_role("button", name="全部提现").click()
     expect(amount).to_have_value("8.88")
     amount.fill("2")
-    form.get_by_role("button", name=re.compile("^提现")).click()
+    wu.agree("提现 ¥2.00")
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定收款账户")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
@@ -64,13 +85,19 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.shoot("wallet-bound")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("wechat")
-    form.get_by_role("button", name=re.compile("^提现")).click()
+    wu.agree("提现 ¥2.00")
+    receipt = wu.page.get_by_role("dialog", name="提现已提交")
+    expect(receipt).to_contain_text(re.compile("预计 .* 前到账"))
+    wu.audit_views("withdrawal-receipt", is_strict=True)
+    receipt.get_by_role("link", name="查看进度").click()
+    expect(wu.page.locator(".items .is-named")).to_have_count(1)
     expect(wu.page.locator(".items li")).to_have_count(1)
     expect(wu.page.locator(".items li")).to_contain_text(re.compile("预计 .* 前到账"))
     expect(wu.page.locator(".balance")).to_have_text("¥6.88")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("host")
-    form.get_by_role("button", name=re.compile("^提现")).click()
+    wu.agree("提现 ¥2.00")
+    receipt.get_by_role("button", name="完成").click()
     expect(wu.page.locator(".items li")).to_have_count(2)
     expect(wu.page.locator(".balance")).to_have_text("¥4.88")
     wu.audit_views("wallet")
@@ -83,7 +110,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     xu.page.locator("[name=amount]").fill("5")
     xu.page.locator("[name=count]").fill("2")
     xu.page.get_by_label("付款方式").select_option("wechat")
-    xu.page.get_by_role("button", name="塞钱进红包").click()
+    xu.agree()
 
     expect(xu.page.locator(".qr img")).to_be_visible()
     xu.context.set_offline(True)  # as a phone is while it changes to WeChat
@@ -94,3 +121,67 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     xu.page.wait_for_url("**/share")
     packet_id = xu.page.url.split("/")[-2]
     assert operator.grab("guest", packet_id)["outcome"] == "claimed"
+
+
+CONFIRM_URL = "https://host.example/confirm?app=1"
+
+
+def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
+    a_person: MakePerson, operator: Operator, stack: Stack
+) -> None:
+    operator.fund("pin", 1_000)
+    pin = a_person("Pin", None)
+    config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
+    config["confirm_url"] = CONFIRM_URL
+    pin.page.route("**/config.json", lambda route: route.fulfill(json=config))
+    asked: list[dict[str, list[str]]] = []
+
+    def confirm(route: Route) -> None:
+        asked.append(parse_qs(urlsplit(route.request.url).query))
+        route.fulfill(body="<h1>PIN</h1>", content_type="text/html")
+
+    pin.page.route("https://host.example/**", confirm)
+
+    def balance_fen() -> int:
+        return int(operator.as_user("pin").get("/me").json()["balance_fen"])
+
+    # The host's page asks; until it leads back, nothing is sent, and another state sends nothing.
+    pin.go("/send")
+    pin.page.locator("[name=amount]").fill("5")
+    pin.page.locator("[name=count]").fill("1")
+    pin.agree()
+    pin.page.get_by_role("heading", name="PIN").wait_for()
+    pin.go("/send?confirmed=forged")
+    expect(pin.page.locator("[name=amount]")).to_have_value("5")
+    pin.go(f"/send?confirmed={asked[0]['state'][0]}")
+    expect(pin.page.locator("[name=amount]")).to_have_value("5")
+    assert balance_fen() == 1_000
+    pin.agree()
+    pin.page.get_by_role("heading", name="PIN").wait_for()
+    question = {name: text for name, (text,) in asked[1].items()}
+    assert question.pop("state") != asked[0]["state"][0]
+    assert question == {
+        "app": "1",
+        "deed": "send",
+        "amount_fen": "500",
+        "user": "pin",
+        "return_to": f"{pin.api}/send",
+    }
+    pin.go(f"/send?confirmed={asked[1]['state'][0]}")
+    pin.page.wait_for_url("**/share")
+    assert balance_fen() == 500
+
+    # The same state is good once, and a withdrawal asks anew.
+    pin.go(f"/send?confirmed={asked[1]['state'][0]}")
+    expect(pin.page.get_by_role("button", name="塞钱进红包")).to_be_visible()
+    pin.go("/wallet")
+    form = pin.page.locator("form", has=pin.page.get_by_role("heading", name="提现"))
+    form.get_by_label("提现: 金额").fill("2")
+    form.get_by_label("渠道").select_option("host")
+    pin.agree("提现 ¥2.00")
+    pin.page.get_by_role("heading", name="PIN").wait_for()
+    assert (asked[2]["deed"], balance_fen()) == (["withdrawal"], 500)
+    pin.go(f"/wallet?confirmed={asked[2]['state'][0]}")
+    expect(pin.page.get_by_role("dialog", name="提现已提交")).to_be_visible()
+    assert pin.page.url == f"{pin.api}/wallet"
+    assert balance_fen() == 300

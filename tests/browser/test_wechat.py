@@ -190,7 +190,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     page.locator("[name=count]").fill("1")
     page.locator("[name=greeting]").fill('<b>"新年"</b>')
     page.get_by_label("付款方式").select_option("wechat")
-    page.get_by_role("button", name="塞钱进红包").click()
+    eve.agree()
     page.wait_for_url("**/share")
 
     # Paid in WeChat's own form, not by a code on this very screen.
@@ -233,12 +233,13 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     form = page.locator("form", has=page.get_by_role("heading", name="提现"))
     form.get_by_label("提现: 金额").fill("5")  # WeChat is the first channel
     with page.expect_response(lambda answer: answer.request.method == "POST") as made:
-        form.get_by_role("button", name=re.compile("^提现")).click()
+        eve.agree("提现 ¥5.00")
     number = made.value.json()["withdrawal_id"]
     page.evaluate("id => { globalThis.transfers = [id]; }", number)
     stack.aws("lambda").invoke(  # the schedule's work, at once
         FunctionName=stack.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
     )
+    page.get_by_role("dialog").get_by_role("button", name="完成").click()
     page.get_by_role("button", name="确认收款").click()
     expect(page.get_by_text("已到账")).to_be_visible()
     assert [each for each, _ in requests] == ["getBrandWCPayRequest", "requestMerchantTransfer"]

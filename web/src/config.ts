@@ -45,6 +45,8 @@ export interface Config extends ProviderParts {
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
+  /** The host's page that checks its user before money leaves the balance. */
+  confirm_url?: string;
   /** Providers of payments and withdrawals; without one there is no wallet. */
   channels?: Channel[];
 }

@@ -6,7 +6,7 @@ import { t } from "../i18n/face.ts";
 import { sealView } from "../packet/cover.ts";
 import { isNameless, session, type Me } from "../session.ts";
 import { signInProvider } from "../providers/registry.ts";
-import "./sheet.css";
+import { Sheet } from "./sheet.ts";
 import { atMost, problemView, typed, View } from "./view.ts";
 
 const SEALS = ["fu", "xi", "lu", "shou", "cai", "an", "chun", "long"] as const;
@@ -21,7 +21,7 @@ export async function askFace(isOffered = false): Promise<void> {
   document.body.append(sheet);
 }
 
-class FaceSheet extends View {
+class FaceSheet extends Sheet {
   static override properties = {
     ...View.properties,
     nickname: { state: true },
@@ -49,10 +49,6 @@ class FaceSheet extends View {
     this.picture = avatar_url?.replace(location.origin, "") ?? "";
     this.own = this.picture.startsWith("/seals/") ? "" : this.picture;
     this.nickname = isNameless(this.me) ? "" : nickname;
-  }
-
-  override firstUpdated(): void {
-    this.querySelector("dialog")!.showModal();
   }
 
   override render() {
@@ -90,7 +86,7 @@ class FaceSheet extends View {
           </p>
           ${this.problem ? problemView(this.problem) : nothing}
           <p class="answers">
-            <button type="button" class="secondary" @click=${this.#close}>${t("face_later")}</button>
+            <button type="button" class="secondary" @click=${this.close}>${t("face_later")}</button>
             <button class="primary" aria-disabled=${isBusy ? "true" : "false"}>
               ${t(this.state === "saving" ? "face_saving" : "face_save")}
             </button>
@@ -145,15 +141,13 @@ class FaceSheet extends View {
     const body = { nickname: this.nickname, avatar_url: this.picture || null };
     await this.attempt(async () => {
       session.noteFace(await session.client.ask("PUT", "/me/profile", { body, repeats: 3 }));
-      this.#close();
+      this.close();
     });
     this.state = "idle";
   };
 
-  readonly #close = () => this.querySelector("dialog")?.close();
-
   readonly #signOut = () => {
-    this.#close();
+    this.close();
     session.signOut();
   };
 }

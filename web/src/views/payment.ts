@@ -3,16 +3,19 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { duration } from "../i18n/packet.ts";
 import { t } from "../i18n/user.ts";
 import { yuan } from "../money.ts";
+import { now } from "../now.ts";
 import { problemOf } from "../api/problems.ts";
 import { Poll } from "../poll.ts";
 import { PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
+import "./copy.ts";
 import { qrView } from "./qr.ts";
-import { loadingView, problemView, View } from "./view.ts";
+import { loadingView, problemView, View, WIDE } from "./view.ts";
 
 const ASK_MS = 2000;
 
@@ -26,6 +29,7 @@ export class PaymentView extends View {
   declare paymentId: string;
   declare payment: Schemas["Payment"] | undefined;
   declare modules: boolean[][] | undefined;
+  #clock: ReturnType<typeof setInterval> | undefined;
   readonly #poll = new Poll({
     ask: () => this.#look(),
     failed: (error) => {
@@ -38,10 +42,12 @@ export class PaymentView extends View {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#poll.start();
+    this.#clock = setInterval(() => this.requestUpdate(), 1000);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    clearInterval(this.#clock);
     this.#poll.stop();
   }
 
@@ -73,9 +79,27 @@ export class PaymentView extends View {
 
   #how(payment: Schemas["Payment"]) {
     const provider = PROVIDERS[payment.channel];
-    if (!provider.payment?.isForApp(payment)) return html`<p>${say(provider, "pay")}</p>`;
+    // The host's wallet may name its page, as `url`.
+    const url = payment.host?.url?.startsWith("https:") ? payment.host.url : undefined;
+    if (url) return html`<a class="gold" href=${url}>${t("pay_open", { way: say(provider, "name") })}</a>`;
+    if (!provider.payment?.isForApp(payment)) {
+      return html`<p>${say(provider, "pay")}</p>
+        ${provider.app && !matchMedia(WIDE).matches ? this.#elsewhere(payment) : nothing}`;
+    }
     if (!provider.app?.isHere()) return html`<p>${say(provider, "pay_in_app")}</p>`;
     return html`<button class="gold" @click=${this.#pay}>${say(provider, "pay_here")}</button>`;
+  }
+
+  /** A phone can't scan its own screen, and an app takes no picture of a code: it pays on its own page. */
+  #elsewhere({ packet_id }: Schemas["Payment"]) {
+    const link = `${location.origin}${packet_id ? "/send" : "/wallet"}`;
+    return html`
+      <p>${t("pay_elsewhere")}</p>
+      <div class="row link">
+        <input readonly aria-label=${t("pay_link")} .value=${link} />
+        <rp-copy .text=${link}></rp-copy>
+      </div>
+    `;
   }
 
   override render() {
@@ -87,13 +111,19 @@ export class PaymentView extends View {
       <section class="share">
         <h1 tabindex="-1">${t("pay_title")}</h1>
         <p class="lead" role="status">${t(`payment_${payment.status}`)}</p>
+        ${isPending && payment.expires_at_ms > now()
+          ? html`<p class="hint" role="timer">${t("pay_within", { time: duration(payment.expires_at_ms - now()) })}</p>`
+          : nothing}
         ${trouble}
         <div class="ticket">
           <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
           ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, say(PROVIDERS[payment.channel], "pay"))}</div>` : nothing}
           ${isPending ? this.#how(payment) : nothing}
         </div>
-        ${payment.status === "paid" ? html`<a class="primary" href="/send">${t("send_next")}</a>` : nothing}
+        ${payment.status === "paid"
+          ? html`<p><a href="/?tab=transfers">${t("money_history")}</a></p>
+              <a class="primary" href="/send">${t("send_next")}</a>`
+          : nothing}
         <div class="row spread"><span></span><a href="/wallet">${t("wallet")}</a></div>
       </section>
     `;

@@ -5,6 +5,7 @@ import { html, nothing, svg } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, PICTURES } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
+import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
 import { plainAmount, yuan } from "../money.ts";
@@ -13,6 +14,8 @@ import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
+import { confirmedBody } from "./confirm.ts";
+import { move, type Rows } from "./money.ts";
 import { orderPayment } from "./order-payment.ts";
 import { atMost, problemView, View } from "./view.ts";
 import "./user.css";
@@ -29,14 +32,14 @@ export class Send extends View {
   static override properties = {
     ...View.properties,
     draft: { state: true },
-    state: { state: true },
+    isBusy: { state: true },
     hasTried: { state: true },
     balanceFen: { state: true },
     waitUntilMs: { state: true },
     showsCovers: { state: true },
   };
   declare draft: Draft;
-  declare state: "idle" | "sending" | "resending";
+  declare isBusy: boolean;
   declare hasTried: boolean;
   declare balanceFen: number | undefined;
   declare waitUntilMs: number;
@@ -47,7 +50,7 @@ export class Send extends View {
   constructor() {
     super();
     this.draft = this.#kept;
-    this.state = "idle";
+    this.isBusy = false;
     this.hasTried = false;
     this.waitUntilMs = 0;
     this.showsCovers = false;
@@ -56,7 +59,8 @@ export class Send extends View {
   override connectedCallback(): void {
     super.connectedCallback();
     const pending = session.writes.find<Schemas["SendBody"]>("send", session.person?.sub ?? "");
-    if (pending) void this.#send(pending.body, "resending");
+    const body = pending?.body ?? (confirmedBody("send") as Partial<Schemas["SendBody"]> | undefined);
+    if (body) void this.#send(body, true);
     void session.client
       .get("/me")
       .then((me) => (this.balanceFen = me.balance_fen))
@@ -73,7 +77,7 @@ export class Send extends View {
 
   override render() {
     const { draft } = this;
-    const isBusy = this.state !== "idle";
+    const { isBusy } = this;
     const isWaiting = performance.now() < this.waitUntilMs;
     const isForOne = draft.audience === "one";
     const total = isForOne ? "one_total" : draft.kind === "lucky" ? "total" : "each";
@@ -109,7 +113,7 @@ export class Send extends View {
         <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFenOf(draft) ?? 0)}</p>
         ${this.problem ? problemView(this.problem) : nothing} ${this.#shortage(isBusy)}
         <button class="primary" ?disabled=${isBusy || isWaiting}>
-          ${t(this.state === "idle" ? "put_in" : this.state)}
+          ${t("put_in")}
         </button>
         <p class="hint center">
           ${this.balanceFen === undefined
@@ -149,7 +153,7 @@ export class Send extends View {
           value=${this.#kept[name]}
           placeholder=${example}
           autocomplete="off"
-          ?disabled=${this.state !== "idle"}
+          ?disabled=${this.isBusy}
           aria-invalid=${isTold ? "true" : "false"}
           aria-describedby="${name}-wrong"
         />
@@ -335,7 +339,7 @@ export class Send extends View {
 
   readonly #submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (this.state !== "idle" || performance.now() < this.waitUntilMs) return;
+    if (this.isBusy || performance.now() < this.waitUntilMs) return;
     this.hasTried = true;
     const [wrong] = Object.keys(this.#wrong);
     if (wrong) {
@@ -345,30 +349,46 @@ export class Send extends View {
     if (!this.querySelector("form")!.reportValidity()) return;
     const { pay_with: way = "balance" } = this.draft;
     const method = way === "balance" ? "native" : methodOf(way as Channel);
-    void this.#send(bodyOf(this.draft, p("default_greeting"), method), "sending");
+    void this.#send(bodyOf(this.draft, p("default_greeting"), method));
   };
 
-  async #send(body: Partial<Schemas["SendBody"]>, state: "sending" | "resending"): Promise<void> {
-    this.state = state;
-    const { key } = session.writes.begin("send", session.person?.sub ?? "", body);
+  /** *isAgreed* continues a send that a reload cut off or the host has confirmed. */
+  async #send(body: Partial<Schemas["SendBody"]>, isAgreed = false): Promise<void> {
+    this.isBusy = true;
+    const work = (onRepeat: () => void) => {
+      const { key } = session.writes.begin("send", session.person?.sub ?? "", body);
+      return session.client.ask("POST", "/packets", { body, key, repeats: REPEATS, onRepeat });
+    };
+    const deed = { name: body.pay_with ? "payment" : "send", body, ...this.#summary(body), work } as const;
     await this.attempt(async () => {
-      const sent = await session.client.ask("POST", "/packets", {
-        body,
-        key,
-        repeats: REPEATS,
-        onRepeat: () => (this.state = "resending"),
-      });
+      const sent = await move(deed, isAgreed);
+      if (!sent) return;
       session.writes.end("send");
       session.writes.end(SLOT);
       const isPaid = sent.payment_id === null;
       navigate(isPaid ? `/packets/${sent.packet_id}/share` : `/payments/${sent.payment_id}`, true);
     });
-    this.state = "idle";
+    this.isBusy = false;
     if (!this.problem) return;
     // An unknown outcome keeps its key: sending the same again can't pay twice. After a sign-in
     // that was needed first, it is sent as it was.
     if (!this.problem.isUncertain && this.problem.code !== "unauthorized") session.writes.end("send");
     if (this.problem.retryAfterS) this.#wait(this.problem.retryAfterS);
+  }
+
+  /** What the sheet shows of a send. */
+  #summary({ kind, count, total_fen, recipients, pay_with, expires_in_s = 0, starts_at_ms }: Partial<Schemas["SendBody"]>) {
+    const audience = recipients ? t("audience_some") : t(count === 1 ? "audience_one" : "audience_all");
+    const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: yuan(this.balanceFen) });
+    const rows: Rows = [
+      [t("audience"), `${audience} · ${t("shares", { n: count! })}`],
+      [t("kind"), t(kind === "equal" ? "equal" : "lucky")],
+      [t("pay_with"), pay_with ? say(PROVIDERS[pay_with as Channel], "name") : balance || t("channel_balance")],
+      [t("money_fee"), t("money_free")],
+      ...(starts_at_ms ? [[t("opens_at"), clock(starts_at_ms)] as const] : []),
+      [t("life"), t("money_life", { time: t(`life_${expires_in_s / 3600}` as Word) })],
+    ];
+    return { title: t("put_in"), fen: total_fen!, rows };
   }
 
   #wait(seconds: number): void {

@@ -2,9 +2,11 @@
 
 import { html, nothing } from "lit";
 
+import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/user.ts";
 import type { Packet } from "../packet/states.ts";
+import { yuan } from "../money.ts";
 import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import "./copy.ts";
@@ -62,6 +64,7 @@ export class ShareView extends View {
           <div class="qr">${this.modules ? qrView(this.modules, t("qr")) : nothing}</div>
           <p>${t("qr")}</p>
         </div>
+        ${this.packet ? this.#receipt(this.packet) : nothing}
         <div class="row link">
           <label class="unseen" for="link">${t("link")}</label>
           <input id="link" readonly .value=${link} />
@@ -79,6 +82,12 @@ export class ShareView extends View {
         </div>
       </section>
     `;
+  }
+
+  #receipt({ total_fen, count, expires_at_ms }: Packet) {
+    return html`<p class="hint">
+      ¥${yuan(total_fen)} · ${t("shares", { n: count })}<br />${t("share_life", { time: clock(expires_at_ms) })}
+    </p>`;
   }
 
   #greeting(): string {

@@ -14,12 +14,15 @@ import { channelsOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
+import { confirmedBody } from "./confirm.ts";
+import { move, showReceipt, type Rows } from "./money.ts";
 import { orderPayment, writeOnce } from "./order-payment.ts";
 import { checked, problemView, typed, View } from "./view.ts";
 import "./user.css";
 
 type Withdrawal = Schemas["Withdrawal"];
 type Deed = "payment" | "withdrawal";
+type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
 const ASK_MS = 4000;
 /** Whether a withdrawal changes later without the user. */
@@ -70,9 +73,11 @@ export class Wallet extends View {
     // A request that a reload cut off is sent again before this page begins another one:
     // the same key has no second effect.
     for (const deed of ["payment", "withdrawal"] as const) {
-      const pending = session.writes.find<Schemas["PaymentBody"]>(deed, session.person?.sub ?? "");
-      if (pending) void this.attempt(() => this.#start(deed, pending.body));
+      const pending = session.writes.find<Order>(deed, session.person?.sub ?? "");
+      if (pending) void this.attempt(() => this.#start(deed, pending.body, true));
     }
+    const confirmed = confirmedBody("withdrawal") as Order | undefined;
+    if (confirmed) void this.attempt(() => this.#start("withdrawal", confirmed, true));
     void this.attempt(async () => {
       await this.#look();
       for (const { channel, account } of this.#accounts()) {
@@ -148,9 +153,10 @@ export class Wallet extends View {
       const amountFen = parseYuan(amount);
       if (isOff || !checked(event.target, "amount", this.#wrong(deed, amount))) return;
       const channel = typed(event.target, "channel") as Channel;
+      const form = event.target as HTMLFormElement;
       void this.attempt(async () => {
-        await this.#start(deed, { amount_fen: amountFen!, channel });
-        (event.target as HTMLFormElement).reset();
+        if (!(await this.#start(deed, { amount_fen: amountFen!, channel }))) return;
+        form.reset();
         this.amounts = {};
       });
     };
@@ -221,14 +227,11 @@ export class Wallet extends View {
     this.problem = undefined;
   };
 
-  async #start(deed: Deed, body: Pick<Schemas["PaymentBody"], "amount_fen" | "channel">): Promise<void> {
+  /** Returns whether money moves; *isAgreed* continues what a reload cut off or the host has confirmed. */
+  async #start(deed: Deed, body: Order, isAgreed = false): Promise<boolean> {
     this.isBusy = true;
     try {
-      if (deed === "payment") await orderPayment(body);
-      else {
-        await writeOnce("withdrawal", "/me/withdrawals", body);
-        await this.#look();
-      }
+      return await (deed === "payment" ? orderPayment(body, isAgreed) : this.#withdraw(body, isAgreed));
     } catch (error) {
       const { retryAfterS } = error as { retryAfterS?: number };
       if (retryAfterS) {
@@ -239,6 +242,21 @@ export class Wallet extends View {
     } finally {
       this.isBusy = false;
     }
+  }
+
+  async #withdraw(body: Order, isAgreed: boolean): Promise<boolean> {
+    const [title, fen] = [t("wallet_withdrawal"), body.amount_fen];
+    const to: Rows[number] = [t("money_to"), say(PROVIDERS[body.channel], "name")];
+    const free: Rows[number] = [t("money_fee"), t("money_free")];
+    const rows: Rows = [to, free, [t("money_limits"), this.#limits()], [t("money_time"), t("money_soon")]];
+    const work = (onRepeat: () => void) => writeOnce("withdrawal", "/me/withdrawals", body, onRepeat);
+    const made = await move({ name: "withdrawal", body, title, fen, rows, work }, isAgreed);
+    if (!made) return false;
+    await this.#look().catch(() => undefined);
+    const arrival: Rows[number] = [t("money_time"), t("expected_at", { time: clock(made.expected_at_ms) })];
+    const receipt = { title: t("money_withdrawn"), fen, rows: [to, free, arrival] };
+    showReceipt(receipt, { href: `/wallet#${made.withdrawal_id}`, text: t("money_follow") });
+    return true;
   }
 
   #list() {
@@ -255,17 +273,22 @@ export class Wallet extends View {
   }
 
   #item(withdrawal: Withdrawal) {
-    const act = (work: () => Promise<unknown>) => () =>
+    const act = (work: () => Promise<unknown>) => () => {
+      if (this.isBusy) return;
+      this.isBusy = true;
       void this.attempt(async () => {
         await work();
         await this.#look();
-      });
+      }).finally(() => (this.isBusy = false));
+    };
+    const isOff = this.isBusy ? "true" : "false";
     const path = `/me/withdrawals/${withdrawal.withdrawal_id}/cancel`;
     const provider = PROVIDERS[withdrawal.channel];
     const { transfer } = provider;
     const awaitsUser = transfer?.awaitsUser(withdrawal);
+    const id = withdrawal.withdrawal_id;
     return html`
-      <li>
+      <li id=${id} class=${location.hash === `#${id}` ? "is-named" : ""}>
         <span class="what">
           <b>${t(`withdrawal_${withdrawal.status}` as Word)}</b>
           <time>${clock(withdrawal.created_at_ms)}</time>
@@ -277,12 +300,12 @@ export class Wallet extends View {
             : nothing}
         </span>
         ${awaitsUser && transfer!.canConfirm()
-          ? html`<button class="quiet" @click=${act(() => transfer!.confirm(withdrawal))}>
+          ? html`<button class="quiet" aria-disabled=${isOff} @click=${act(() => transfer!.confirm(withdrawal))}>
               ${t("confirm")}
             </button>`
           : nothing}
         ${["queued", "processing", "awaiting_confirmation"].includes(withdrawal.status)
-          ? html`<button class="quiet" @click=${act(() => session.client.ask("POST", path))}>
+          ? html`<button class="quiet" aria-disabled=${isOff} @click=${act(() => session.client.ask("POST", path))}>
               ${t("cancel")}
             </button>`
           : nothing}
