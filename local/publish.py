@@ -101,6 +101,8 @@ def configuration(
         "channels": channels,
         "limits": limits(parameters),
     }
+    if confirm_url := parameters.get("ConfirmUrl"):
+        config["confirm_url"] = confirm_url
     if operators := _operators_auth(outputs, parameters, region):
         config["operators_auth"] = operators
     return config | page_parts(parameters, {})

@@ -201,8 +201,10 @@ def test_operators_sign_in_apart_from_users_who_sign_in_by_wechat(
 def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
     given = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "arn:aws:1"}
 
-    told = configuration({}, {**given, "WeChatAppId": "wx1"}, "eu-central-1")
+    confirm = {"ConfirmUrl": "https://host.example/confirm"}
+    told = configuration({}, {**given, **confirm, "WeChatAppId": "wx1"}, "eu-central-1")
 
+    assert told["confirm_url"] == confirm["ConfirmUrl"]
     assert told["auth"] == {"kind": "wechat"}
     assert told["wechat"] == {"app_id": "wx1", "authorize_url": AUTHORIZE_URL}
     with pytest.raises(StackError, match="WeChatAppId"):

@@ -435,6 +435,7 @@ STACKS = [
             "HostPage": "true",
             "JwtIssuer": ISSUER,
             "PageClientId": "page",
+            "ConfirmUrl": "https://host.example/confirm",
             "WeChatAppId": "wx1234567890abcdef",
             "OperatorIssuer": "pool",
         },
