@@ -56,7 +56,7 @@ SECURITY_HEADERS: Final = {
 }
 FOREVER: Final = "public, max-age=31536000, immutable"
 ASK_AGAIN: Final = "no-cache"
-_PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(request\.uri\) && !request\.headers\[")
+_PACKET_TEST: Final = re.compile(r"/\^(\S+)\$/\.test\(path\) && !request\.headers\[")
 # For pages of other origins, which load it as a module; also under its version, and its languages.
 _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 

@@ -99,10 +99,20 @@ def test_crawlers_alone_are_led_to_the_preview_of_a_packet(shards: int) -> None:
     assert [each["answer"]["uri"] for each in (visit, back, shared)] == ["/index.html"] * 3
 
 
+@pytest.mark.parametrize("tilde", ["%7E", "%7e"])
+def test_a_link_whose_tilde_a_chat_escaped_leads_to_the_same_preview(tilde: str) -> None:
+    packet_id = a_packet_id(2)
+
+    (crawler,) = _run("PagePaths", _request(f"/packets/{packet_id.replace('~', tilde)}"))
+
+    led = crawler["answer"]["headers"]["location"]["value"]
+    assert led == f"/api/packets/{packet_id}/preview"
+
+
 def test_the_distribution_knows_the_same_packet_ids_as_the_package() -> None:
     ids = [a_packet_id(shards) for shards in range(1, 65)]
     others = [f"{ids[0]}~{text}" for text in ("", "0", "1", "02", "65", "2~2", "2/")]
-    others += [ids[0][:-1], f"{ids[0]}A", f"{ids[0]}~2"[1:], "", "nowhere", f"{ids[0]}%7E2"]
+    others += [ids[0][:-1], f"{ids[0]}A", f"{ids[0]}~2"[1:], "", "nowhere"]
 
     answers = _run("PagePaths", *(_request(f"/packets/{each}") for each in ids + others))
 

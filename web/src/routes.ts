@@ -1,6 +1,7 @@
 /** Paths of the page; links are plain links, so each opens in a new tab too. */
 
 import { CAMPAIGN_ID, PACKET_ID, PAYMENT_ID } from "./api/ids.ts";
+import { matchOf } from "./paths.ts";
 
 export interface Route {
   view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "wallet" | "payment" | "lost";
@@ -19,9 +20,6 @@ const PATHS: [RegExp, Route["view"]][] = [
 ];
 
 export function routeOf(path: string): Route {
-  for (const [pattern, view] of PATHS) {
-    const match = pattern.exec(path);
-    if (match) return { view, id: match[1] ?? "" };
-  }
-  return { view: "lost", id: "" };
+  const { name: view, id } = matchOf(PATHS, path) ?? { name: "lost", id: "" };
+  return { view, id };
 }

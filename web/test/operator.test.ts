@@ -239,6 +239,7 @@ test("paths of the console lead to their views", () => {
   assert.deepEqual(routeOf("/operator"), { place: "campaigns", id: "" });
   assert.deepEqual(routeOf("/operator/campaigns/spring/winners"), { place: "winners", id: "spring" });
   assert.deepEqual(routeOf(`/operator/packets/${PACKET}`), { place: "claims", id: PACKET });
+  assert.deepEqual(routeOf(`/operator/packets/${PACKET.replace("~", "%7E")}`), { place: "claims", id: PACKET });
   assert.equal(routeOf("/operators").place, "lost");
   assert.equal(address("/x", { a: "", b: undefined, c: "&" }), "/x?c=%26");
 });

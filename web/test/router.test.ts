@@ -44,6 +44,10 @@ test("every path has its view, and an unknown one is lost", () => {
     assert.deepEqual(routeOf(`/packets/${packet}/share`), { view: "share", id: packet });
     assert.deepEqual(routeOf(`/packets/${packet}/proof`), { view: "proof", id: packet });
   }
+  // Some chat apps escape the tilde.
+  for (const tilde of ["%7E", "%7e"]) {
+    assert.deepEqual(routeOf(`/packets/${id}${tilde}2/share`), { view: "share", id: `${id}~2` });
+  }
   assert.deepEqual(routeOf("/campaigns/new-year_1"), { view: "campaign", id: "new-year_1" });
   assert.deepEqual(routeOf(`/payments/${"0f".repeat(16)}`), { view: "payment", id: "0f".repeat(16) });
   assert.deepEqual(routeOf("/"), { view: "home", id: "" });

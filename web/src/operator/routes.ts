@@ -1,6 +1,7 @@
 /** Paths of the console. */
 
 import { CAMPAIGN_ID, NAMED_PACKET } from "../api/ids.ts";
+import { matchOf } from "../paths.ts";
 import type { Duty } from "./roles.ts";
 
 export type Place =
@@ -29,11 +30,8 @@ const PATHS: [RegExp, Place][] = [
 ];
 
 export function routeOf(path: string): Route {
-  for (const [pattern, place] of PATHS) {
-    const match = pattern.exec(path);
-    if (match) return { place, id: match[1] ?? "" };
-  }
-  return { place: "lost", id: "" };
+  const { name: place, id } = matchOf(PATHS, path) ?? { name: "lost", id: "" };
+  return { place, id };
 }
 
 /** Places that every view links to, with the duties that they need. */

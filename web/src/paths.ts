@@ -1,0 +1,11 @@
+/** Matcher of paths. */
+
+/** The first of *paths* that matches, with its id. Some chat apps escape the tilde of an id. */
+export function matchOf<Name>(paths: readonly [RegExp, Name][], path: string): { name: Name; id: string } | undefined {
+  const plain = path.replace(/%7e/gi, "~");
+  for (const [pattern, name] of paths) {
+    const match = pattern.exec(plain);
+    if (match) return { name, id: match[1] ?? "" };
+  }
+  return undefined;
+}
