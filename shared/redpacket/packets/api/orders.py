@@ -107,7 +107,7 @@ _DEPOSIT = "Send less, or deposit the money: another operator can approve a depo
 def spend_of(
     request: RequestOf[SendBody], order: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how a send counts toward the operator's limit; the treasury's counts recipients only."""
+    """Return how a send counts toward the limit; the treasury's counts recipients only."""
     fen, has_recipients = chosen_fen(order), bool(order.rules.recipients)
     if not fen or not (has_recipients or request.scopes.isdisjoint(TREASURERS)):
         return None
