@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from redpacket_cli.failures import Exit, Failure
-from redpacket_cli.inspect_stack import ledger, rows_of
+from redpacket_cli.inspect_stack import ledger
+from redpacket_cli.rows import rows_of
 from redpacket_cli.session import session_of
 from redpacket_cli.target import Target
 

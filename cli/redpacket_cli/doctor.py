@@ -8,9 +8,10 @@ import typer
 
 from redpacket_cli import lists
 from redpacket_cli import show as shown
+from redpacket_cli.cache import ask_cache
 from redpacket_cli.failures import Exit, Failure, of_aws
-from redpacket_cli.inspect_stack import ask_cache, rows_of
 from redpacket_cli.operate import QUEUES
+from redpacket_cli.rows import rows_of
 from redpacket_cli.session import Session, session_of
 
 queue = typer.Typer(help="Queues: how many messages wait.", no_args_is_help=True)

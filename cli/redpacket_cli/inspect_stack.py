@@ -1,21 +1,19 @@
-"""Commands for incidents: rows, logs, metrics, work lists, scheduled functions, the cache."""
+"""Commands for incidents: rows, logs, metrics, work lists, scheduled functions."""
 
 import json
-import re
-import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
-from io import BufferedReader
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
 
-from redpacket_cli import lists, restore
+from redpacket_cli import cache, lists, restore
 from redpacket_cli import show as shown
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.packets import PacketId
+from redpacket_cli.rows import cell, query, rows_of, tell_rows
 from redpacket_cli.session import an_id, session_of
 from redpacket_cli.target import Target
 
@@ -26,7 +24,6 @@ work = typer.Typer(help="Work lists of the schedules: list.", no_args_is_help=Tr
 
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
-_CACHE_TIMEOUT_S = 5.0
 _LISTED_MAX = 1_000
 
 _PAYMENT_SHARDS = 8
@@ -50,7 +47,7 @@ _RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands and groups of this module."""
-    for function in (resource, logs, count, run, cache):
+    for function in (resource, logs, count, run, cache.cache):
         app.command()(function)
     ledger.command()(restore.restore)
     app.add_typer(ledger, name="ledger")
@@ -220,7 +217,7 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
         "expires_at_ms",
         "settled_at_ms",
     )
-    _tell_rows(context, rows, (*columns, "work_pk", "work_at_ms"))
+    tell_rows(context, rows, (*columns, "work_pk", "work_at_ms"))
 
 
 @ledger.command("account")
@@ -255,7 +252,7 @@ def show_payment(
 ) -> None:
     """Show the rows of a payment and its returns."""
     rows = list(rows_of(session_of(context).target, "PaymentsTable", f"payment#{payment_id}"))
-    _tell_rows(context, rows, _PAYMENT_COLUMNS)
+    tell_rows(context, rows, _PAYMENT_COLUMNS)
 
 
 @payments.command("returns")
@@ -274,7 +271,7 @@ def _tell_list(context: typer.Context, path: str, fields: Sequence[str] = (), **
     session = session_of(context)
     items = lists.some(session.target.operator, path, query, _LISTED_MAX)
     columns = fields or list(dict.fromkeys(name for item in items for name in item))
-    cells = ([_cell(name, item.get(name)) for name in columns] for item in items)
+    cells = ([cell(name, item.get(name)) for name in columns] for item in items)
     session.screen.report({"items": items}, shown.table(columns, cells) if items else Text("none"))
 
 
@@ -317,7 +314,7 @@ def show_withdrawal(
     """Show what a withdrawal waits for, its lease and the provider's last answers."""
     session = session_of(context)
     withdrawal = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")
-    facts = [(name, _cell(name, value)) for name, value in withdrawal.items() if name != "calls"]
+    facts = [(name, cell(name, value)) for name, value in withdrawal.items() if name != "calls"]
     answers = [(shown.moment(each["at_ms"]), each["answer"]) for each in withdrawal["calls"]]
     session.screen.report(withdrawal, shown.table(("what", "is"), [*facts, *answers]))
 
@@ -355,151 +352,16 @@ def list_work(
         row
         for name in lists
         for shard in range(shards)
-        for row in _query(
+        for row in query(
             session.target,
             TableName=session.target.outputs[table],
             IndexName="by_work",
             KeyConditionExpression="work_pk = :list AND work_at_ms <= :now",
-            ExpressionAttributeValues={":list": {"S": f"{name}#{shard}"}, ":now": _number(now_ms)},
+            ExpressionAttributeValues={
+                ":list": {"S": f"{name}#{shard}"},
+                ":now": {"N": str(now_ms)},
+            },
         )
     ]
     rows.sort(key=lambda row: int(row["work_at_ms"]))
-    _tell_rows(context, rows, ("pk", "sk", "work_pk", "work_at_ms"))
-
-
-def _number(value: int) -> dict[str, str]:
-    return {"N": str(value)}
-
-
-def _tell_rows(
-    context: typer.Context, rows: list[dict[str, Any]], columns: tuple[str, ...]
-) -> None:
-    """Show the *columns* of rows that any row has, and nothing else: rows also hold secrets."""
-    items = [{name: row[name] for name in columns if name in row} for row in rows]
-    used = [name for name in columns if any(name in item for item in items)]
-    cells = ([_cell(name, item.get(name)) for name in used] for item in items)
-    screen = session_of(context).screen
-    screen.report({"items": items}, shown.table(used, cells) if items else Text("none"))
-
-
-def _cell(name: str, value: Any) -> str:  # noqa: ANN401 - a value of DynamoDB
-    if value is None:
-        return ""
-    return shown.moment(int(value)) if name.endswith("_at_ms") else str(value)
-
-
-def rows_of(target: Target, table: str, pk: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a partition, as the last write left them."""
-    yield from _query(
-        target,
-        TableName=target.outputs[table],
-        ConsistentRead=True,
-        KeyConditionExpression="pk = :pk",
-        ExpressionAttributeValues={":pk": {"S": pk}},
-    )
-
-
-def _query(target: Target, **query: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - of boto3
-    pages = target.aws("dynamodb").get_paginator("query").paginate(**query)
-    for page in pages:
-        for row in page["Items"]:
-            yield {name: _plain(value) for name, value in row.items()}
-
-
-def _plain(value: dict[str, Any]) -> Any:  # noqa: ANN401 - a value of DynamoDB
-    ((letter, plain),) = value.items()
-    return int(plain) if letter == "N" else plain
-
-
-# ---- the cache
-
-
-def cache(
-    context: typer.Context,
-    words: Annotated[list[str], typer.Argument(help="Command, like INFO memory.")],
-) -> None:
-    """Send a command to the stack's cache. On AWS this works only inside its VPC."""
-    session = session_of(context)
-    answer = ask_cache(session.target, words)
-    session.screen.report({"answer": answer}, Text(_lines_of(answer)))
-
-
-def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each command has its own
-    """Return the cache's answer to a command. Raises Failure."""
-    try:
-        if target.local is not None:
-            host, _, port = target.local["cache"].rpartition(":")
-            with (
-                socket.create_connection((host, int(port)), _CACHE_TIMEOUT_S) as connection,
-                connection.makefile("rb") as answers,
-            ):
-                return _sent(connection, answers, words)
-        from redpacket.platform.tls import context_for
-
-        host, user, token = _sign_in(target)
-        with (
-            socket.create_connection((host, 6379), _CACHE_TIMEOUT_S) as plain,
-            context_for(host).wrap_socket(plain, server_hostname=host) as connection,
-            connection.makefile("rb") as answers,
-        ):
-            _sent(connection, answers, ["AUTH", user, token])
-            return _sent(connection, answers, words)
-    except OSError as error:
-        detail = (
-            f"the cache does not answer: {error}. See docs/runbook/cache-lost.md. On AWS, run this "
-            "inside the stack's VPC"
-        )
-        raise Failure(Exit.UNAVAILABLE, detail) from None
-
-
-def _sign_in(target: Target) -> tuple[str, str, str]:
-    """Return host, user and token of the stack's own cache."""
-    import boto3
-
-    from redpacket.platform.aws.cache_token import cache_token
-    from redpacket.platform.aws.signature import Keys
-
-    group, user = target.resource("Cache"), target.resource("FunctionsUser")
-    groups = target.aws("elasticache").describe_replication_groups(ReplicationGroupId=group)
-    endpoint = groups["ReplicationGroups"][0]["NodeGroups"][0]["PrimaryEndpoint"]
-    session = boto3.Session()
-    credentials = session.get_credentials()
-    if credentials is None:
-        raise no_target("AWS credentials are missing: check them with aws sts get-caller-identity")
-    keys = credentials.get_frozen_credentials()
-    signed_by = Keys(str(keys.access_key), str(keys.secret_key), keys.token or "")
-    region = session.region_name
-    return (
-        endpoint["Address"],
-        user,
-        cache_token(f"replicationgroup:{group}", user, region, signed_by),
-    )
-
-
-def _sent(connection: socket.socket, answers: BufferedReader, words: list[str]) -> Any:  # noqa: ANN401
-    encoded = [word.encode() for word in words]
-    sent = b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in encoded)
-    connection.sendall(b"*%d\r\n%b" % (len(encoded), sent))
-    return _answer(answers)
-
-
-def _answer(answers: BufferedReader) -> Any:  # noqa: ANN401 - each command has its own
-    """Read one answer of the Redis protocol, version 2. Raises Failure."""
-    line = answers.readline().decode()
-    kind, text = line[:1], line[1:].rstrip("\r\n")
-    if kind == "+":
-        return text
-    if kind == ":":
-        return int(text)
-    if kind == "$":
-        return None if text == "-1" else answers.read(int(text) + 2)[:-2].decode(errors="replace")
-    if kind == "*":
-        return [_answer(answers) for _ in range(int(text))]
-    why = text or "it closed the connection"
-    raise Failure(Exit.REFUSED, f"the cache refused: {why}. Check the command and its arguments")
-
-
-def _lines_of(answer: Any) -> str:  # noqa: ANN401 - each command has its own
-    if isinstance(answer, list):
-        return "\n".join(_lines_of(element) for element in answer)
-    return re.sub(r"\r\n?", "\n", "(none)" if answer is None else str(answer))
+    tell_rows(context, rows, ("pk", "sk", "work_pk", "work_at_ms"))
