@@ -193,7 +193,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     ann.shoot("lottery-prize-uploaded")
     _press(ann.page, "抽奖")
     expect(ann.page.get_by_text("恭喜中奖")).to_be_visible()
-    _press(ann.page, "收下")
+    _press(ann.page, "稍后在“我的奖品”里处理")
     expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("2")
     _check_curves(boss.page)
     _pause_and_resume(boss, ann)

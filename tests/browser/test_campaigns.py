@@ -47,7 +47,7 @@ def take_prize(person: BrowserUser) -> None:
     dialog = person.page.get_by_role("dialog", name="恭喜中奖")
     expect(dialog).to_be_visible()
     person.shoot("lottery-won", full=False)
-    dialog.get_by_role("button", name="收下").click()
+    dialog.get_by_role("button", name=re.compile("收下|稍后")).click()
 
 
 def play(person: BrowserUser) -> Locator:
@@ -111,6 +111,55 @@ def test_a_wheel_stops_when_the_wins_of_the_day_are_used_up(
     ida.page.reload()
     expect(used_up).to_be_visible()
     expect(ida.page.get_by_role("button", name="抽奖", exact=True)).to_be_disabled()
+
+
+def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_keeps_what_was_won(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    rules = {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 3}
+    operator.fund("operator")
+    campaign_id = plan(operator, rules=rules)
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    kim = a_person(f"kim-{campaign_id}", f"/campaigns/{campaign_id}")
+    dialog = kim.page.get_by_role("dialog", name="恭喜中奖")
+
+    # Before the first draw the rules are known.
+    expect(kim.page.get_by_text("今天还能抽 3 次 最多再中 3 次")).to_be_visible()
+    kim.page.get_by_role("button", name="我的奖品").click()
+    expect(kim.page.get_by_text("还没有中奖")).to_be_visible()
+    kim.page.get_by_role("button", name="大转盘").click()
+    kim.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(dialog.get_by_label("收件人")).to_be_visible()
+    kim.audit_views("won-goods", is_strict=True)
+    dialog.get_by_label("收件人").fill("王小明")
+    dialog.get_by_label("电话").fill("138 0013 8000")
+    dialog.get_by_label("地址").fill("上海市世纪大道 1 号")
+    dialog.get_by_role("button", name="保存收货信息").click()
+    expect(dialog.get_by_role("status")).to_have_text("待发货")
+    dialog.get_by_role("button", name="收下").click()
+    expect(kim.page.get_by_text("今天还能抽 2 次 最多再中 2 次")).to_be_visible()
+
+    winners = f"/admin/campaigns/{campaign_id}/winners"
+    (won,) = operator.http.get(winners).json()["items"]
+    assert (won["recipient"], won["address"]) == ("王小明", "上海市世纪大道 1 号")
+    # Cash is in the balance, and a code is copied where it is won.
+    put_prize(operator, campaign_id, "tea", title="明前龙井", weight=0)
+    put_prize(operator, campaign_id, "cash", title="现金", kind="packet", amount_fen=888, total=10)
+    kim.page.reload()
+    kim.page.get_by_role("button", name="抽奖", exact=True).click()
+    expect(dialog).to_contain_text("已存入零钱")
+    kim.audit_views("won-cash", is_strict=True)
+    dialog.get_by_role("button", name="收下").click()
+    kim.page.get_by_role("button", name="我的奖品").click()
+    prizes = kim.page.locator("rp-lottery .items li")
+    expect(prizes).to_have_count(2)
+    expect(prizes.first).to_contain_text("现金 ¥8.88")
+    expect(prizes.last).to_contain_text("待发货")
+    kim.audit_views("my-prizes", is_strict=True)
+    assert operator.http.put(f"{winners}/{won['unit']}", json={"status": "handed_over"}).is_success
+    kim.page.get_by_role("button", name="大转盘").click()
+    kim.page.get_by_role("button", name="我的奖品").click()
+    expect(prizes.last).to_contain_text("奖品已发出")
 
 
 def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(

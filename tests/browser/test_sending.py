@@ -277,6 +277,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     response = operator.as_user("cal").post(f"/campaigns/{campaign_id}/draws", headers=key)
     assert response.json()["outcome"] == "won", response.text
     cal = a_person("Cal", f"/campaigns/{campaign_id}")
+    cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
     # As a phone's contacts give it.
@@ -285,11 +286,13 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     cal.audit_views("address-form")
     form.get_by_role("button", name="保存收货信息").click()
     expect(cal.page.locator("rp-address")).to_contain_text("上海市世纪大道 1 号")
+    expect(cal.page.locator("rp-address").get_by_role("status")).to_have_text("待发货")
     (won,) = operator.http.get(winners).json()["items"]
     assert (won["recipient"], won["phone"]) == ("王小明", "138 0013-8000")
 
     handed = operator.http.put(f"{winners}/{won['unit']}", json={"status": "handed_over"})
     assert handed.is_success, handed.text
+    cal.go(f"/campaigns/{campaign_id}#prizes")
     cal.page.reload()
     cal.page.emulate_media(color_scheme="dark")
     expect(cal.page.locator("rp-address")).to_contain_text("奖品已发出")

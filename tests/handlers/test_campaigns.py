@@ -241,6 +241,11 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     _put_prize(sponsor, "phone", total=2, image_url="https://a.example/1.png")
     user, nobody = a_user(), a_user()
 
+    def left_of(user: HttpUser) -> int | None:
+        attempts_left: int | None = user.http.get("/campaigns/gala/draws").json()["attempts_left"]
+        return attempts_left
+
+    before = left_of(user)
     first, again = _draw(user, "key"), _draw(user, "key")
     system.pass_time(1)
     other = _draw(user, "another key")
@@ -257,6 +262,7 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
         "image_url": "https://a.example/1.png",
     }
     assert [each["attempts_left"] for each in (first, other, empty)] == [2, 1, 0]
+    assert (before, left_of(user), left_of(nobody)) == (3, 0, 3)
     assert {each["wins_left_today"] for each in (first, other, empty)} == {None}
     mine = _draws(user)
     assert [item["draw_id"] for item in mine] == [each["draw_id"] for each in (empty, other, first)]

@@ -55,7 +55,7 @@ class Address extends View {
     if (this.isEditing) return this.#form(prize);
     const over = prize.status === "won" ? undefined : prize.status;
     return html`<div class="address">
-      ${over ? html`<b>${t(`goods_${over}`)}</b>` : nothing}
+      <b role="status">${t(`goods_${prize.status}`)}</b>
       ${prize.address ? html`<small>${prize.name} ${prize.phone}<br />${prize.address}</small>` : nothing}
       ${over
         ? nothing
@@ -98,6 +98,7 @@ class Address extends View {
     void this.attempt(async () => {
       this.prize = await session.client.ask("PUT", this.#path, { body, repeats: 3 });
       this.isEditing = false;
+      this.dispatchEvent(new Event("saved", { bubbles: true }));
     });
   };
 }

@@ -1,4 +1,4 @@
-/** A lottery: a wheel or a scratch card, its odds, help of friends, and draws that can be checked. */
+/** A lottery: a wheel or a scratch card, its odds, help of friends, won prizes, and draws that can be checked. */
 
 import { html, nothing } from "lit";
 
@@ -13,7 +13,7 @@ import { session } from "../session.ts";
 import { playCoin } from "../sound.ts";
 import "./copy.ts";
 import { isCover } from "./draft.ts";
-import { problemView, typed, View, wantsSignIn } from "./view.ts";
+import { loadingView, problemView, typed, View, wantsSignIn } from "./view.ts";
 import "./scratch.ts";
 import "./wheel.ts";
 import type { Sector, Wheel } from "./wheel.ts";
@@ -22,7 +22,12 @@ type Draw = Schemas["Draws"]["items"][number];
 type Drawn = Schemas["Drawn"];
 type Checked = "check_true" | "check_false" | "check_partly" | "check_later";
 
+type Tab = "wheel" | "scratch" | "my_prizes";
+
 const REPEATS = 12;
+const TABS: Tab[] = ["wheel", "scratch", "my_prizes"];
+/** Pages of draws that are searched for prizes. */
+const PAGES_MAX = 20;
 
 export class Lottery extends View {
   static override properties = {
@@ -33,7 +38,10 @@ export class Lottery extends View {
     isDrawing: { state: true },
     isShown: { state: true },
     isTold: { state: true },
+    isSaved: { state: true },
     draws: { state: true },
+    won: { state: true },
+    attemptsLeft: { state: true },
     winsLeft: { state: true },
     checked: { state: true },
     helped: { state: true },
@@ -41,15 +49,20 @@ export class Lottery extends View {
     myToken: { state: true },
   };
   declare campaign: Schemas["Campaign"];
-  declare game: "wheel" | "scratch";
+  declare game: Tab;
   declare result: Drawn | undefined;
   declare isDrawing: boolean;
   /** Whether the result may be told: the wheel stands, or the card is scratched. */
   declare isShown: boolean;
   /** Whether the dialog about a prize is closed. */
   declare isTold: boolean;
+  /** Whether the address for the prize of the dialog was just saved. */
+  declare isSaved: boolean;
   declare draws: Draw[];
-  /** Wins that the rules still allow today; null without a limit, or before it is known. */
+  /** Draws that won; undefined before they are loaded. */
+  declare won: Draw[] | undefined;
+  /** Attempts and wins that the rules still allow today; null without a limit, or before it is known. */
+  declare attemptsLeft: number | null;
   declare winsLeft: number | null;
   declare checked: Record<string, Checked>;
   declare helped: Schemas["Helped"]["outcome"] | undefined;
@@ -62,8 +75,10 @@ export class Lottery extends View {
     this.isDrawing = false;
     this.isShown = false;
     this.isTold = true;
+    this.isSaved = false;
     this.draws = [];
-    this.winsLeft = null;
+    // Somebody without a token has what the rules give everybody.
+    this.attemptsLeft = this.winsLeft = null;
     this.checked = {};
     this.myToken = "";
   }
@@ -79,6 +94,7 @@ export class Lottery extends View {
   override connectedCallback(): void {
     super.connectedCallback();
     if (!session.person) return;
+    if (location.hash === "#prizes") this.#choose("my_prizes");
     void this.attempt(async () => {
       const [me] = await Promise.all([
         session.client.get("/me"),
@@ -99,14 +115,26 @@ export class Lottery extends View {
   async #readDraws(query = ""): Promise<void> {
     const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws${query}`);
     this.draws = page.items;
+    this.attemptsLeft = page.attempts_left;
     this.winsLeft = page.wins_left_today;
+  }
+
+  async #readWon(): Promise<void> {
+    const won: Draw[] = [];
+    let cursor: string | null = "newest";
+    for (let pages = 0; cursor && pages < PAGES_MAX; pages++) {
+      const page: Schemas["Draws"] = await session.client.get(`${this.#path}/draws?cursor=${encodeURIComponent(cursor)}`);
+      won.push(...page.items.filter(({ prize }) => prize));
+      cursor = page.next;
+    }
+    this.won = won;
   }
 
   override render() {
     return html`
       ${this.#helpFriend()}
       <div class="tabs" role="group" aria-label=${t("lottery")}>
-        ${(["wheel", "scratch"] as const).map(
+        ${TABS.filter((tab) => tab !== "my_prizes" || session.person).map(
           (game) => html`<button
             aria-pressed=${game === this.game ? "true" : "false"}
             ?disabled=${this.isDrawing}
@@ -116,22 +144,41 @@ export class Lottery extends View {
           </button>`,
         )}
       </div>
-      ${this.game === "wheel" ? this.#wheel() : this.#card()}
-      ${this.#isOver ? html`<p class="hint" role="status">${t("wins_used")}</p>` : nothing}
-      ${this.problem ? problemView(this.problem) : nothing} ${this.isTold ? this.#result() : this.#prize()} ${this.#prizes()}
+      ${this.problem ? problemView(this.problem) : nothing}
+      ${this.game === "my_prizes" ? this.#won() : this.#play()}
+    `;
+  }
+
+  #play() {
+    return html`
+      ${this.game === "wheel" ? this.#wheel() : this.#card()} ${this.#left()}
+      ${this.isTold ? this.#result() : this.#prize()} ${this.#prizes()}
       ${this.myToken && this.campaign.rules.helps_per_user_per_day ? this.#askForHelp() : nothing} ${this.#mine()}
     `;
   }
 
-  #choose(game: "wheel" | "scratch"): void {
+  /** Tells before a draw what the rules still allow today. */
+  #left() {
+    if (this.#isOver) return html`<p class="hint center" role="status">${t("wins_used")}</p>`;
+    const { attempts_per_user_per_day: attempts, wins_per_user_per_day: wins } = this.campaign.rules;
+    const attemptsLeft = this.attemptsLeft ?? attempts;
+    const winsLeft = this.winsLeft ?? wins;
+    return html`<p class="hint center" role="status">
+      ${attempts ? t(attemptsLeft === 1 ? "attempts_left_once" : "attempts_left", { n: attemptsLeft }) : nothing}
+      ${wins ? t(winsLeft === 1 ? "wins_left_once" : "wins_left", { n: winsLeft }) : nothing}
+    </p>`;
+  }
+
+  #choose(game: Tab): void {
     this.game = game;
     this.result = undefined;
+    if (game === "my_prizes") void this.attempt(() => this.#readWon());
   }
 
   #wheel() {
     return html`
       <rp-wheel .sectors=${this.#sectors()}></rp-wheel>
-      <button class="primary" ?disabled=${this.isDrawing || this.#isOver} @click=${() => void this.#play()}>
+      <button class="primary" ?disabled=${this.isDrawing || this.#isOver} @click=${() => void this.#start()}>
         ${t(this.isDrawing ? "drawing" : this.result ? "again" : "draw")}
       </button>
     `;
@@ -145,7 +192,7 @@ export class Lottery extends View {
       <button
         class="primary"
         ?disabled=${this.isDrawing || isCovered || this.#isOver}
-        @click=${() => void this.#play()}
+        @click=${() => void this.#start()}
       >
         ${t(this.isDrawing ? "drawing" : "new_card")}
       </button>
@@ -171,7 +218,7 @@ export class Lottery extends View {
     return this.campaign.prizes.reduce((rest, prize) => rest - prize.probability, 1);
   }
 
-  async #play(): Promise<void> {
+  async #start(): Promise<void> {
     if (wantsSignIn(this) || this.#isOver) return;
     await (this.game === "wheel" ? this.#spin() : this.attempt(() => this.#draw()));
   }
@@ -190,7 +237,7 @@ export class Lottery extends View {
   async #draw(): Promise<void> {
     if (this.isDrawing) return;
     this.isDrawing = true;
-    this.isShown = false;
+    this.isShown = this.isSaved = false;
     this.result = undefined;
     const { key } = session.writes.begin(this.#slot, session.person?.sub ?? "", {});
     try {
@@ -209,6 +256,7 @@ export class Lottery extends View {
 
   #show(): void {
     this.isShown = true;
+    this.attemptsLeft = this.result?.attempts_left ?? null;
     this.winsLeft = this.result?.wins_left_today ?? null;
     this.isTold = !this.result?.prize;
     if (!this.isTold) {
@@ -221,31 +269,55 @@ export class Lottery extends View {
   #result() {
     const { result } = this;
     if (!result || !this.isShown) return html`<p class="outcome" role="status"></p>`;
-    const left = result.attempts_left;
     return html`
       <div class="outcome ${result.prize ? "is-win" : ""}" role="status">
         <p class="title">${t(result.prize ? "won" : "missed")}</p>
         <p>${result.prize ? titleOf(result.prize) : t("missed_hint")}</p>
         ${codeView(result.code)}
-        ${left === null ? nothing : html`<p class="hint">${t("attempts_left", { n: left })}</p>`}
       </div>
     `;
   }
 
-  /** The won prize, over everything else, until the user takes it. */
+  /** The won prize, over everything else: the dialog completes what its winner has to do. */
   #prize() {
-    const prize = this.result?.prize;
+    const { prize, code, draw_id } = this.result!;
     if (!prize || !this.isShown) return nothing;
     const close = () => this.querySelector("dialog")?.close();
+    const isOpen = prize.kind === "goods" && !this.isSaved;
     return html`
-      <dialog class="won" aria-labelledby="won" @close=${() => (this.isTold = true)}>
+      <dialog
+        class="won"
+        aria-labelledby="won"
+        @saved=${() => (this.isSaved = true)}
+        @close=${() => (this.isTold = true)}
+      >
         <h2 id="won">${t("won")}</h2>
         ${pictureView(prize)}
         <p class="title">${titleOf(prize)}</p>
-        ${codeView(this.result!.code)}
-        <button class="primary" @click=${close}>${t("take_prize")}</button>
+        ${code ? html`<p class="hint">${t("code_hint")}</p>` : nothing} ${codeView(code)}
+        ${prize.kind === "packet" ? html`<p class="hint">${t("cash_paid")} <a href="/">${t("see_balance")}</a></p>` : nothing}
+        ${prize.kind === "goods" ? this.#address(draw_id) : nothing}
+        <button class=${isOpen ? "quiet" : "primary"} @click=${close}>${t(isOpen ? "address_later" : "take_prize")}</button>
       </dialog>
     `;
+  }
+
+  /** Won prizes, with what became of each. */
+  #won() {
+    if (!this.won) return this.problem ? nothing : loadingView();
+    if (this.won.length === 0) return html`<p class="card empty">${t("no_prizes")}</p>`;
+    return html`<ul class="card items">
+      ${this.won.map(
+        ({ prize, code, draw_id, drawn_at_ms }) => html`<li>
+          ${pictureView(prize!)}
+          <span class="what">
+            <b>${titleOf(prize)}</b><time>${clock(drawn_at_ms)}</time>
+            ${prize!.kind === "packet" ? html`<span class="hint">${t("cash_paid")}</span>` : nothing}
+            ${codeView(code)} ${prize!.kind === "goods" ? this.#address(draw_id) : nothing}
+          </span>
+        </li>`,
+      )}
+    </ul>`;
   }
 
   #prizes() {
@@ -341,7 +413,7 @@ export class Lottery extends View {
             return html`<li>
               <span class="what">
                 <b>${titleOf(draw.prize)}</b><time>${clock(draw.drawn_at_ms)}</time>
-                ${codeView(draw.code)} ${this.#address(draw)}
+                ${codeView(draw.code)}
               </span>
               ${checked
                 ? html`<span class="hint" role="status">${t(checked)}</span>`
@@ -355,10 +427,10 @@ export class Lottery extends View {
     `;
   }
 
-  /** Asks the winner of goods where they go. */
-  #address({ prize, draw_id }: Draw) {
-    if (prize?.kind !== "goods" || !this.has("rp-address", () => import("./address.ts"))) return nothing;
-    return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${draw_id}></rp-address>`;
+  /** Asks the winner of goods where they go, and tells their state. */
+  #address(drawId: string) {
+    if (!this.has("rp-address", () => import("./address.ts"))) return nothing;
+    return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${drawId}></rp-address>`;
   }
 
   async #check(draw: Draw): Promise<void> {

@@ -325,6 +325,7 @@ class Draws(TypedDict):
     user_token: common.UserToken
     items: Annotated[list[Draw], about("The page.", max_length=DRAWS_PAGE_SIZE)]
     next: common.Next
+    attempts_left: AttemptsLeft
     wins_left_today: WinsLeft
 
 

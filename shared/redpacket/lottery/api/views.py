@@ -170,6 +170,7 @@ def draws_view(page: DrawPage, codes: Mapping[str, str]) -> campaigns.Draws:
         "user_token": page.user_id,
         "items": [_draw_view(draw, codes) for draw in page.items],
         "next": page.next,
+        "attempts_left": page.attempts_left,
         "wins_left_today": page.wins_left,
     }
 

@@ -15,6 +15,7 @@ from redpacket.lottery.model.lottery import (
     Draw,
     Player,
     PrizeStock,
+    attempts_left,
     draw_day,
     find_day,
     has_units_left,
@@ -48,12 +49,13 @@ class WatchedLottery:
 class DrawPage:
     """Page of a user's draws, newest first; *next* is the last one's id, None at the end.
 
-    *wins_left* today is None without a limit.
+    *attempts_left* and *wins_left* today are None without a limit.
     """
 
     user_id: str
     items: Sequence[Draw]
     next: str | None
+    attempts_left: int | None
     wins_left: int | None
 
 
@@ -108,10 +110,11 @@ def list_draws(
     has_more = start + PAGE_SIZE < len(all_draws)
     today = draw_day(campaign, clock.now_ms()).name
     player = Player()
-    if campaign.rules.wins_per_user_per_day:
+    rules = campaign.rules
+    if rules.attempts_per_user_per_day or rules.wins_per_user_per_day:
         player = draws.find_player(campaign_id, user_id, today)
-    left = wins_left(campaign.rules, player)
-    return DrawPage(user_id, page, page[-1].draw_id if has_more else None, left)
+    left = attempts_left(rules, player), wins_left(rules, player)
+    return DrawPage(user_id, page, page[-1].draw_id if has_more else None, *left)
 
 
 def read_draw_proof(
