@@ -3,12 +3,13 @@
 import json
 import time
 from secrets import token_hex
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from redpacket_cli.failures import Exit, Failure
 from redpacket_cli.inspect_stack import ledger
+from redpacket_cli.packets import PacketId
 from redpacket_cli.rows import rows_of
 from redpacket_cli.session import session_of
 from redpacket_cli.target import Target
@@ -17,9 +18,13 @@ Change = tuple[str, str | None, str]
 """Field with its text before and after."""
 
 
+Reason = Annotated[str, typer.Option(help="For the audit log.")]
+
+
 def add_to() -> None:
-    """Add the command to the group `ledger`."""
-    ledger.command()(correct)
+    """Add the commands to the group `ledger`."""
+    for function in (correct, correct_count, correct_share):
+        ledger.command()(function)
 
 
 def correct(
@@ -28,27 +33,90 @@ def correct(
     wrong_fen: Annotated[
         int, typer.Option("--wrong", help="Its balance in fen, from the finding.")
     ],
-    reason: Annotated[str, typer.Option(help="For the audit log.")],
+    reason: Reason,
 ) -> None:
     """Set an account's balance to the sum of its entries, and write that into the audit log."""
     session = session_of(context)
-    target = session.target
-    rows = list(rows_of(target, "AccountsTable", account))
+    rows = list(rows_of(session.target, "AccountsTable", account))
     right_fen = sum(
         row["amount_fen"] for row in rows if row["sk"] != "balance" and "amount_fen" in row
     )
-    changes: list[Change] = [
-        ("balance_fen", str(wrong_fen), str(right_fen)),
-        ("reason", None, reason),
-    ]
+    found = _Value("AccountsTable", account, "balance", "balance_fen", wrong_fen)
+    _replace(session.target, found, right_fen, ("balance_corrected", account, []), reason)
+    session.screen.report({"account": account, "before_fen": wrong_fen, "after_fen": right_fen})
+
+
+def correct_count(
+    context: typer.Context,
+    account: Annotated[str, typer.Argument(help="Account of a finding, like user:ID.")],
+    field: Annotated[
+        Literal["open_count", "unpaid_count"], typer.Argument(help="The counter's name.")
+    ],
+    wrong: Annotated[int, typer.Option(help="Its present value.")],
+    right: Annotated[int, typer.Option(help="Its new value.", min=0)],
+    reason: Reason,
+) -> None:
+    """Set a counter of an account, and write that into the audit log."""
+    session, found = session_of(context), _Value("AccountsTable", account, "balance", field, wrong)
+    command: Change = ("command", None, f"ledger correct-count {field}")
+    _replace(session.target, found, right, ("command_run", account, [command]), reason)
+    session.screen.report({"account": account, "before": wrong, "after": right})
+
+
+def correct_share(
+    context: typer.Context,
+    packet_id: PacketId,
+    share_no: Annotated[int, typer.Argument(help="Number of the share.", min=1)],
+    wrong_fen: Annotated[int, typer.Option("--wrong", help="Amount of its row in fen.")],
+    right_fen: Annotated[int, typer.Option("--right", help="Amount by the terms, in fen.", min=1)],
+    reason: Reason,
+) -> None:
+    """Set the amount of a share that is not settled, and write that into the audit log."""
+    from redpacket.packets.model.packet import partition_count
+
+    session = session_of(context)
+    pk = f"shares#{packet_id}#{(share_no - 1) % partition_count(packet_id)}"
+    sk = f"share#{share_no:07d}"
+    found = _Value("SharesTable", pk, sk, "amount_fen", wrong_fen, _IS_UNSETTLED)
+    command: Change = ("command", None, f"ledger correct-share {share_no}")
+    noted = "command_run", f"packet:{packet_id}", [command]
+    _replace(session.target, found, right_fen, noted, reason)
+    session.screen.report({"share": share_no, "before_fen": wrong_fen, "after_fen": right_fen})
+
+
+_IS_UNSETTLED = " AND attribute_not_exists(settled_at_ms)"
+
+
+class _Value(NamedTuple):
+    """Number of a row, as a finding has it."""
+
+    table: str
+    pk: str
+    sk: str
+    field: str
+    wrong: int
+    more: str = ""
+    """Rest of the condition."""
+
+
+def _replace(
+    target: Target,
+    found: _Value,
+    right: int,
+    noted: tuple[str, str, list[Change]],
+    reason: str,
+) -> None:
+    """Replace a number and log it in one transaction. Raises Failure if the row has changed."""
+    kind, subject, changes = noted
+    changes = [*changes, (found.field, str(found.wrong), str(right)), ("reason", None, reason)]
     corrected = {
-        "TableName": target.outputs["AccountsTable"],
-        "Key": {"pk": {"S": account}, "sk": {"S": "balance"}},
-        "UpdateExpression": "SET balance_fen = :right",
-        "ConditionExpression": "balance_fen = :wrong",
+        "TableName": target.outputs[found.table],
+        "Key": {"pk": {"S": found.pk}, "sk": {"S": found.sk}},
+        "UpdateExpression": f"SET {found.field} = :right",
+        "ConditionExpression": f"{found.field} = :wrong{found.more}",
         "ExpressionAttributeValues": {
-            ":right": {"N": str(right_fen)},
-            ":wrong": {"N": str(wrong_fen)},
+            ":right": {"N": str(right)},
+            ":wrong": {"N": str(found.wrong)},
         },
     }
     client = target.aws("dynamodb")
@@ -56,14 +124,12 @@ def correct(
         client.transact_write_items(
             TransactItems=[
                 {"Update": corrected},
-                {"Put": audit_row(target, "balance_corrected", account, changes)},
+                {"Put": audit_row(target, kind, subject, changes)},
             ]
         )
     except client.exceptions.TransactionCanceledException:
-        raise Failure(
-            Exit.REFUSED, f"the balance is not {wrong_fen} any more: run redpacket reconcile again"
-        ) from None
-    session.screen.report({"account": account, "before_fen": wrong_fen, "after_fen": right_fen})
+        detail = f"the row has another value than {found.wrong}: run redpacket reconcile again"
+        raise Failure(Exit.REFUSED, detail) from None
 
 
 def note_decision(target: Target, kind: str, subject: str, changes: list[Change]) -> None:

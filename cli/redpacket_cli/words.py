@@ -160,8 +160,8 @@ ZH = {
         "{}：拒绝调用。见 docs/runbook/functions-throttled.md"
     ),
     "provider {}": "支付渠道 {}",
-    "the balance is not {} any more: run redpacket reconcile again": (
-        "余额已经不是 {}：请重新运行 redpacket reconcile"
+    "the row has another value than {}: run redpacket reconcile again": (
+        "该行的值不是 {}：请重新运行 redpacket reconcile"
     ),
     "not configured": "未配置",
     "not called yet": "还没有调用过",

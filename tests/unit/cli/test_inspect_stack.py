@@ -20,6 +20,7 @@ from redpacket.operations.model.operators import (
     Change,
     user_subject,
 )
+from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import items
 from redpacket.platform import tls
 from redpacket.platform.user import User
@@ -138,10 +139,60 @@ def test_a_corrected_balance_leaves_a_row_in_the_audit_log(stack: Stack, tables:
     assert re.fullmatch(ACTION_CURSOR, row["sk"]["S"])
 
 
-def test_a_balance_that_has_changed_since_is_not_corrected(stack: Stack, tables: Tables) -> None:
+def test_a_corrected_counter_leaves_a_row_in_the_audit_log(stack: Stack, tables: Tables) -> None:
+    words = ("user:ann", "open_count", "--wrong", "3", "--right", "2", "--reason", "drill")
+
+    told = stack.ask_json("ledger", "correct-count", *words)
+
+    assert told == {"account": "user:ann", "before": 3, "after": 2}
+    update, noted = (each.get("Update") or each["Put"] for each in tables.written)
+    assert update["Key"] == {"pk": {"S": "user:ann"}, "sk": {"S": "balance"}}
+    assert update["UpdateExpression"] == "SET open_count = :right"
+    assert update["ConditionExpression"] == "open_count = :wrong"
+    assert noted["Item"]["subject"] == {"S": "user:ann"}
+    assert _changes(noted) == [
+        ("command", None, "ledger correct-count open_count"),
+        ("open_count", "3", "2"),
+        ("reason", None, "drill"),
+    ]
+
+
+def test_the_corrected_amount_of_a_share_leaves_a_row_in_the_audit_log(
+    stack: Stack, tables: Tables
+) -> None:
+    words = (PACKET, "7", "--wrong", "999", "--right", "502", "--reason", "drill")
+
+    told = stack.ask_json("ledger", "correct-share", *words)
+
+    assert told == {"share": 7, "before_fen": 999, "after_fen": 502}
+    update, noted = (each.get("Update") or each["Put"] for each in tables.written)
+    key = {name: text["S"] for name, text in update["Key"].items()}
+    assert key == packet_keys.share(PACKET, 7)
+    # The payout of a settled share is final.
+    condition = "amount_fen = :wrong AND attribute_not_exists(settled_at_ms)"
+    assert update["ConditionExpression"] == condition
+    assert noted["Item"]["subject"] == {"S": f"packet:{PACKET}"}
+    assert ("amount_fen", "999", "502") in _changes(noted)
+
+
+def _changes(noted: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [tuple(each.values()) for each in json.loads(noted["Item"]["changes"]["S"])]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("correct", "user:ann", "--wrong", "8"),
+        ("correct-count", "user:ann", "open_count", "--wrong", "8", "--right", "7"),
+        ("correct-share", PACKET, "7", "--wrong", "8", "--right", "7"),
+    ],
+)
+def test_a_value_that_has_changed_since_is_not_corrected(
+    stack: Stack, tables: Tables, words: tuple[str, ...]
+) -> None:
     tables.is_changed = True
 
-    refused = stack.run("ledger", "correct", "user:ann", "--wrong", "8", "--reason", "drill")
+    refused = stack.run("ledger", *words, "--reason", "drill")
 
     assert refused.exit_code == 3
     assert tables.written == []
