@@ -14,7 +14,7 @@ module.exports = {
   insufficient_funds: {"text":"余额不足"},
   internal_error: {"text":"系统出了点问题，我们已收到报告"},
   invalid_request: {"text":"填写的内容有误"},
-  not_in_audience: {"text":"这个活动没有邀请你","state":"refused"},
+  not_in_audience: {"text":"本场活动仅限受邀用户参加","state":"refused"},
   not_invited: {"text":"这是专属红包，不是给你的哦","state":"refused"},
   offline: {"text":"网络断开了，恢复后会继续"},
   packet_emptied: {"text":"手慢了，红包派完了","state":"gone"},

@@ -60,6 +60,11 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     link = ann.page.locator("#link").input_value()
     expect(ann.page.locator(".qr img")).to_be_visible()
     ann.shoot("share")
+    ann.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    ann.page.get_by_role("button", name="复制").click()
+    expect(ann.page.get_by_role("button", name="已复制")).to_be_visible()
+    copied = ann.page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"【红包】Ann的红包“新年快乐”，点开领取：{link}"
 
     # Ben has no account here yet: he sees the cover, signs in, and comes back to it.
     ben = a_person(None, urlsplit(link).path)
@@ -95,7 +100,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     # Ben saw the commitment while the packet was open, and checks it now.
     ben.page.get_by_role("link", name="验证公平").click()
     expect(ben.page.get_by_text("完全一致")).to_be_visible()
-    expect(ben.page.get_by_text(re.compile("防改指纹与你在 .* 看到的相同"))).to_be_visible()
+    expect(ben.page.get_by_text(re.compile("校验码与你在 .* 看到的相同"))).to_be_visible()
     ben.shoot("proof")
     assert balance_fen(operator, "ann") == 19_000
     assert balance_fen(operator, "u_E5_B0_8F_E6_9C_AC") == bens_fen

@@ -73,7 +73,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     una = a_person("Una", "/send")
     told = una.page.locator("#amount-wrong")
     expect(told).to_have_text("单个红包 0.01 到 200 元")
-    expect(una.page.get_by_text("手气玩法")).to_be_hidden()
+    expect(una.page.get_by_text("拼手气方式")).to_be_hidden()
     una.page.locator("[name=amount]").fill("601")
     una.page.locator("[name=count]").fill("3")
     expect(told).to_have_text("单个红包不能超过 200 元，3 个最多 600 元")

@@ -67,7 +67,7 @@ class Refusals extends View {
       <h3>${o("refusals")}</h3>
       ${items?.length === 0 ? html`<p class="empty">${o("no_refusals")}</p>` : nothing}
       <ul class="items">
-        ${items?.map(({ code, count }) => bar(problemText(code), `${code} · ${o("times", { n: count })}`, count, most))}
+        ${items?.map(({ code, count }) => bar(code === "unavailable" ? o("busy") : problemText(code), `${code} · ${o("times", { n: count })}`, count, most))}
       </ul>
     `;
   }

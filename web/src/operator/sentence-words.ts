@@ -3,7 +3,7 @@
 export const SENTENCES: Record<string, string> = {
   deposit: "给 {subject} 入账 {amount_fen}",
   campaign_edited: "{edited} {subject}",
-  campaign_preheated: "预热了 {subject}",
+  campaign_preheated: "提前加载了 {subject}",
   packet_sent: "给 {subject} 发了一场红包雨：{total_fen}，{count} 个{lock}",
   people_read: "读取了名单“{list}”中的个人信息（{format}，{row_count} 行）",
   packet_ended: "提前结束了 {subject} 的红包 {packet_id}",

@@ -196,7 +196,7 @@ export class CampaignView extends View {
       <section class="card">
         <div class="row link">
           <input readonly aria-label=${t("campaign_link")} .value=${this.#link} />
-          <rp-copy .text=${this.#link}></rp-copy>
+          <rp-copy .text=${t("campaign_text", { title: campaign.title, link: this.#link })}></rp-copy>
         </div>
         <div class="row spread">
           <button class="quiet" @click=${this.#savePoster}>${t("poster")}</button>

@@ -350,7 +350,7 @@ export class Lottery extends View {
         <p class="hint">${t("help_hint")}</p>
         <div class="row link">
           <input readonly aria-label=${t("help_link")} .value=${link} />
-          <rp-copy .text=${link}></rp-copy>
+          <rp-copy .text=${t("help_text", { title: this.campaign.title, link })}></rp-copy>
         </div>
       </section>
     `;

@@ -8,7 +8,7 @@ import { t } from "../i18n/user.ts";
 import type { Packet } from "../packet/states.ts";
 import { yuan } from "../money.ts";
 import { appHere } from "../providers/registry.ts";
-import { session } from "../session.ts";
+import { isNameless, session } from "../session.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
 import { View } from "./view.ts";
@@ -68,7 +68,7 @@ export class ShareView extends View {
         <div class="row link">
           <label class="unseen" for="link">${t("link")}</label>
           <input id="link" readonly .value=${link} />
-          <rp-copy .text=${link}></rp-copy>
+          <rp-copy .text=${this.#sentence()}></rp-copy>
         </div>
         ${appHere()
           ? html`<button class="primary" @click=${this.#point}>${t("share_now")}</button>`
@@ -82,6 +82,14 @@ export class ShareView extends View {
         </div>
       </section>
     `;
+  }
+
+  /** The link in a sentence for a chat: never an amount, and of an exclusive packet nothing. */
+  #sentence(): string {
+    const { packet, link } = this;
+    if (!packet) return link;
+    if (packet.is_exclusive || isNameless(packet.sender)) return t("share_text_alone", { link });
+    return t("share_text", { name: packet.sender.nickname, greeting: this.#greeting(), link });
   }
 
   #receipt({ total_fen, count, expires_at_ms }: Packet) {
