@@ -38,6 +38,14 @@ def _name_nobody(route: Route) -> None:
     route.fulfill(response=told, body=told.text().replace("Cid", "用户Ij9_"))
 
 
+def _copied(person: BrowserUser) -> str:
+    """Tap the only button that copies, and return what it copied."""
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    person.page.get_by_role("button", name="复制").click()
+    expect(person.page.get_by_role("button", name="已复制")).to_be_visible()
+    return str(person.page.evaluate("navigator.clipboard.readText()"))
+
+
 def test_a_packet_is_sent_shared_opened_and_checked(
     a_person: MakePerson, operator: Operator
 ) -> None:
@@ -57,14 +65,10 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     ann.shoot("send")
     ann.agree()
     ann.page.wait_for_url("**/share")
-    link = ann.page.locator("#link").input_value()
     expect(ann.page.locator(".qr img")).to_be_visible()
+    link = ann.page.locator("#link").input_value()
     ann.shoot("share")
-    ann.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    ann.page.get_by_role("button", name="复制").click()
-    expect(ann.page.get_by_role("button", name="已复制")).to_be_visible()
-    copied = ann.page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"【红包】Ann的红包“新年快乐”，点开领取：{link}"
+    assert _copied(ann) == f"【红包】Ann的红包“新年快乐”，点开领取：{link}"
 
     # Ben has no account here yet: he sees the cover, signs in, and comes back to it.
     ben = a_person(None, urlsplit(link).path)
@@ -400,13 +404,10 @@ def test_readers_of_traditional_chinese_get_it(a_person: MakePerson, operator: O
 
 def test_a_copied_code_says_so_and_survives_a_change_of_language(a_person: MakePerson) -> None:
     kim = a_person("Kim", "/")
-    kim.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    kim.page.get_by_role("button", name="复制").click()
-    expect(kim.page.get_by_role("button", name="已复制")).to_be_visible()
+    copied = _copied(kim)
     kim.speak("en")
 
     expect(kim.page.get_by_role("button", name="Copy", exact=True)).to_be_visible()
-    copied = kim.page.evaluate("navigator.clipboard.readText()")
     assert copied == kim.page.locator(".code code").inner_text()
 
 
