@@ -17,6 +17,15 @@ from local.ports import HOST
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the developer asks for it
 AUDIENCE = "redpacket"
 WALLET_SECRET = places.LOCAL / "wallet.json"
+OPTIONS = {
+    "BIND": "bind",
+    "EMBED": "embed",
+    "HOST_WALLET_URL": "wallet",
+    "HOST_WALLET_SECRET": "wallet_secret",
+    "JWT_ISSUER": "issuer",
+    "JWT_AUDIENCE": "audience",
+}
+"""Options of `make up`, with the field of each."""
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
@@ -60,6 +69,11 @@ class Access:
                 "network)"
             )
         return made
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of `make up` that give this access."""
+        return {name: str(getattr(self, field)) for name, field in OPTIONS.items()}
 
     @property
     def host(self) -> str:

@@ -1,7 +1,7 @@
 """Names the stored version of each artifact in the template of a planned deployment.
 
-Days may pass between a plan and its execution, and whoever plans may write into SAM's bucket. A
-change set that names versions deploys what the plan uploaded, or fails.
+Days may pass between a plan and its execution, and the plan's role may write into SAM's bucket. A
+change set that names versions deploys the uploads of its plan, or fails.
 
     python -m local.artifacts
 """

@@ -77,10 +77,25 @@ def up() -> None:
 
 
 def started() -> dict[str, Any]:
-    """Start a stack in the background, unless it runs already, and return its description."""
+    """Start a stack in the background, unless it runs already, and return its description.
+
+    Raises StackError if the running stack has other options than the command line.
+    """
+    access = Access.of_environment()
     if _keeper_of(UP) is None:
         _start_in_background()
-    return _wait_until_ready()
+    description = _wait_until_ready()
+    running: dict[str, str] = description.get("options", {})
+    others = [
+        f"{name}={running.get(name, '')}"
+        for name, wanted in access.options.items()
+        if os.environ.get(name) and running.get(name) != wanted
+    ]
+    if others:
+        raise StackError(
+            f"the running stack has {' '.join(others)}: run `make down`, then repeat this command"
+        )
+    return description
 
 
 def _start_in_background() -> None:

@@ -275,6 +275,7 @@ class Stack:
             "state_dir": str(self.state_dir),
             "pids": {process.name: process.pid for process in self._processes},
             "outputs": self.outputs,
+            "options": self._access.options,
         }
 
     def ended(self) -> Process | None:

@@ -105,7 +105,7 @@ def _adopt(session: Session, email: str, *, is_sure: bool) -> None:
     if not is_sure:
         words = translate(f"Make an operator of {email}, and reset that account's password?")
         typer.confirm(words, abort=True, err=True)
-    # Whoever registered the account may know its password, or be signed in.
+    # The person who registered the account may know its password, or be signed in.
     if user["UserStatus"] == "CONFIRMED":
         cognito.admin_reset_user_password(**account)
     cognito.admin_user_global_sign_out(**account)

@@ -110,7 +110,7 @@ def test_an_account_that_somebody_registered_becomes_an_operator_only_if_confirm
     command(cloud, pool, *add, "--yes")
 
     user = cognito.admin_get_user(UserPoolId=pool, Username=email)
-    # Whoever registered it may know its password.
+    # The person who registered it may know its password.
     assert user["UserStatus"] == "RESET_REQUIRED"
     assert {"Name": "nickname", "Value": "Ann"} in user["UserAttributes"]
     assert email in _operators(cloud, pool)

@@ -61,10 +61,10 @@ def test_the_example_of_a_wallet_keeps_the_contract(secret: Path) -> None:
     assert (checked.returncode, checked.stderr) == (0, "")
     assert " 0 are broken" in checked.stdout
     for claim in (
-        "a transfer that comes again pays once",
+        "a transfer that is repeated pays once",
         "a refund is given once for its number",
         "a bill has every payment and refund of its day",
-        "a callback that is not taken comes again as the same notice",
+        "a callback that is not accepted is repeated as the same notice",
         "a call of the host that we did not sign is refused (old)",
     ):
         assert f"holds   {claim}\n" in checked.stdout

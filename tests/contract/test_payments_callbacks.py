@@ -58,7 +58,7 @@ def _refused(side: Side, received: Received) -> bool:
     return False
 
 
-def test_a_callback_that_is_not_taken_comes_again_as_the_same_notice(side: Side) -> None:
+def test_a_callback_that_is_not_accepted_is_repeated_as_the_same_notice(side: Side) -> None:
     side.inbox.answers = [500, 503, 204]
 
     number = _a_payment(side)

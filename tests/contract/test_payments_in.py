@@ -59,7 +59,7 @@ def test_an_order_inside_of_the_app_is_for_its_payer_alone(side: Side) -> None:
     assert paid.payer_hash == side.account("alice").name_hash
 
 
-def test_an_order_that_comes_again_changes_nothing(side: Side) -> None:
+def test_an_order_that_is_repeated_changes_nothing(side: Side) -> None:
     order = side.order()
 
     first, again = side.payments_in.order(order), side.payments_in.order(order)

@@ -67,7 +67,7 @@ def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
     assert side.fake.paid_out()[order.transfer_no]["amount_fen"] == order.amount_fen
 
 
-def test_a_transfer_that_comes_again_pays_once(side: Side) -> None:
+def test_a_transfer_that_is_repeated_pays_once(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
 
     transfers = [side.payments_out.transfer(order) for _ in range(3)]

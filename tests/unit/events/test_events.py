@@ -394,7 +394,7 @@ def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day(
     assert events.process().waiting_list.count("shop") == (0, 5)
 
 
-def test_a_delivery_whose_row_can_t_be_written_comes_again() -> None:
+def test_a_delivery_whose_row_can_t_be_written_is_retried() -> None:
     events, receiver = a_story(count=1)
     events.announce()
     client = events.system.dynamo

@@ -1,5 +1,6 @@
 """Commands of the Makefile that run a stack, without one."""
 
+import json
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from local import commands
+from local.access import EVERYWHERE, OPTIONS, Access
 from local.errors import StackError
 from local.stack import Stack
 
@@ -50,6 +52,46 @@ def test_a_stack_that_is_not_ready_names_its_log(
 
     with pytest.raises(StackError, match=r"not ready within 300 s: read .*up\.log, then run"):
         commands._wait_until_ready()
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack that runs with its own EMBED."""
+    for name in OPTIONS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(commands, "UP", tmp_path)
+    monkeypatch.setattr(commands, "_keeper_of", lambda _: 4711)
+    options = Access(embed="http://localhost:5173").options
+    (tmp_path / "ready.json").write_text(json.dumps({"api": "http://a", "options": options}))
+
+
+@pytest.mark.usefixtures("running")
+@pytest.mark.parametrize("given", [{}, {"EMBED": "http://localhost:5173"}, {"JWT_ISSUER": ""}])
+def test_a_running_stack_with_the_wanted_options_is_used(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+
+    assert commands.started()["api"] == "http://a"
+
+
+@pytest.mark.usefixtures("running")
+@pytest.mark.parametrize(
+    ("name", "value", "has"),
+    [
+        ("EMBED", "http://localhost:9999", "EMBED=http://localhost:5173"),
+        ("HOST_WALLET_URL", "http://127.0.0.1:18999/wallet", "HOST_WALLET_URL="),
+        ("BIND", EVERYWHERE, "BIND=127.0.0.1"),
+    ],
+)
+def test_an_option_that_the_running_stack_lacks_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, has: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(StackError, match=f"the running stack has {has}: run `make down`"):
+        commands.started()
 
 
 def test_a_stopped_stack_lets_the_next_one_start_before_its_files_are_deleted(

@@ -131,7 +131,7 @@ def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> 
     assert str(ANN) == "User(user_id='ann')"
 
 
-def test_a_row_that_could_not_be_written_comes_again_and_the_claim_is_paid_once(
+def test_a_row_that_could_not_be_written_is_retried_and_the_claim_is_paid_once(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send(count=1)

@@ -84,7 +84,7 @@ def test_a_batch_has_one_notice_for_each_taker(town: PaymentSystem, queue: FakeN
     assert sorted(notice.number for notice in queue.notices) == ["other", "taker"]
 
 
-def test_a_claim_that_can_not_be_announced_comes_again_and_is_paid_once(
+def test_a_claim_that_can_not_be_announced_is_retried_and_is_paid_once(
     town: PaymentSystem, queue: FakeNoticeQueue
 ) -> None:
     _packet(town)
