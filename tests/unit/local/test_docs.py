@@ -273,6 +273,29 @@ def test_the_template_declares_the_core_functions_first_and_says_where_they_end(
     assert len(re.findall(r"^  \w+Function:$", others, re.MULTILINE)) > 1
 
 
+# The words.
+
+WRITTEN = [
+    page
+    for page in (*DOCUMENTS, ROOT / "SECURITY.md")
+    if page.parent == ROOT or page.is_relative_to(ROOT / "docs")
+    # One grows with each change, others are translations or pages that `make bench` writes.
+    if page.name not in {"CHANGELOG.md", "README.zh-CN.md", "performance.md", "capacity.md"}
+    if page.parent.name != "zh"
+]
+"""Pages that people write and read in English."""
+
+_WRITTEN_WORDS_MAX = 40_000
+
+
+def test_what_people_write_by_hand_stays_short() -> None:
+    generated = re.compile(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", re.DOTALL)
+
+    words = sum(len(generated.sub("", _text(page)).split()) for page in WRITTEN)
+
+    assert words <= _WRITTEN_WORDS_MAX
+
+
 # The runbook.
 
 
