@@ -58,7 +58,7 @@ def correct_count(
 ) -> None:
     """Set a counter of an account, and write that into the audit log."""
     session, found = session_of(context), _Value("AccountsTable", account, "balance", field, wrong)
-    command: Change = ("command", None, f"ledger correct-count {field}")
+    command: Change = ("command", None, "ledger correct-count")
     _replace(session.target, found, right, ("command_run", account, [command]), reason)
     session.screen.report({"account": account, "before": wrong, "after": right})
 

@@ -151,7 +151,7 @@ def test_a_corrected_counter_leaves_a_row_in_the_audit_log(stack: Stack, tables:
     assert update["ConditionExpression"] == "open_count = :wrong"
     assert noted["Item"]["subject"] == {"S": "user:ann"}
     assert _changes(noted) == [
-        ("command", None, "ledger correct-count open_count"),
+        ("command", None, "ledger correct-count"),
         ("open_count", "3", "2"),
         ("reason", None, "drill"),
     ]
