@@ -22,6 +22,7 @@ class Mode(StrEnum):
     PAYS_AND_FAILS = "pays_and_fails"
     REFUSES = "refuses"
     REFUSES_CALLS = "refuses_calls"
+    REFUSES_ADDRESS = "refuses_address"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
     # A provider may always ask; a host's wallet does in this mode alone.
@@ -52,7 +53,7 @@ ANY_CALL = frozenset({Mode.SLOW, Mode.THROTTLES, Mode.FAILS})
 CREATING_CALL = ANY_CALL | {
     *(Mode.PAYS_AND_TIMES_OUT, Mode.TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.REFUSES),
     *(Mode.REFUSES_CALLS, Mode.NOT_FOUND_THEN_FOUND, Mode.AUTHORIZATION_WITHDRAWN),
-    Mode.ASKS_CONFIRMATION,
+    *(Mode.REFUSES_ADDRESS, Mode.ASKS_CONFIRMATION),
 }
 NOTIFICATION = frozenset(mode for mode in Mode if mode.endswith("_notifications"))
 BILL = frozenset(mode for mode in Mode if mode.startswith("bill_"))
@@ -62,6 +63,7 @@ REFUSALS = {
     Mode.FAILS: BUSY,
     Mode.TIMES_OUT: BUSY,
     Mode.REFUSES_CALLS: (403, "NOT_ENOUGH", "the merchant lacks the money"),
+    Mode.REFUSES_ADDRESS: (400, "INVALID_REQUEST", "此IP地址不允许调用接口"),
 }
 DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUND_THEN_FOUND}
 

@@ -102,6 +102,26 @@ def frozen_cache(cache: redis.Redis) -> Interruption:
 
 
 @pytest.fixture
+def paused_payouts(stack: Stack) -> Interruption:
+    """Keep the queue from reaching the payout function."""
+    functions = stack.aws("lambda")
+
+    @contextmanager
+    def pause() -> Iterator[None]:
+        event_source_mappings = functions.list_event_source_mappings(
+            FunctionName=stack.outputs["PayoutFunction"]
+        )
+        (mapping,) = event_source_mappings["EventSourceMappings"]
+        functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+        try:
+            yield
+        finally:
+            functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+
+    return pause
+
+
+@pytest.fixture
 def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
     """The other operator, who approves what is large."""
     user = HttpUser(stack, "approver", told, scope="hongbao/treasury")

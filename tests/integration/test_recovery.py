@@ -30,26 +30,6 @@ LAMBDA_TIMEOUT_S = 10
 VISIBILITY_TIMEOUT_S = "180"
 
 
-@pytest.fixture
-def paused_payouts(stack: Stack) -> Interruption:
-    """Keep the queue from reaching the payout function."""
-    functions = stack.aws("lambda")
-
-    @contextmanager
-    def pause() -> Iterator[None]:
-        event_source_mappings = functions.list_event_source_mappings(
-            FunctionName=stack.outputs["PayoutFunction"]
-        )
-        (mapping,) = event_source_mappings["EventSourceMappings"]
-        functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
-        try:
-            yield
-        finally:
-            functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
-
-    return pause
-
-
 class PacketRows:
     """Looks at, and ages, what the ledger says of a packet and of its shares."""
 

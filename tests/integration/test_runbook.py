@@ -1,103 +1,101 @@
-"""The log searches of the runbook find the fault that their page is about."""
+"""Each page of the runbook: its fault is provoked, and its commands run as they are pasted."""
 
-import re
-import shlex
-import time
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
-import httpx
 import pytest
-from typer.testing import CliRunner
+import redis
 
-from local import places
-from local.client import NO_TLS
 from local.stack import Stack
-from redpacket_cli.main import app
-from tests.integration.conftest import Eventually, Interruption, Invoke, MakeUser
+from testing.documents import PAGES, RUNBOOK, Ran, blocks_of, filled, run
+from testing.platform import command_server
+from tests.integration.conftest import Eventually, HttpUser, Interruption, Invoke, MakeUser
+from tests.integration.runbook_faults import SCENARIOS
+from tests.integration.runbook_world import Fault, World
 
-pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
+pytestmark = [
+    pytest.mark.usefixtures("only_own_sweeps", "invariants"),
+    pytest.mark.skipif(not shutil.which("curl"), reason="no curl on this machine"),
+]
 
-_LOOP = re.compile(r"for (\w+) in (.+?); do (.+?); done")
+INDEX = RUNBOOK / "README.md"
 
-Search = Callable[[str, str], str]
+
+@pytest.fixture(scope="module", name="terminal")
+def operators_terminal(
+    stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder like a clone with `redpacket` installed, and the environment of its shell."""
+    folder = tmp_path_factory.mktemp("clone")
+    commands = folder / ".local" / "bin"
+    commands.mkdir(parents=True)
+    path = f"{commands}:{os.environ['PATH']}"
+    with command_server.install(commands, str(stack.state_dir)):
+        yield folder, {"PATH": path, "REDPACKET_STATE": str(stack.state_dir), "HOME": str(folder)}
 
 
 @pytest.fixture
-def search(stack: Stack) -> Search:
-    """Return what the searches of a page print about a function's log."""
-
-    def print_lines(page: str, function: str) -> str:
-        text = (places.ROOT / "docs" / "runbook" / page).read_text(encoding="utf-8")
-        commands = re.findall(rf"redpacket (logs {function} .*)", _LOOP.sub(_turns, text))
-        assert commands
-        state = ["--state", str(stack.state_dir)]
-        return "".join(
-            CliRunner().invoke(app, [*state, *shlex.split(command)]).stdout for command in commands
-        )
-
-    return print_lines
-
-
-def _turns(loop: re.Match[str]) -> str:
-    """Return the commands of a loop, one for each turn."""
-    name, values, command = loop.groups()
-    return "\n".join(command.replace(f"${name}", value) for value in values.split())
-
-
-def _let_fail(wallet: str, mode: str) -> None:
-    httpx.post(f"{wallet}/_fake/mode", json={"mode": mode}, trust_env=False, verify=NO_TLS)
-
-
-@pytest.mark.parametrize("page", ["cache-lost.md", "api-errors.md"])
-def test_requests_while_the_cache_hangs_are_found(
-    page: str, search: Search, a_user: MakeUser, frozen_cache: Interruption, eventually: Eventually
-) -> None:
-    packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
-
-    with frozen_cache():
-        refused = a_user().grab(packet_id).json()["instance"]
-
-    eventually(lambda: refused in search(page, "grab"))
-
-
-def test_a_packet_that_the_cache_keeps_from_closing_is_found(
-    search: Search,
-    a_user: MakeUser,
+def world(
+    stack: Stack,
+    terminal: tuple[Path, dict[str, str]],
+    cache: redis.Redis,
     frozen_cache: Interruption,
+    paused_payouts: Interruption,
+    a_user: MakeUser,
+    operator: HttpUser,
     invoke: Invoke,
     eventually: Eventually,
+) -> Iterator[World]:
+    folder, _ = terminal
+    people = (a_user, operator)
+    made = World(stack, folder, cache, frozen_cache, paused_payouts, *people, invoke, eventually)
+    yield made
+    made.disable_rules()
+
+
+def _environment_of(world: World) -> str:
+    """Return what the index tells readers to export on a local stack."""
+    blocks = (block for block in blocks_of(INDEX) if "AWS_ENDPOINT_URL" in block.commands)
+    return filled(next(blocks).commands, world.own_aws())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run_as_pasted_and_find_its_fault(
+    page: Path, world: World, terminal: tuple[Path, dict[str, str]]
 ) -> None:
-    sent = a_user(funds_fen=1000).send(expires_in_s=1).json()
-    eventually(lambda: time.time() * 1000 > sent["expires_at_ms"])
+    blocks = [block for block in blocks_of(page) if not block.needs_aws]
+    assert bool(blocks) is (page.name in SCENARIOS), f"provoke the fault of {page.name}"
+    if not blocks:
+        return  # all of the page needs AWS, and says so
+    folder, environment = terminal
+    checks = "".join(block.commands for block in blocks if not block.is_step)
+    steps = "".join(block.commands for block in blocks if block.is_step)
 
-    with frozen_cache():
-        invoke("ExpireFunction", {"source": "aws.events"})
+    with SCENARIOS[page.name](world) as fault:
+        ran = run(
+            _environment_of(world) + filled(f"{checks}{fault.repaired}\n{steps}", fault.values),
+            folder=folder,
+            environment=environment,
+            typed="y\n",
+        )
 
-    eventually(lambda: sent["packet_id"] in search("packet-stuck.md", "expire"))
-
-
-def test_a_message_that_nobody_of_ours_wrote_is_found(
-    search: Search, stack: Stack, eventually: Eventually
-) -> None:
-    queue = {"QueueUrl": stack.outputs["PayoutQueueUrl"]}
-
-    sent = stack.aws("sqs").send_message(**queue, MessageBody="poison")
-
-    eventually(lambda: sent["MessageId"] in search("dead-letters.md", "payout"))
-    stack.aws("sqs").purge_queue(**queue)
+    _judge(ran, fault)
 
 
-def test_a_provider_that_fails_is_found_by_its_payment_and_by_its_withdrawal(
-    search: Search, stack: Stack, a_user: MakeUser, invoke: Invoke, eventually: Eventually
-) -> None:
-    user = a_user(funds_fen=1000)
-    _let_fail(stack.wallet, "fails")
-
-    paid = user.post("/me/payments", {"amount_fen": 100, "channel": "host", "method": "native"})
-    held = user.post("/me/withdrawals", {"amount_fen": 100, "channel": "host"})
-    invoke("TransferFunction", {"task": "dispatch"})
-    _let_fail(stack.wallet, "ok")
-
-    eventually(lambda: paid.json()["payment_id"] in search("api-errors.md", "payment"))
-    eventually(lambda: held.json()["withdrawal_id"] in search("withdrawals-wait.md", "transfer"))
-    assert "provider_silent" in search("withdrawals-wait.md", "transfer")
+def _judge(ran: list[Ran], fault: Fault) -> None:
+    """Compare what the lines printed with what must name the fault."""
+    told = "\n".join(f"$ {each.line}\n{each.printed}{each.codes or ''}" for each in ran)
+    for part, signs in fault.signs.items():
+        printed = "".join(each.printed for each in ran if part in each.line)
+        missing = [sign for sign in signs.split() if sign not in printed]
+        assert not missing, f"{part} does not name {missing}\n{told}"
+    failed = {each.line for each in ran if each.codes}
+    expected = {
+        each.line
+        for each in ran
+        for part in fault.failing.split(", ")
+        if part and part in each.line
+    }
+    assert failed == expected, told

@@ -30,6 +30,7 @@ from redpacket.packets.model.claim import GrabStatus, RecordStatus, ShareStatus
 from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.split import Split
 from redpacket_cli.main import app
+from testing.documents import PAGES, RUNBOOK, blocks_of
 from testing.reconciliation.checks import CHECKS
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +41,6 @@ DOCUMENTS = [
     *(ROOT / folder / "README.md" for folder in ("lua", "events")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-RUNBOOK = ROOT / "docs" / "runbook"
 INDEX = RUNBOOK / "README.md"
 
 _WORDS_MAX = 2_000
@@ -372,18 +372,12 @@ _ONLY_AWS = re.compile(
 
 
 def test_each_block_of_the_runbook_that_needs_aws_says_so() -> None:
-    def wrong(document: Path) -> list[str]:
-        if document.parent != RUNBOOK:
-            return []
-        page = _text(document)
-        return [
-            block[0]
-            for block in _SHELL.finditer(page)
-            if _ONLY_AWS.search(block[1])
-            and "AWS only:" not in page[: block.start()].rstrip().rpartition("\n\n")[2]
-        ]
+    blocks = [block for page in PAGES for block in blocks_of(page)]
 
-    assert _wrong(wrong) == []
+    needing = [block for block in blocks if _ONLY_AWS.search(block.commands)]
+
+    assert len(needing) > 5
+    assert [block for block in needing if not block.needs_aws] == []
 
 
 def test_every_resource_in_a_command_exists(template: dict[str, Any]) -> None:

@@ -1,0 +1,105 @@
+"""Command blocks of the documents, as a reader pastes them into a shell."""
+
+import re
+import subprocess
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.places import ROOT
+
+RUNBOOK = ROOT / "docs" / "runbook"
+PAGES = sorted(RUNBOOK.glob("*.md"))
+NEEDS_AWS = "AWS only:"
+"""Words of the paragraph above a block that a local stack can't run."""
+
+_BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+_ASSIGNED = re.compile(r"^(?:export )?(?:[A-Z_]+=[^\s$\"(]+(?: +|$))+", re.MULTILINE)
+_LINE, _FAILED = "\x1e", "\x1f"
+_TIMEOUT_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Commands of one block, and what the page says of them."""
+
+    commands: str
+    needs_aws: bool
+    is_step: bool
+    """Whether they stand below **Do**, and change something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A line of commands with everything that it printed, and the exit codes that are not 0."""
+
+    line: str
+    printed: str
+    codes: list[int]
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of shell commands of a page."""
+    text = page.read_text("utf-8")
+    return [
+        Block(
+            textwrap.dedent(found[1]),
+            NEEDS_AWS in text[: found.start()].rstrip().rpartition("\n\n")[2],
+            "**Do**" in text[: found.start()],
+        )
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def filled(commands: str, values: Mapping[str, str]) -> str:
+    """Replace what a page assigns to variables by what a reader would copy there.
+
+    A variable without a value is a KeyError, as is a value without a variable.
+    """
+    left = set(values)
+
+    def fill(assigned: re.Match[str]) -> str:
+        names = re.findall(r"(?:^|\s)([A-Z_]+)=", assigned[0])
+        left.difference_update(names)
+        lead = "export " if assigned[0].startswith("export ") else ""
+        return lead + " ".join(f"{name}={values[name]}" for name in names) + " "
+
+    text = _ASSIGNED.sub(fill, commands)
+    if left:
+        raise KeyError(f"the page assigns nothing to {left}")
+    return text
+
+
+def run(commands: str, *, folder: Path, environment: Mapping[str, str], typed: str) -> list[Ran]:
+    """Run commands in one shell; *typed* is what the reader types when a command asks."""
+    lines = list(_lines(commands))
+    script = f"exec 2>&1 3>&1\ntrap 'printf \"{_FAILED}$?{_FAILED}\" >&3' ERR\n"
+    script += "".join(f"printf '{_LINE}'\n{line}\n" for line in lines)
+    done = subprocess.run(
+        ["bash", "-c", script],  # noqa: S607
+        cwd=folder,
+        env=dict(environment),
+        input=typed,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT_S,
+    )
+    printed = done.stdout.split(_LINE)[1:]
+    code = re.compile(f"{_FAILED}(\\d+){_FAILED}")
+    return [
+        Ran(line, code.sub("", text), [int(each) for each in code.findall(text)])
+        for line, text in zip(lines, printed, strict=True)
+    ]
+
+
+def _lines(commands: str) -> Iterator[str]:
+    """Yield the commands that a shell reads at once: loops and continued lines are one."""
+    waiting = ""
+    for line in commands.splitlines():
+        waiting += f"{line}\n"
+        is_loop = re.match(r"\s*for ", waiting) and not re.search(r"\bdone\b", waiting)
+        if not (line.endswith("\\") or is_loop) and waiting.count("$(") <= waiting.count(")"):
+            yield waiting.rstrip("\n")
+            waiting = ""

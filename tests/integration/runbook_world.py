@@ -1,0 +1,124 @@
+"""The stack that the runbook's faults are provoked on, and what a fault tells of its page."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import redis
+
+from local.client import NO_TLS
+from local.stack import Stack
+from redpacket.packets.dynamodb import keys
+from redpacket.platform.dynamodb.client import to_wire, values
+from tests.integration.conftest import Eventually, HttpUser, Interruption, Invoke, MakeUser
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that was provoked, as the commands of its page must show it."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Values that a reader puts in place of the page's examples, by variable."""
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """Words that a line must print, by a part of the line."""
+    failing: str = ""
+    """Parts of the lines that end with another code than 0, with commas."""
+    repaired: str = ""
+    """Command of another person, who repairs the cause between the checks and the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A stack, and the people and tools that provoke faults on it."""
+
+    stack: Stack
+    folder: Path
+    cache: redis.Redis
+    frozen_cache: Interruption
+    paused_payouts: Interruption
+    a_user: MakeUser
+    operator: HttpUser
+    invoke: Invoke
+    eventually: Eventually
+
+    def own_aws(self) -> dict[str, str]:
+        """Return what the index tells readers to export for the AWS CLI."""
+        return {
+            "AWS_ENDPOINT_URL": str(self.stack.description()["emulator"]),
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+
+    def let(self, provider: str, mode: str) -> None:
+        """Let a payment provider behave in another way."""
+        self.control(provider, "mode", mode=mode)
+
+    def control(self, provider: str, name: str, **body: Any) -> dict[str, Any]:
+        """Do what people do at a payment provider."""
+        url = f"{self.provider(provider)}/_fake/{name}"
+        done = httpx.post(url, json=body, trust_env=False, verify=NO_TLS)
+        return dict(done.raise_for_status().json())
+
+    def repair(self, provider: str) -> str:
+        """Return the command by which a payment provider ends its fault."""
+        return f"""curl -sS -d '{{"mode": "ok"}}' {self.provider(provider)}/_fake/mode"""
+
+    def provider(self, name: str) -> str:
+        """Return the address of a payment provider."""
+        return {"wechat": self.stack.gateway, "host": self.stack.wallet}[name]
+
+    def wait_for_log(self, logs: str, text: str) -> None:
+        """Wait until a log has a text: functions of the emulator write theirs later."""
+        client: Any = self.stack.aws("logs")
+        group = self.resource(logs)
+        pages = client.get_paginator("filter_log_events")
+        self.eventually(
+            lambda: any(
+                text in event["message"]
+                for page in pages.paginate(logGroupName=group)
+                for event in page["events"]
+            )
+        )
+
+    def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
+        """Change a claimed amount, as no function of ours may."""
+        self.stack.aws("dynamodb").update_item(
+            TableName=self.stack.outputs["SharesTable"],
+            Key=to_wire(keys.share(packet_id, share_no)),
+            UpdateExpression="SET amount_fen = :wrong",
+            ExpressionAttributeValues=values(wrong=amount_fen),
+        )
+
+    @contextmanager
+    def without_terms(self, packet_id: str) -> Iterator[None]:
+        """Make a packet's row unreadable for a while."""
+        dynamodb, table = self.stack.aws("dynamodb"), self.stack.outputs["PacketsTable"]
+        key = to_wire(keys.packet(packet_id))
+        whole = dynamodb.get_item(TableName=table, Key=key)["Item"]
+        dynamodb.put_item(TableName=table, Item={**whole, "terms": {"S": "nonsense"}})
+        yield
+        dynamodb.put_item(TableName=table, Item=whole)
+
+    def disable_rules(self) -> None:
+        """Stop all schedules, which some pages start."""
+        schedules = self.stack.aws("events")
+        for rule in schedules.list_rules()["Rules"]:
+            schedules.disable_rule(Name=rule["Name"])
+
+    def alter_journal(self) -> str:
+        """Change a row of the audit log and change it back; return its position."""
+        dynamodb, table = self.stack.aws("dynamodb"), self.stack.outputs["JournalTable"]
+        (row,) = dynamodb.scan(TableName=table, Limit=1)["Items"]
+        dynamodb.put_item(TableName=table, Item={**row, "altered": {"S": "x"}})
+        dynamodb.put_item(TableName=table, Item=row)
+        return str(row["sk"]["S"])
+
+    def resource(self, logical_id: str) -> str:
+        described = self.stack.aws("cloudformation").describe_stack_resource(
+            StackName="redpacket-local", LogicalResourceId=logical_id
+        )
+        return str(described["StackResourceDetail"]["PhysicalResourceId"])
