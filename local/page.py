@@ -30,7 +30,13 @@ OPERATOR_INDEX: Final = "/operator.html"
 DOCUMENTS: Final = (INDEX, OPERATOR_INDEX)
 DEVELOPMENT_PREFIX: Final = "/dev/"
 
-AVATAR_HOSTS: Final = ("example.com", "example.org", "*.example.com", "*.example")
+AVATAR_HOSTS: Final = (
+    "thirdwx.qlogo.cn",
+    "example.com",
+    "example.org",
+    "*.example.com",
+    "*.example",
+)
 COVER_HOSTS: Final = ("*.example.com", "covers.example")
 CONFIG: Final = {
     "api": API_PREFIX,

@@ -235,7 +235,10 @@ class Stack:
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
-        parts = {**page_parts(providers, self._simulators), **self._own_sign_in()}
+        parts = {
+            **page_parts(self._parameters() | providers, self._simulators),
+            **self._own_sign_in(),
+        }
         self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         self.describe()

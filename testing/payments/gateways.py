@@ -236,19 +236,16 @@ class WeChatSide(Side):
     keys_folder: Path = field(kw_only=True)
 
     def login(self, kind: CodeKind) -> WeChatLogin:
-        outgoing = HttpClient(
-            self.fake.url + kind.value, call_ms_max=CALL_MS_MAX, allows_private=True
-        )
-        return WeChatLogin(self.merchant, self.accounts, outgoing, kind)
+        return WeChatLogin(self.merchant, self.accounts, self._outgoing, kind)
+
+    def _outgoing(self, path: str) -> HttpClient:
+        return HttpClient(self.fake.url + path, call_ms_max=CALL_MS_MAX, allows_private=True)
 
     def js_sdk(self, app_secret: str = "") -> JsSdk:
         """Return a signer of addresses at https://page.example."""
         merchant = replace(self.merchant, app_secret=app_secret or self.merchant.app_secret)
 
-        def outgoing(path: str) -> HttpClient:
-            return HttpClient(self.fake.url + path, call_ms_max=CALL_MS_MAX, allows_private=True)
-
-        return JsSdk(merchant, "https://page.example/to", outgoing, self.now_ms)
+        return JsSdk(merchant, "https://page.example/to", self._outgoing, self.now_ms)
 
 
 def a_number() -> str:

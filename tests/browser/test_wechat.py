@@ -16,6 +16,7 @@ from tests.browser.conftest import DESK, BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT
 from tests.browser.test_campaigns import plan
 from tests.browser.test_classic_packet import coin, state
+from tests.browser.test_sending import PICTURE
 from tests.browser.test_sign_in import NODE
 
 
@@ -126,6 +127,34 @@ def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
     claims = operator.as_user("reader").get(next_path).json()["claims"]
     assert [claim["nickname"][:2] for claim in claims] == ["微信", "用户"]
     expect(shy.page.get_by_role("button", name="填昵称")).to_be_visible()
+
+
+def test_wechat_gives_name_and_picture_to_those_who_want_it(
+    a_guest: MakePerson, a_person: MakePerson, operator: Operator
+) -> None:
+    path = f"/packets/{operator.send(count=3)}"
+    picture = "https://thirdwx.qlogo.cn/mmopen/vi_32/picture/132"
+    ned = a_guest(path)
+    ned.page.route("https://thirdwx.qlogo.cn/**", lambda route: route.fulfill(path=PICTURE))
+    coin(ned.page).click()
+    state(ned.page, "opened").to_be_visible()
+
+    sheet = ned.page.get_by_role("dialog", name="让大家认出你")
+    sheet.get_by_role("button", name="用微信的昵称和头像").click()
+    expect(sheet.get_by_label("昵称", exact=True)).to_have_value(re.compile("^微信"))
+    expect(sheet.get_by_label("我的图片")).to_be_checked()
+    ned.shoot("wechat-face-own")
+    nickname = sheet.get_by_label("昵称", exact=True).input_value()
+    sheet.get_by_role("button", name="就用这个").click()
+    expect(sheet).to_have_count(0)
+
+    assert ned.page.url == f"{ned.api}{path}"
+    # Others see it when the API reads the profile anew.
+    reader = a_person("Reader", path)
+    reader.page.get_by_role("button", name="看看大家的手气").click()
+    row = reader.page.locator("red-packet li")
+    expect(row).to_contain_text(nickname)
+    expect(row.locator("img")).to_have_attribute("src", picture)
 
 
 def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:

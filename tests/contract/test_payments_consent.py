@@ -87,6 +87,19 @@ def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeK
     assert bob.name_hash != wechat.account("alice").name_hash
 
 
+def test_a_user_who_agreed_has_wechats_name_and_picture(wechat: WeChatSide) -> None:
+    login = wechat.login(CodeKind.OFFICIAL_ACCOUNT)
+
+    silent, named = (login.find_account(code) for code in ("code-alice", "code-alice+named"))
+
+    assert silent is not None
+    assert named is not None
+    assert silent == named == wechat.account("alice")
+    assert (silent.nickname, silent.picture_url) == ("", "")
+    assert named.nickname == "微信alice"
+    assert named.picture_url == "https://thirdwx.qlogo.cn/mmopen/vi_32/picture/132"
+
+
 @pytest.mark.parametrize("kind", CodeKind)
 def test_a_wrong_code_is_nobodys(wechat: WeChatSide, kind: CodeKind) -> None:
     assert wechat.login(kind).find_account("something") is None

@@ -207,5 +207,8 @@ def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
     assert told["confirm_url"] == confirm["ConfirmUrl"]
     assert told["auth"] == {"kind": "wechat"}
     assert told["wechat"] == {"app_id": "wx1", "authorize_url": AUTHORIZE_URL}
+    hosts = {"AvatarHosts": "a.example,thirdwx.qlogo.cn", "WeChatAppId": "wx1"}
+    told = configuration({}, {**given, **hosts}, "eu-central-1")
+    assert told["wechat"]["scope"] == "snsapi_userinfo"
     with pytest.raises(StackError, match="WeChatAppId"):
         configuration({}, given, "eu-central-1")

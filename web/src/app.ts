@@ -91,6 +91,8 @@ export class App extends View {
       this.isReady = true;
       await this.updateComplete;
       scrollDown(scrollBeforeReload());
+      // The provider of the sign-in leads back here with a name.
+      if (session.person && location.hash === "#face") this.#askFace();
     });
   }
 

@@ -1,6 +1,6 @@
 /** Claims of a JSON Web Token. Nothing verifies them: they decide what is shown, never what is allowed. */
 
-export type Claims = Partial<Record<"sub" | "nickname" | "name" | "scope", string>>;
+export type Claims = Partial<Record<"sub" | "nickname" | "name" | "picture" | "scope", string>>;
 
 /** Returns the texts in the payload of *token*; nothing if it can't be read. */
 export function claimsOf(token: string): Claims {

@@ -13,6 +13,8 @@ export interface Person {
   sub: string;
   nickname: string;
   avatarUrl: string | null;
+  /** A picture that the provider of the sign-in suggests. */
+  picture: string | undefined;
   /** The token's, with spaces between them. */
   scope: string;
 }
@@ -180,9 +182,9 @@ export class Session {
     this.#token = token;
     this.notice = undefined;
     const claims = { ...claimsOf(idToken), ...claimsOf(token) };
-    const { sub = "", nickname = claims.name ?? this.#nameless(sub), scope = "" } = claims;
+    const { sub = "", nickname = claims.name ?? this.#nameless(sub), scope = "", picture } = claims;
     const face = JSON.parse(device.getItem(FACE) ?? "{}") as Partial<Person>;
-    this.person = { nickname, avatarUrl: null, ...(face.sub === sub ? face : {}), sub, scope };
+    this.person = { nickname, avatarUrl: null, ...(face.sub === sub ? face : {}), sub, scope, picture };
   }
 
   /** A silent sign-in has no name, and its subject is a hash. */

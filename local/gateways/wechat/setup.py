@@ -16,6 +16,9 @@ AUTHORIZE = "/connect/oauth2/authorize"
 AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
 """Real address, for production: WeChat's browser gets the code there that links an account."""
 
+PICTURE_HOST = "thirdwx.qlogo.cn"
+"""Host of WeChat's own pictures of users."""
+
 
 class WeChatSetup(Setup):
     """Secrets of the merchant and of the issuer, and the app of the page."""
@@ -48,7 +51,12 @@ class WeChatSetup(Setup):
         """Return the app, and the address that names its users."""
         app_id = parameters.get("WeChatAppId")
         authorize_url = f"{url}{AUTHORIZE}" if url else AUTHORIZE_URL
-        return {"app_id": app_id, "authorize_url": authorize_url} if app_id else None
+        if not app_id:
+            return None
+        part = {"app_id": app_id, "authorize_url": authorize_url}
+        # Users may show their picture of WeChat only where its host is allowed.
+        hosts = parameters.get("AvatarHosts", "").split(",")
+        return part | ({"scope": "snsapi_userinfo"} if PICTURE_HOST in hosts else {})
 
     def auth(self, parameters: Parameters) -> dict[str, str] | None:
         """Return the silent sign-in, if this API signs the tokens."""

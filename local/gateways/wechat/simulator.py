@@ -31,6 +31,8 @@ REFUNDS = "/v3/refund/domestic/refunds"
 TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
+SCOPES = ("snsapi_base", "snsapi_userinfo")
+NAMED = "+named"  # the end of a code whose user agreed to be named
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # The life that the provider gives an order without an end.
@@ -92,6 +94,8 @@ class WeChat(Provider):
         self.files: dict[str, bytes] = {}
         # The purpose of a lent token or ticket, with the value and its end.
         self.lent: dict[str, tuple[str, int]] = {}
+        # Names behind the access tokens of users who agreed to be named.
+        self.named: dict[str, str] = {}
 
     def user_of(self, name: str) -> str:
         """Return the openid of the user *name*."""
@@ -124,6 +128,7 @@ class WeChat(Provider):
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
             Route("/sns/jscode2session", self._login("js_code")),
+            Route("/sns/userinfo", self._user_info),
             Route("/cgi-bin/stable_token", self._lend_token, methods=["POST"]),
             Route("/cgi-bin/ticket/getticket", self._lend_ticket),
         ]
@@ -429,14 +434,15 @@ class WeChat(Provider):
     # -- who a client is
 
     async def _authorize(self, request: Request) -> Response:
-        """Lead back with a code, without a question: a browser is one account."""
+        """Lead back with a code: a browser is one account, which agrees to be named."""
         given = request.query_params
         back = given.get("redirect_uri", "")
         is_known = given.get("appid") == self.keys.merchant.app_id
-        if not is_known or given.get("scope") != "snsapi_base" or not back.startswith("http"):
+        if not is_known or given.get("scope") not in SCOPES or not back.startswith("http"):
             return Response("redirect_uri, scope or appid is wrong", HTTPStatus.BAD_REQUEST)
         name = request.cookies.get(ACCOUNT_COOKIE) or secrets.token_hex(8)
-        query = urlencode({"code": f"{CODE_PREFIX}{name}", "state": given.get("state", "")})
+        end = NAMED if given["scope"] == "snsapi_userinfo" else ""
+        query = urlencode({"code": f"{CODE_PREFIX}{name}{end}", "state": given.get("state", "")})
         answer = RedirectResponse(f"{back}?{query}", HTTPStatus.FOUND)
         answer.set_cookie(ACCOUNT_COOKIE, name, httponly=True)
         return answer
@@ -458,15 +464,32 @@ class WeChat(Provider):
             )
             if refused:
                 return refused
-            identity = {"openid": self.user_of(code.removeprefix(CODE_PREFIX))}
+            name = code.removeprefix(CODE_PREFIX).removesuffix(NAMED)
+            identity = {"openid": self.user_of(name)}
             if code_name == "js_code":
                 # A mini program's answer calls itself text, though it is JSON.
                 identity |= {"session_key": secrets.token_urlsafe(16)}
                 return Response(json.dumps(identity), media_type="text/plain")
-            tokens = {"access_token": secrets.token_urlsafe(32), "expires_in": 7200}
-            return JSONResponse(identity | tokens | {"scope": "snsapi_base"})
+            token = secrets.token_urlsafe(32)
+            is_named = code.endswith(NAMED)
+            if is_named:
+                self.named[token] = name
+            scope = SCOPES[is_named]
+            tokens = {"access_token": token, "expires_in": 7200, "scope": scope}
+            return JSONResponse(identity | tokens)
 
         return endpoint
+
+    async def _user_info(self, request: Request) -> JSONResponse:
+        """Tell the name of a user who agreed to it; errors are answers of 200."""
+        given = request.query_params
+        name = self.named.get(given.get("access_token", ""))
+        wrong = {(40001, "invalid credential"): name is None}
+        if refused := await self._refusal(Call("user_info", str(name)), wrong):
+            return refused
+        picture_url = "http://thirdwx.qlogo.cn/mmopen/vi_32/picture/132"
+        told = {"openid": given["openid"], "nickname": f"微信{name}", "headimgurl": picture_url}
+        return JSONResponse(told)
 
     async def _refusal(self, call: Call, wrong: dict[tuple[int, str], bool]) -> JSONResponse | None:
         """Return the error, an answer of 200, that a call outside of API v3 meets."""

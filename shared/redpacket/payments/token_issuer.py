@@ -147,6 +147,8 @@ class Rs256Tokens:
             "iat": issued_at_s,
             "exp": expires_at_s,
         }
+        named = {"nickname": account.nickname, "picture": account.picture_url}
+        claims |= {name: text for name, text in named.items() if text}
         token = jwt.encode(claims, key.loaded(), algorithm="RS256", headers={"kid": key.kid})
         return token, expires_at_s * _MS_PER_S
 

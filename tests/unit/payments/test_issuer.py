@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def _read(token: str, published: str) -> dict[str, Any]:
         token, key, algorithms=["RS256"], audience="redpacket", issuer=URL, options=options
     )
     return claims
+
+
+def test_a_token_has_the_name_that_the_user_let_the_provider_tell(first: IssuerKeys) -> None:
+    named = replace(ALICE, nickname="微信小明", picture_url="https://pictures.example/1")
+
+    token, _ = _tokens(first).issue(named, NOW_MS)
+
+    claims = _read(token, issuer_files(URL, first)["jwks.json"])
+    assert (claims["nickname"], claims["picture"]) == ("微信小明", "https://pictures.example/1")
+    assert claims["sub"] == _tokens(first).subject_of(ALICE)
 
 
 def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> None:

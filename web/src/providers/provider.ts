@@ -6,7 +6,7 @@ import type { Written } from "../i18n/language.ts";
 import type { Arrival } from "../oidc.ts";
 import type { Cover } from "../packet/states.ts";
 
-type AppWord = "pay_here" | "pay_in_app" | "confirm_in_app" | "open_in_app";
+type AppWord = "own_face" | "pay_here" | "pay_in_app" | "confirm_in_app" | "open_in_app";
 type AccountWord = "bind" | "bound" | "opens";
 export type Word = "name" | "pay" | AppWord | AccountWord;
 export type Words = Record<"name" | "pay", string> & Partial<Record<Word, string>>;
@@ -27,6 +27,8 @@ export interface App {
   speech?(): Promise<{ offer(client: Client): void }>;
   sharing(): Promise<Sharing>;
   signIn?(): Promise<SilentSignIn>;
+  /** Whether its users may have the name and picture that they have there. */
+  hasFaces?(config: Config): boolean;
 }
 
 /** Sharing from the app, whose menu no page can open. */
@@ -40,9 +42,9 @@ export interface Sharing {
   pointAtMenu(): void;
 }
 
-/** Sign-in without a tap; it has no name, and the subject of its tokens is a hash. */
+/** Sign-in without a tap; it has no name unless the user agrees, and the subject of its tokens is a hash. */
 export interface SilentSignIn {
-  depart(config: Config, path: string): void;
+  depart(config: Config, path: string, isNamed?: boolean): void;
   /** Returns the sign-in that this page load completes; undefined if it comes from elsewhere. */
   arrive(client: Client): Promise<Arrival | undefined>;
 }

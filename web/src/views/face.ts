@@ -6,6 +6,7 @@ import { t } from "../i18n/face.ts";
 import { sealView } from "../packet/cover.ts";
 import { isNameless, session, type Me } from "../session.ts";
 import { signInProvider } from "../providers/registry.ts";
+import { say } from "../providers/say.ts";
 import { Sheet } from "./sheet.ts";
 import { atMost, problemView, typed, View } from "./view.ts";
 
@@ -18,6 +19,7 @@ export async function askFace(isOffered = false): Promise<void> {
   if (document.querySelector("rp-face") || (isOffered && !isNameless(me))) return;
   const sheet = new FaceSheet();
   sheet.me = me;
+  if (location.hash === "#face") history.replaceState(history.state, "", location.pathname + location.search);
   document.body.append(sheet);
 }
 
@@ -46,7 +48,7 @@ class FaceSheet extends Sheet {
     super.connectedCallback();
     const { avatar_url, nickname } = this.me;
     // The API takes the path of what lies on the page itself.
-    this.picture = avatar_url?.replace(location.origin, "") ?? "";
+    this.picture = (avatar_url ?? session.person?.picture ?? "").replace(location.origin, "");
     this.own = this.picture.startsWith("/seals/") ? "" : this.picture;
     this.nickname = isNameless(this.me) ? "" : nickname;
   }
@@ -84,7 +86,7 @@ class FaceSheet extends Sheet {
           <p class="wrong" id="face-upload" role="status">
             ${this.state === "bad_picture" ? t("face_bad_picture") : nothing}
           </p>
-          ${this.problem ? problemView(this.problem) : nothing}
+          ${this.#ownFace()} ${this.problem ? problemView(this.problem) : nothing}
           <p class="answers">
             <button type="button" class="secondary" @click=${this.close}>${t("face_later")}</button>
             <button class="primary" aria-disabled=${isBusy ? "true" : "false"}>
@@ -97,6 +99,19 @@ class FaceSheet extends Sheet {
         </form>
       </dialog>
     `;
+  }
+
+  /** Offers the name and picture of the provider, which asks the user and leads back here. */
+  #ownFace() {
+    const provider = signInProvider(session.config);
+    if (!provider?.app?.hasFaces?.(session.config!) || session.person?.picture) return nothing;
+    const leave = async () => {
+      const { pathname, search } = location;
+      (await provider.app!.signIn!()).depart(session.config!, `${pathname}${search}#face`, true);
+    };
+    return html`<p class="center">
+      <button type="button" class="quiet" @click=${() => void this.attempt(leave)}>${say(provider, "own_face")}</button>
+    </p>`;
   }
 
   #picture(path: string, name: string) {

@@ -27,11 +27,14 @@ class PayMethod(StrEnum):
 class ExternalAccount:
     """Account at a provider; only the provider's adapter can decrypt *sealed*.
 
-    *name_hash* is a keyed hash of the account's name, for comparisons.
+    *name_hash* is a keyed hash of the account's name, for comparisons. Only a sign-in has
+    *nickname* and *picture_url*, if the user let the provider name them.
     """
 
     sealed: str = field(repr=False)
     name_hash: str
+    nickname: str = field(default="", repr=False, compare=False)
+    picture_url: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,6 @@ export function isSetUp({ wechat }: Config): boolean {
   return wechat !== undefined;
 }
 
-export function partOf({ wechat: { app_id = "", authorize_url = "" } = {} }: Config) {
-  return { app_id, authorize_url };
+export function partOf({ wechat: { app_id = "", authorize_url = "", scope = "" } = {} }: Config) {
+  return { app_id, authorize_url, scope };
 }

@@ -1,7 +1,7 @@
 /** WeChat: pays and confirms by its own browser, where it also signs in, shares and listens. */
 
 import type { Provider } from "../provider.ts";
-import { isSetUp } from "./config.ts";
+import { isSetUp, partOf } from "./config.ts";
 import { en, zh } from "./words.ts";
 
 export const wechat: Provider = {
@@ -12,6 +12,7 @@ export const wechat: Provider = {
     speech: () => import("./speech.ts"),
     sharing: () => import("./share.ts"),
     signIn: () => import("./sign-in.ts"),
+    hasFaces: (config) => partOf(config).scope !== "",
   },
   payment: {
     codeOf: (payment) => payment.wechat?.code_url,

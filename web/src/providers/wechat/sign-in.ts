@@ -18,7 +18,7 @@ interface Journey {
 }
 
 /** Address at which WeChat identifies the user; it comes back to *path* of this origin. */
-export function authorizationUrl(config: Config, path: string, state: string): string {
+export function authorizationUrl(config: Config, path: string, state: string, scope = "snsapi_base"): string {
   const { app_id, authorize_url } = partOf(config);
   // WeChat may come back to another browser, without the cookie of a tester of the staging stack.
   const [, to] = /(?:^|; )rp_to=([^;]+)/.exec(document.cookie) ?? [];
@@ -26,19 +26,20 @@ export function authorizationUrl(config: Config, path: string, state: string): s
     appid: app_id,
     redirect_uri: location.origin + path + (to ? `?to=${to}` : ""),
     response_type: "code",
-    scope: "snsapi_base",
+    scope,
     state,
   });
   return `${authorize_url}?${question.toString()}#wechat_redirect`;
 }
 
-/** Leaves for WeChat, which asks nothing; comes back to *path*. */
-export function depart(config: Config, path: string): void {
+/** Leaves for WeChat, which asks only for a name; comes back to *path*. */
+export function depart(config: Config, path: string, isNamed = false): void {
   const journey: Journey = { state: newKey(), path };
   // Without it, nothing could be done with the answer.
   if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
   // Not in the history: Back leads to where the reader was before.
-  location.replace(authorizationUrl(config, BACK, journey.state));
+  const scope = isNamed ? partOf(config).scope : undefined;
+  location.replace(authorizationUrl(config, BACK, journey.state, scope));
 }
 
 export async function arrive(client: Client): Promise<Arrival | undefined> {

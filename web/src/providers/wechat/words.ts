@@ -5,6 +5,7 @@ import type { Words } from "../provider.ts";
 export const zh: Words = {
   name: "微信",
   pay: "用微信扫一扫付款",
+  own_face: "用微信的昵称和头像",
   pay_here: "微信支付",
   pay_in_app: "请在微信里打开本页付款",
   confirm_in_app: "请在微信里打开本页确认",
@@ -16,6 +17,7 @@ export const zh: Words = {
 export const en: Words = {
   name: "WeChat",
   pay: "Scan with WeChat to pay",
+  own_face: "Use my WeChat name and picture",
   pay_here: "Pay with WeChat",
   pay_in_app: "Open this page in WeChat to pay",
   confirm_in_app: "Open this page in WeChat to confirm",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +16,10 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 
 WECHAT_API = "https://api.weixin.qq.com"
+USER_INFO = "/sns/userinfo"
+_NAMED_SCOPE = "snsapi_userinfo"
 _OK = 200
+_NICKNAME_LENGTH_MAX = 64
 # Invalid, expired, missing, used before.
 _WRONG_CODES = frozenset({40029, 42003, 41008, 40163})
 
@@ -27,14 +32,19 @@ class CodeKind(StrEnum):
 
 
 class WeChatLogin:
-    """WeChat implementation of Logins; *http_client* calls the path of *kind*."""
+    """WeChat implementation of Logins; *http_client* returns a client of a path."""
 
     def __init__(
-        self, merchant: WeChatMerchant, accounts: Accounts, http_client: HttpClient, kind: CodeKind
+        self,
+        merchant: WeChatMerchant,
+        accounts: Accounts,
+        http_client: Callable[[str], HttpClient],
+        kind: CodeKind,
     ) -> None:
         self._merchant = merchant
         self._accounts = accounts
-        self._http_client = http_client
+        self._http_client = http_client(kind.value)
+        self._user_info = http_client(USER_INFO)
         self._code_name = "code" if kind is CodeKind.OFFICIAL_ACCOUNT else "js_code"
 
     def find_account(self, code: str) -> ExternalAccount | None:
@@ -54,7 +64,25 @@ class WeChatLogin:
         openid = told.get("openid")
         if not isinstance(openid, str) or not openid:
             raise Unavailable("WeChat returned no openid for a code")
-        return self._accounts.seal(openid)
+        account = self._accounts.seal(openid)
+        return self._named(account, told) if told.get("scope") == _NAMED_SCOPE else account
+
+    def _named(self, account: ExternalAccount, told: dict[str, Any]) -> ExternalAccount:
+        """Return *account* with the name that its user let WeChat tell, if WeChat answers."""
+        question = {"access_token": told.get("access_token"), "openid": told["openid"]}
+        try:
+            user = read_answer(self._user_info.get(urlencode(question | {"lang": "zh_CN"})))
+        except Unavailable:
+            return account
+        nickname, picture_url = user.get("nickname"), user.get("headimgurl")
+        if not isinstance(nickname, str) or not isinstance(picture_url, str):
+            return account
+        return replace(
+            account,
+            nickname=nickname[:_NICKNAME_LENGTH_MAX],
+            # Old answers name the same file by http.
+            picture_url=picture_url.replace("http://", "https://", 1),
+        )
 
 
 def read_answer(answer: HttpAnswer) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class WeChat(Provider[WeChatSettings]):
         return WeChatLogin(
             self._client.merchant,
             self._accounts,
-            self.environment.http(self._api_url + kind.value),
+            lambda path: self.environment.http(self._api_url + path),
             kind,
         )
 
