@@ -15,6 +15,7 @@ import httpx
 
 from local.packet_ids import PUBLISHED_KEYS
 from local.places import ROOT
+from local.template import read_template
 from local.user_ids import PUBLISHED_KEY
 from redpacket.containers import containers
 from redpacket.operations.use_cases.cached_switches import CachedSwitches
@@ -25,8 +26,13 @@ from redpacket.platform.settings import settings
 from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
+APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
+"""Sums that move without approval where a deployment sets no others."""
+
 _VARIABLES = {
     **VARIABLES,
+    # As on AWS. Local stacks raise it, and a command that needs an approval there would need none.
+    "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,
     "SHARE_BASE_URL": "https://share.example",

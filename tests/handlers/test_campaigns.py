@@ -475,14 +475,15 @@ def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: HttpUser) -> None
         answer = _put_prize(sponsor, prize_id, **changes)
         assert _refusal(answer) == (422, "invalid_request"), (prize_id, changes)
         assert field in [error["field"] for error in answer.json()["errors"]], answer.text
-    poor = _put_prize(sponsor, "rich", kind="packet", amount_fen=20_000, total=51)
+    sponsor.send(total_fen=1_000)
+    poor = _put_prize(sponsor, "rich", kind="packet", amount_fen=19_990, total=50)
     assert _refusal(poor) == (402, "insufficient_funds")
     stale = _put_prize(sponsor, "phone", version=7)
     assert _refusal(stale) == (409, "version_conflict")
     moved = put(timezone="UTC")
     assert _refusal(moved) == (422, "invalid_request")
     assert [error["field"] for error in moved.json()["errors"]] == ["timezone"]
-    assert sponsor.balance_fen() == FUNDS_FEN - 200
+    assert sponsor.balance_fen() == FUNDS_FEN - 1_200
 
 
 def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
@@ -653,7 +654,7 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
 ) -> None:
     assert put(budget_fen=10_000).is_success
     only_operate = a_user("ope", funds_fen=10_000, scope="hongbao/operate")
-    both = a_user("ope2", scope="hongbao/operate hongbao/treasury")
+    both = a_user("ope2", funds_fen=100, scope="hongbao/operate hongbao/treasury")
 
     def send(operator: HttpUser, key: str, **changes: Any) -> httpx.Response:
         packet = {"kind": "equal", "total_fen": 60, "count": 1, "campaign_id": "gala", **changes}

@@ -1,4 +1,4 @@
-"""The command `redpacket` with the template's default of ApprovalFen, which local stacks raise."""
+"""The command `redpacket` with the sums that move without approval on AWS."""
 
 import json
 import uuid
@@ -10,16 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from local.places import ROOT
-from local.template import read_template
 from redpacket_cli.main import app
 from redpacket_cli.session import Session
 from redpacket_cli.show import Screen
 from redpacket_cli.target import Target
 from testing.in_memory_system import InMemorySystem
-from testing.platform.handlers import HandlerTransport, handlers_of
+from testing.platform.handlers import APPROVAL_FEN, HandlerTransport, handlers_of
 
-DEFAULT = read_template()["Parameters"]["ApprovalFen"]["Default"]
-LARGE_FEN = int(DEFAULT.split(",")[0]) + 1
+LARGE_FEN = int(APPROVAL_FEN.split(",")[0]) + 1
 UNITS = LARGE_FEN // 10_000 + 1
 """Units of 100 yuan that are too many for one operator."""
 WAITS = 6
@@ -66,7 +64,7 @@ class Terminal:
 @pytest.fixture
 def system() -> Iterator[InMemorySystem]:
     system = InMemorySystem()
-    with handlers_of(system, APPROVAL_FEN=DEFAULT):
+    with handlers_of(system):
         yield system
         assert system.differences() == []
 
