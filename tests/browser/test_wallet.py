@@ -123,6 +123,28 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     assert operator.grab("guest", packet_id)["outcome"] == "claimed"
 
 
+def test_a_host_wallet_that_names_its_page_is_opened_there(
+    a_person: MakePerson, stack: Stack
+) -> None:
+    ola = a_person("Ola", "/wallet")
+    prompt = {"url": "javascript:alert(1)"}
+
+    def name_a_page(route: Route) -> None:
+        payment = route.fetch().json()
+        route.fulfill(json=payment | {"host": prompt})
+
+    ola.page.route("**/api/me/payments/*", name_a_page)
+    ola.page.get_by_label("充值: 金额").fill("3")
+    ola.page.get_by_label("渠道").first.select_option("host")
+    ola.agree("充值 ¥3.00")
+    expect(ola.page.get_by_text("请在平台钱包里付款")).to_be_visible()
+    prompt["url"] = "https://wallet.example/pay/1"
+
+    link = ola.page.get_by_role("link", name="打开平台钱包付款")
+    expect(link).to_have_attribute("href", prompt["url"])
+    ola.audit_views("payment-host", is_strict=True)
+
+
 CONFIRM_URL = "https://host.example/confirm?app=1"
 
 

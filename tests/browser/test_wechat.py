@@ -14,7 +14,7 @@ from local import places
 from local.stack import Stack
 from tests.browser.conftest import DESK, BrowserUser, MakePerson, Operator
 from tests.browser.speech import WECHAT_AGENT
-from tests.browser.test_campaigns import plan
+from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import coin, state
 from tests.browser.test_sending import PICTURE
 from tests.browser.test_sign_in import NODE
@@ -155,6 +155,25 @@ def test_wechat_gives_name_and_picture_to_those_who_want_it(
     row = reader.page.locator("red-packet li")
     expect(row).to_contain_text(nickname)
     expect(row.locator("img")).to_have_attribute("src", picture)
+
+
+def test_after_a_win_the_page_asks_for_a_name_when_the_dialog_is_closed(
+    a_guest: MakePerson, operator: Operator
+) -> None:
+    campaign_id = plan(operator)
+    put_prize(operator, campaign_id, "tea", title="明前龙井")
+    ron = a_guest(f"/campaigns/{campaign_id}")
+    sheet = ron.page.get_by_role("dialog", name="让大家认出你")
+
+    ron.page.get_by_role("button", name="抽奖", exact=True).click()
+    won = ron.page.get_by_role("dialog", name="恭喜中奖")
+    expect(won.get_by_label("收件人")).to_be_visible()
+    expect(sheet).to_have_count(0)
+    won.get_by_role("button", name="稍后").click()
+
+    sheet.get_by_label("昵称", exact=True).fill("老榕")
+    sheet.get_by_role("button", name="就用这个").click()
+    expect(ron.page.locator(".bar .name")).to_have_text("老榕")
 
 
 def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:

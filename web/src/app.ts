@@ -192,8 +192,14 @@ export class App extends View {
   /** After the first amount, asks users without a name once for one. */
   readonly #offerFace = () => {
     if (!session.person || session.person.nickname || device.getItem(OFFERED)) return;
-    device.setItem(OFFERED, "1");
-    setTimeout(() => this.#askFace(true), OFFER_MS);
+    setTimeout(() => {
+      // A rain or the dialog of a win goes on.
+      if (document.querySelector("dialog[open]")) this.#offerFace();
+      else if (!device.getItem(OFFERED)) {
+        device.setItem(OFFERED, "1");
+        this.#askFace(true);
+      }
+    }, OFFER_MS);
   };
 
   #view(): TemplateResult {

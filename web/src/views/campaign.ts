@@ -177,6 +177,7 @@ export class CampaignView extends View {
 
   readonly #onCaught = ({ detail }: Caught) => {
     this.catches = new Map([[detail.packet_id, detail.amount_fen], ...this.catches]);
+    this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
   /** The rain comes first: it is short. One that was there stays, with what the user caught. */

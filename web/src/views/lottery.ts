@@ -261,6 +261,7 @@ export class Lottery extends View {
     this.isTold = !this.result?.prize;
     if (!this.isTold) {
       playCoin(true);
+      this.dispatchEvent(new Event("amount", { bubbles: true }));
       void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
     }
     void this.#readDraws("?cursor=newest").catch(() => undefined);
