@@ -123,9 +123,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     assert operator.grab("guest", packet_id)["outcome"] == "claimed"
 
 
-def test_a_host_wallet_that_names_its_page_is_opened_there(
-    a_person: MakePerson, stack: Stack
-) -> None:
+def test_a_host_wallet_that_names_its_page_is_opened_there(a_person: MakePerson) -> None:
     ola = a_person("Ola", "/wallet")
     prompt = {"url": "javascript:alert(1)"}
 

@@ -112,6 +112,7 @@ def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
     for person in (named, shy):
         open_packet(person, path)
         sheet = person.page.get_by_role("dialog", name="让大家认出你")
+        expect(sheet).to_be_visible()
         expect(sheet.get_by_role("button", name="退出登录")).to_have_count(0)
         if person is named:
             person.audit_views("wechat-face", is_strict=True)
