@@ -34,7 +34,7 @@ from redpacket.operations.api import answers as operators
 from redpacket.packets.api import answer_fields as packet_fields
 from redpacket.packets.api import answers as packets
 from redpacket.packets.api import claim_schemas as claims
-from redpacket.packets.api import link_preview, pages
+from redpacket.packets.api import link_preview, pages, rains
 from redpacket.packets.api import send_schemas as sending
 from redpacket.payments.api import answers as payments
 from redpacket.platform.errors import Forbidden, InvalidRequest, RedPacketError
@@ -185,7 +185,7 @@ def operations() -> dict[str, Operation]:
 
 def types_of(operation: Operation) -> tuple[Any, Any]:
     """Return the type of the body, or None, and that of the answer."""
-    names = dict(ChainMap(*map(dict, map(vars, (sending, claims, draws, *_ANSWERS)))))
+    names = dict(ChainMap(*map(dict, map(vars, (sending, rains, claims, draws, *_ANSWERS)))))
     hints = get_type_hints(operation.function, localns=names)
     (answer,) = get_args(hints["return"])
     body = next(iter(get_args(hints["request"])), None)

@@ -24,6 +24,7 @@ from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as pre
 from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api.packet_ids import preheat_cursor_of
+from redpacket.packets.api.views import rain_views
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -58,8 +59,10 @@ handler = Api()
 def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to everybody; the answer is the same with a token."""
     lottery = containers.lottery.lotteries.get(campaign_id_of(request))
-    rain = containers.lottery.rains.get(lottery.snapshot.campaign)
-    shown = lottery_views.campaign_view(lottery, rain, containers.platform.clock.now_ms())
+    campaign, rains = lottery.snapshot.campaign, containers.lottery.rains
+    packets, rounds = rains.get(campaign), rain_views(rains.rounds(campaign.campaign_id))
+    now_ms = containers.platform.clock.now_ms()
+    shown = lottery_views.campaign_view(lottery, packets, rounds, now_ms)
     return tagged(shown, request, {"cache-control": CAMPAIGN_CACHING[0]})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound, CampaignPaused
 from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
@@ -33,13 +34,13 @@ from redpacket.platform.snapstart import before_snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from redpacket.packets.api.answers import EndedPacket, SentPacket, UploadedPicture
+    from redpacket.packets.api.answers import EndedPacket, PlannedRain, SentPacket, UploadedPicture
+    from redpacket.packets.api.rains import RainBody
     from redpacket.packets.api.send_schemas import SendBody
     from redpacket.packets.model.packet import Packet
     from redpacket.platform.user import User
 
 handler = Api()
-
 
 _REFUSALS = (
     *KEYED,
@@ -85,6 +86,25 @@ def send_campaign_packet(request: RequestOf[SendBody]) -> HttpAnswer[SentPacket]
     if not request.json().get("campaign_id"):
         raise InvalidRequest.of("campaign_id", "is required. Name the campaign that pays")
     return send_packet(request)
+
+
+@handler.route(
+    "POST /admin/campaigns/{campaign_id}/rains",
+    parameters=(campaign_id_of, key_hash_of),
+    statuses=(201,),
+    scopes=OPERATORS,
+    refusals=_REFUSALS,
+)
+def plan_rain(request: RequestOf[RainBody]) -> HttpAnswer[PlannedRain]:
+    """Fund the packets of a rain, whose rounds open for all users in the same second.
+
+    Packets count as those of `POST /admin/packets`. A repeat funds what an interrupted one did not.
+    """
+    guards.guard_send(request)
+    # Import lazily: only campaigns have rains.
+    from redpacket.packets.api.rains import planned_rain
+
+    return HttpAnswer({"rains": views.rain_views(planned_rain(request).rounds)})
 
 
 @handler.route(

@@ -1,4 +1,4 @@
-"""Campaigns and audiences."""
+"""Campaigns, audiences and rains."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
     from redpacket.campaigns.ports import AudienceCache, CampaignRepository
     from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
+    from redpacket.packets.dynamodb.rains import DynamoRains
 
 
 @dataclass(eq=False)
@@ -27,6 +28,12 @@ class CampaignsContainer(Container):
         from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
 
         return CachedCampaigns(self.repository, clock=self.clock, logger=self.logger)
+
+    @cached_property
+    def rain_plans(self) -> DynamoRains:
+        from redpacket.packets.dynamodb.rains import DynamoRains
+
+        return DynamoRains(self.dynamo)
 
     @cached_property
     def audience_rows(self) -> DynamoAudiences:

@@ -74,8 +74,13 @@ class LotteryContainer(Container):
     def rains(self) -> CachedRains:
         from redpacket.lottery.use_cases.cached_rains import CachedRains
 
-        campaigns, pages = self.campaigns.repository, self.packets.pages
-        return CachedRains(campaigns, pages, clock=self.clock, logger=self.logger)
+        return CachedRains(
+            self.campaigns.repository,
+            self.packets.pages,
+            self.campaigns.rain_plans.list_rounds,
+            clock=self.clock,
+            logger=self.logger,
+        )
 
     @cached_property
     def draw_ports(self) -> DrawPorts:

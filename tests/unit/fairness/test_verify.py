@@ -110,7 +110,7 @@ def _answers(system: InMemorySystem, campaign_id: str, draws: list[Draw]) -> Ans
     return {
         "proof": _as_json(lottery_views.draw_proof_view(proof)),
         "draws": _as_json(lottery_views.draws_view(DrawPage("ann", draws, None, None, None), {})),
-        "campaign": _as_json(lottery_views.campaign_view(shown, [], system.clock.now_ms())),
+        "campaign": _as_json(lottery_views.campaign_view(shown, [], [], system.clock.now_ms())),
     }
 
 

@@ -176,6 +176,6 @@ def test_users_are_not_asked_for_a_help_that_can_not_be_given(
 ) -> None:
     system.lottery(**{**PLAN, **changes})
 
-    shown = campaign_view(system.lotteries().get("gala"), [], NOW_MS)
+    shown = campaign_view(system.lotteries().get("gala"), [], [], NOW_MS)
 
     assert shown["rules"]["helps_per_user_per_day"] == helps

@@ -34,6 +34,11 @@ def window(campaign_id: str, version: int) -> dict[str, str]:
 WINDOW_PREFIX = "window#"
 
 
+def rain(campaign_id: str, position: str) -> dict[str, str]:
+    """Return the key of a planned rain in CampaignsTable, sorted by the end of its last round."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"rain#{position}"}
+
+
 def packet_list(campaign_id: str) -> str:
     """Return the partition of a campaign's packets in CampaignsTable's index by_list."""
     return f"packets#{campaign_id}"

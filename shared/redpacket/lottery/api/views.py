@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from redpacket.lottery.api import answers as campaigns
     from redpacket.lottery.model.winners import Address, Winner
     from redpacket.lottery.use_cases.preheat_campaign import Preheated
+    from redpacket.packets.api.answers import RainRound
     from redpacket.packets.model.packet import Packet
 
 
-def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> campaigns.Campaign:
+def campaign_view(
+    lottery: Lottery, rain: Sequence[Packet], rounds: list[RainRound], now_ms: int
+) -> campaigns.Campaign:
     """Return a campaign for anyone, without money, passphrase, plans and unused weights."""
     campaign = lottery.snapshot.campaign
     plan = _plan(campaign)
@@ -51,6 +54,7 @@ def campaign_view(lottery: Lottery, rain: Sequence[Packet], now_ms: int) -> camp
         "packets": [
             {"packet_id": packet.packet_id, "count": packet.terms.count} for packet in rain
         ],
+        "rains": rounds,
         "day": lottery.day,
         "commitment": lottery.commitment,
     }

@@ -20,7 +20,7 @@ from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb.windows import edited
-from redpacket.packets.model.packet import EditedWindow
+from redpacket.packets.model.edited_window import EditedWindow
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
     Dynamo,

@@ -1,18 +1,30 @@
-"""Process cache of the packets that users may grab in a running campaign."""
+"""Process cache of the packets that users may grab in a running campaign, and of its rains."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
 
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import is_giving
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.rain import SHOWN_AHEAD_MS, Round
 from redpacket.packets.ports import Pages
+from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
 
 PACKETS_MAX = 100
 KEPT_MS = 4_000
 """Milliseconds until users see a new packet; a read costs half a unit for each packet."""
+
+ROUNDS_SHOWN = 20
+ROUNDS_KEPT_MS = 1_000
+"""Milliseconds until users see a new rain, which may start soon."""
+
+_PAST_MS = 300_000
+"""Milliseconds for which users see a round after its end."""
 
 _SIZE_MAX = 100
 
@@ -21,14 +33,24 @@ class CachedRains:
     """Packets of campaigns as this process read them."""
 
     def __init__(
-        self, campaigns: CampaignRepository, pages: Pages, *, clock: Clock, logger: EventLogger
+        self,
+        campaigns: CampaignRepository,
+        pages: Pages,
+        list_rounds: Callable[[str, int], list[Round]],
+        *,
+        clock: Clock,
+        logger: EventLogger,
     ) -> None:
         self._campaigns = campaigns
         self._pages = pages
+        self._list_rounds = list_rounds
         self._clock = clock
         self._logger = logger
         self._cache: ProcessCache[str, list[Packet]] = ProcessCache(
             clock.now_ms, kept_ms=KEPT_MS, size_max=_SIZE_MAX
+        )
+        self._rounds: ProcessCache[str, list[Round]] = ProcessCache(
+            clock.now_ms, kept_ms=ROUNDS_KEPT_MS, size_max=_SIZE_MAX
         )
 
     def get(self, campaign: CampaignPlan) -> list[Packet]:
@@ -40,14 +62,27 @@ class CachedRains:
         # A user who has a packet's id can claim, so ids stay secret until the start.
         if not is_giving(campaign, now_ms):
             return []
-        packets = self._cache.read_in_turn(
-            campaign.campaign_id,
-            self._read,
-            lambda error: self._logger.failure(
-                "campaign_not_read", error, campaign_id=campaign.campaign_id
-            ),
-        )
+        packets = self._cache.read_in_turn(campaign.campaign_id, self._read, self._log)
         return [packet for packet in packets if _is_open(packet, campaign, now_ms)]
+
+    def rounds(self, campaign_id: str) -> list[Round]:
+        """Return the rounds of now and later, sorted; ids are there three seconds ahead.
+
+        Raises Unavailable if they were never read.
+        """
+        now_ms = self._clock.now_ms()
+        rounds = self._rounds.read_in_turn(campaign_id, self._read_rounds, self._log)
+        return [
+            each if now_ms >= each.starts_at_ms - SHOWN_AHEAD_MS else replace(each, packet_ids=())
+            for each in rounds
+            if now_ms < each.ends_at_ms + _PAST_MS
+        ][:ROUNDS_SHOWN]
+
+    def _read_rounds(self, campaign_id: str) -> list[Round]:
+        return self._list_rounds(campaign_id, self._clock.now_ms() - _PAST_MS)
+
+    def _log(self, error: Unavailable) -> None:
+        self._logger.failure("campaign_not_read", error)
 
     def _read(self, campaign_id: str) -> list[Packet]:
         ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)

@@ -11,6 +11,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
+from redpacket.packets.model.rain import PACKETS_MAX, ROUNDS_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
 from redpacket.platform.bounds import CURSOR_MAX, FEN_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.platform.http import answer_fields as common
@@ -106,6 +107,20 @@ class EndedPacket(TypedDict):
 
     packet_id: fields.PacketId
     expires_at_ms: Annotated[common.AtMs, about("End of the packet; a repeat returns the first.")]
+
+
+class RainRound(TypedDict):
+    """Round of a rain; its packets open in the same second."""
+
+    starts_at_ms: common.AtMs
+    ends_at_ms: common.EndsAtMs
+    packets: Annotated[list[fields.PacketId], Field(max_length=PACKETS_MAX)]
+
+
+class PlannedRain(TypedDict):
+    """A planned rain; a repeat returns the same."""
+
+    rains: Annotated[list[RainRound], about("Its rounds.", min_length=1, max_length=ROUNDS_MAX)]
 
 
 class RemovedPicture(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
@@ -68,6 +68,11 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         pay_channel=body.pay_with if is_paid_for else "",
         pay_method=body.pay_method if is_paid_for else "",
     )
+    return limited(order)
+
+
+def limited(order: SendOrder) -> SendOrder:
+    """Apply the deployment's limits to an order."""
     return limit_order(
         order,
         settings.share_fen_max,
@@ -105,10 +110,11 @@ _DEPOSIT = "Send less, or deposit the money: another operator can approve a depo
 
 
 def spend_of(
-    request: RequestOf[SendBody], order: SendOrder
+    request: RequestOf[Any], *orders: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how a send counts toward the limit; the treasury's counts recipients only."""
-    fen, has_recipients = chosen_fen(order), bool(order.rules.recipients)
+    """Return how sends count toward the limit; the treasury's count recipients only."""
+    fen = sum(map(chosen_fen, orders))
+    has_recipients = any(order.rules.recipients for order in orders)
     if not fen or not (has_recipients or request.scopes.isdisjoint(TREASURERS)):
         return None
     advice = _DEPOSIT if has_recipients else _SMALLER

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from redpacket.ledger.model import DEPOSITS, Entry, packet_of
@@ -18,6 +18,7 @@ from redpacket.users.ports import Profile
 
 if TYPE_CHECKING:
     from redpacket.packets.api import answers as packets
+    from redpacket.packets.model.rain import Round
     from redpacket.packets.use_cases.read_proof import Proof
     from redpacket.packets.use_cases.read_records import (
         PacketList,
@@ -70,6 +71,18 @@ def sent_view(
     }
     prompts = {channel.value: ordered[channel] if ordered else None for channel in ProviderName}
     return cast("packets.SentPacket", {**view, **prompts})
+
+
+def rain_views(rounds: Sequence[Round]) -> list[packets.RainRound]:
+    """Return rounds of rains."""
+    return [
+        {
+            "starts_at_ms": each.starts_at_ms,
+            "ends_at_ms": each.ends_at_ms,
+            "packets": list(each.packet_ids),
+        }
+        for each in rounds
+    ]
 
 
 def ended_view(packet: Packet) -> packets.EndedPacket:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.packets.dynamodb import items, keys
-from redpacket.packets.model.packet import EditedWindow, PacketStatus, Rules
+from redpacket.packets.model.edited_window import EditedWindow
+from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Value, update
 
 IS_NEWEST = "version = :version"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from redpacket.packets.model.packet import EditedWindow
+from redpacket.packets.model.edited_window import EditedWindow
 from redpacket.packets.use_cases.expire_packets import SweepPorts
 from redpacket.platform.attempt_each import Attempts, attempt_lanes
 from redpacket.platform.errors import Unavailable

@@ -100,7 +100,7 @@ def send_packet(
         funding_action(packet, ActionKind.PACKET_SENT, order.sender) if order.campaign else None
     )
     try:
-        _check(order, packet)
+        check_order(order, packet.created_at_ms)
         spent = spend(action) if spend and action else None
     except Rejected:
         # I10: a request accepted the first time keeps its answer after limits change.
@@ -151,15 +151,16 @@ def funding_of(packet: Packet) -> Transfer:
     )
 
 
-def _check(order: SendOrder, packet: Packet) -> None:
+def check_order(order: SendOrder, now_ms: int) -> None:
+    """Raise InvalidRequest or SplitImpossible for an order that can't be sent."""
     refused = list(order.refused_fields)
-    if order.starts_at_ms > packet.created_at_ms + START_AHEAD_MS_MAX:
+    if order.starts_at_ms > now_ms + START_AHEAD_MS_MAX:
         refused.append(("starts_at_ms", "is more than 30 days ahead"))
     if order.campaign and order.starts_at_ms >= order.campaign.ends_at_ms:
         refused.append(("starts_at_ms", "is not before the end of the campaign"))
     if refused:
         raise InvalidRequest([{"field": field, "message": message} for field, message in refused])
-    check_possible(packet.terms)
+    check_possible(_terms_of(order, b""))
 
 
 def _terms_of(order: SendOrder, seed: bytes) -> Terms:

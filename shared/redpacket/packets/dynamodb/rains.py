@@ -1,0 +1,82 @@
+"""Planned rains in CampaignsTable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.ledger.dynamodb.posting import exists
+from redpacket.ledger.dynamodb.requests import find_result, transact_request
+from redpacket.packets.model.rain import Rain, Round
+from redpacket.platform.dynamodb.client import Dynamo, Guarded, put, values
+from redpacket.platform.errors import Unavailable
+from redpacket.platform.idempotency import Request
+
+_ROUTE = "rain"
+_PLANS_MAX = 20
+"""Maximum plans of one campaign that users see at a time."""
+
+
+class DynamoRains:
+    """Repository of planned rains. A plan's position is the end of its last round."""
+
+    def __init__(self, dynamo: Dynamo) -> None:
+        self._dynamo = dynamo
+        self._table = dynamo.tables.campaigns
+        self._packets = dynamo.tables.packets
+
+    def find(self, campaign_id: str, request: Request) -> Rain | None:
+        """Return the rain that a request planned. Raises IdempotencyKeyReused, Unavailable."""
+        position = find_result(self._dynamo, self._packets, _ROUTE, request)
+        return self._get(campaign_id, position) if position else None
+
+    def store(self, rain: Rain, request: Request) -> Rain:
+        """Store a plan, and return the first one of this request."""
+        key = campaign_keys.rain(rain.campaign_id, _position(rain))
+        rounds = [[each.starts_at_ms, each.ends_at_ms, *each.packet_ids] for each in rain.rounds]
+        plan = put(self._table, {**key, "rounds": json.dumps(rounds)})
+        writes = [Guarded(plan, exists)]
+        first = transact_request(
+            self._dynamo, self._packets, _ROUTE, request, _position(rain), writes
+        )
+        return self._get(rain.campaign_id, first) if first else rain
+
+    def mark_funded(self, rain: Rain, now_ms: int) -> None:
+        """Show the rain to users."""
+        self._dynamo.update(
+            self._table,
+            campaign_keys.rain(rain.campaign_id, _position(rain)),
+            "SET funded_at_ms = :now_ms",
+            now_ms=now_ms,
+        )
+
+    def list_rounds(self, campaign_id: str, after_ms: int) -> list[Round]:
+        """Return rounds of funded rains of which the last one ends after *after_ms*."""
+        rows = self._dynamo.query_some(
+            self._table,
+            _PLANS_MAX,
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=values(
+                pk=campaign_keys.campaign(campaign_id)["pk"],
+                first=campaign_keys.rain(campaign_id, f"{after_ms:013d}")["sk"],
+                last=campaign_keys.rain(campaign_id, "~")["sk"],
+            ),
+        )
+        rounds = [each for row in rows if "funded_at_ms" in row for each in _rounds_of(row)]
+        return sorted(rounds, key=lambda each: each.starts_at_ms)
+
+    def _get(self, campaign_id: str, position: str) -> Rain:
+        row = self._dynamo.get(self._table, campaign_keys.rain(campaign_id, position))
+        if row is None:
+            raise Unavailable(f"the request's rain {position} of {campaign_id} is missing")
+        plan_id = position.partition("#")[2]
+        return Rain(campaign_id, plan_id, _rounds_of(row), "funded_at_ms" in row)
+
+
+def _position(rain: Rain) -> str:
+    return f"{rain.rounds[-1].ends_at_ms:013d}#{rain.plan_id}"
+
+
+def _rounds_of(row: dict[str, Any]) -> list[Round]:
+    return [Round(start, end, tuple(ids)) for start, end, *ids in json.loads(row["rounds"])]

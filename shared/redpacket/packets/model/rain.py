@@ -1,0 +1,60 @@
+"""Rain of a campaign: packets that open in the same second, in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ROUND_GAP_MS = 30_000
+"""Milliseconds between two rounds, for the podium and the next countdown."""
+
+SHOWN_AHEAD_MS = 3_000
+"""Milliseconds before the start from which users see the ids of a round's packets."""
+
+PACKETS_MAX = 50
+"""Maximum packets of a rain: one request funds them one after the other."""
+
+ROUNDS_MAX = 10
+"""Maximum rounds of a rain."""
+
+_PACKETS_DEFAULT = 6
+"""Packets of a round, if the quota allows them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Packets that are open in the same seconds."""
+
+    starts_at_ms: int
+    ends_at_ms: int
+    packet_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rain:
+    """Planned rounds; users see them once all packets *is_funded*."""
+
+    campaign_id: str
+    plan_id: str
+    rounds: Sequence[Round]
+    is_funded: bool = False
+
+
+def windows(starts_at_ms: int, seconds: int, rounds: int) -> list[Round]:
+    """Return the times of rounds that last *seconds* each."""
+    life_ms = 1000 * seconds
+    starts = (starts_at_ms + n * (life_ms + ROUND_GAP_MS) for n in range(rounds))
+    return [Round(start_ms, start_ms + life_ms) for start_ms in starts]
+
+
+def default_packets(quota_per_user: int, rounds: int) -> int:
+    """Return the packets of a round that the quota (0: none) covers, at least one."""
+    if not quota_per_user:
+        return _PACKETS_DEFAULT
+    return max(1, min(_PACKETS_DEFAULT, quota_per_user // rounds))
+
+
+def shares_of_total(total_fen: int, count: int) -> list[int]:
+    """Return *count* nearly equal parts of a total, the larger ones first."""
+    part, rest = divmod(total_fen, count)
+    return [part + (n < rest) for n in range(count)]
