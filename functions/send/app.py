@@ -18,12 +18,7 @@ from redpacket.packets.api.send_schemas import PICTURE_BODY_BYTES_MAX, EndBody, 
 from redpacket.packets.errors import PacketNotFound, SendRefused
 from redpacket.packets.model.picture import PICTURES_PATH
 from redpacket.packets.use_cases import send_packet as sends
-from redpacket.platform.errors import (
-    KEYED,
-    InvalidRequest,
-    RateLimited,
-    SwitchedOff,
-)
+from redpacket.platform.errors import KEYED, InvalidRequest, RateLimited, SwitchedOff
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
 from redpacket.platform.http.parameters import key_hash_of

@@ -152,7 +152,7 @@ def funding_of(packet: Packet) -> Transfer:
 
 
 def check_order(order: SendOrder, now_ms: int) -> None:
-    """Raise InvalidRequest or SplitImpossible for an order that can't be sent."""
+    """Raise InvalidRequest or SplitImpossible for an order that fails."""
     refused = list(order.refused_fields)
     if order.starts_at_ms > now_ms + START_AHEAD_MS_MAX:
         refused.append(("starts_at_ms", "is more than 30 days ahead"))
