@@ -86,7 +86,7 @@ def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMe
     system.audience_rows.set_mode("gala", AudienceMode.ALLOW)
     system.clock.sleep_ms(1)
 
-    edited, _ = edit(replace(plan, title="new"), 100, 1, ANN)
+    edited, _ = edit(replace(plan, title="new"), 100, 2, ANN)
 
     assert edited.campaign.audience_mode is AudienceMode.ALLOW
     assert {change.field for change in _noted(system, "campaign:gala")[0].changes} == {

@@ -145,7 +145,7 @@ def change_stock(
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound
-        operator.require(_duty_of_stock(before, snapshot.prizes if delta < 0 else ()))
+        _check_stock(operator, before, snapshot.prizes if delta < 0 else ())
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
         check_version(version, before, "prize")
@@ -353,10 +353,15 @@ def _refuse_approved(operator: Operator) -> None:
         raise NotAsApproved
 
 
-def _duty_of_stock(prize: Prize, others: Sequence[Prize] = ()) -> Duty:
-    """Return the duty for cash, and for fewer goods beside *others*, which raises their odds."""
-    is_cash = prize.kind is PrizeKind.PACKET or has_cash(others)
-    return Duty.TREASURY if is_cash else Duty.OPERATE
+def _duty_of_stock(prize: Prize) -> Duty:
+    return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
+
+
+def _check_stock(operator: Operator, prize: Prize, others: Sequence[Prize]) -> None:
+    """Raise Forbidden without the duties; fewer goods raise the odds of cash among *others*."""
+    operator.require(_duty_of_stock(prize))
+    if has_cash(others):
+        operator.require(Duty.TREASURY)
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
