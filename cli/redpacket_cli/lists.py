@@ -18,7 +18,7 @@ from redpacket_cli.failures import no_target
 from redpacket_cli.session import Session, an_id, session_of
 
 winners = typer.Typer(help="Winners of goods: export, decide.", no_args_is_help=True)
-claims = typer.Typer(help="Claims of a packet: export.", no_args_is_help=True)
+claims = typer.Typer(help="Claims of a packet: export; texts of thanks.", no_args_is_help=True)
 packets = typer.Typer(
     help="Packets of a campaign, a sender, or all open ones: list, export, end.",
     no_args_is_help=True,
@@ -93,6 +93,17 @@ def export_sharers(
 ) -> None:
     """Write how many claims each user's shared link led to, as CSV."""
     _export(session_of(context), f"/admin/packets/{packet_id}/sharers", {}, to)
+
+
+@claims.command("unthank")
+def remove_thanks(
+    context: typer.Context,
+    packet_id: Annotated[str, typer.Argument(help="The packet's id.", callback=an_id)],
+    share_no: Annotated[int, typer.Argument(help="As GET /packets/{packet_id} numbers it.")],
+) -> None:
+    """Remove the text of a claimer's thanks. A repeat is harmless."""
+    session, path = session_of(context), f"/admin/packets/{packet_id}/thanks/{share_no}"
+    session.screen.report(again(lambda: session.target.operator.delete(path)))
 
 
 @packets.command("list")

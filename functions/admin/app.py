@@ -11,6 +11,7 @@ from redpacket.approvals.api.approval_gate import (
     asked_move,
     log_verdict,
     note_look_up,
+    note_thanks,
     run_or_request_approval,
 )
 from redpacket.approvals.use_cases.list_packets import (
@@ -47,10 +48,12 @@ from redpacket.packets.api.packet_refs import (
     named_packet_of,
     packet_cursor,
     packet_cursor_of,
+    share_no_of,
     without_ids,
 )
 from redpacket.packets.api.views import claim_cursor_of, claim_place
 from redpacket.packets.errors import PacketNotFound
+from redpacket.packets.use_cases.thank_sender import ThanksPorts, remove_thanks_text
 from redpacket.platform.errors import KEYED, InvalidRequest
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of, idempotent_request
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
         Switch,
         Switches,
     )
+    from redpacket.packets.api.answers import RemovedThanks
     from redpacket.reconciliation.api.answers import Audit
 
 handler = Api()
@@ -330,6 +334,24 @@ def read_claims(request: HttpRequest) -> HttpAnswer[ClaimPage]:
     rows = [listed.claim_row(share, users) for share in page]
     rows = noted_read(request, "claims", rows, packet_id=named_packet_of(request))
     return HttpAnswer({"items": rows, "next": claim_place(place)})
+
+
+@handler.route(
+    "DELETE /admin/packets/{packet_id}/thanks/{share_no}",
+    parameters=(named_packet_of, share_no_of),
+    scopes=OPERATORS,
+    refusals=(PacketNotFound,),
+)
+def remove_thanks(request: HttpRequest) -> HttpAnswer[RemovedThanks]:
+    """Remove the text of a share's thanks; a claimer can't write another."""
+    packet_id, share_no = named_packet_of(request), share_no_of(request)
+    author = remove_thanks_text(
+        packet_id,
+        share_no,
+        lambda user: note_thanks(request, packet_id, share_no, user),
+        ports=ThanksPorts(containers.packets.repository, containers.packets.pages.thanks),
+    )
+    return HttpAnswer({"share_no": share_no, "user_token": author.user_id})
 
 
 @handler.route(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from redpacket.campaigns.errors import CampaignPaused, NotInAudience
 from redpacket.containers import containers
 from redpacket.operations.api import guards
-from redpacket.packets.api.claim_views import claim_view, grab_view
+from redpacket.packets.api.claim_views import claim_view, grab_view, thanked_view
 from redpacket.packets.api.packet_ids import packet_id_of
 from redpacket.packets.errors import (
     AlreadyThanked,
@@ -87,15 +87,16 @@ before_snapshot(
     refusals=(PacketNotFound, AlreadyThanked, RateLimited),
 )
 def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
-    """Thank the sender for the caller's share; a repeat with the same emoji changes nothing."""
+    """Thank the sender for the caller's share; the same thanks again change nothing."""
     packet_id = packet_id_of(request)
     guards.guard_read(request)
     from redpacket.packets.api.claim_schemas import ThanksBody
+    from redpacket.packets.use_cases.thank_sender import ThanksPorts
     from redpacket.packets.use_cases.thank_sender import thank_sender as thank
     from redpacket.platform.http.bodies import body_of
+    from redpacket.users.confusables import skeleton_of
 
-    emoji, packets = body_of(ThanksBody, request).emoji, containers.packets
-    share_no = thank(
-        packet_id, request.user, emoji, packets=packets.repository, pages=packets.pages
-    )
-    return HttpAnswer({"packet_id": packet_id, "share_no": share_no, "thanks": emoji})
+    user, thanks, packets = request.user, body_of(ThanksBody, request).given, containers.packets
+    ports = ThanksPorts(packets.repository, packets.pages.thanks)
+    share_no = thank(packet_id, user, thanks, skeleton_of, ports=ports)
+    return HttpAnswer(thanked_view(packet_id, share_no, thanks))

@@ -91,10 +91,12 @@ BEYOND_SCHEMA = (
     (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
     # Rules that no JSON schema can state: graphemes, and fields that go together.
     (
-        re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note"),
+        re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note|text"),
         re.compile(r"is longer than \d+ characters"),
     ),
-    (re.compile("nickname"), re.compile("is or looks reserved. Choose another")),
+    (re.compile("nickname|text"), re.compile("is or looks reserved. Choose another")),
+    (re.compile("text"), re.compile(r"is longer than \d+ bytes")),
+    (re.compile("body"), re.compile("emoji or text is required")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("cover_url"), re.compile("is not a picture of yours. Upload it again")),
     (

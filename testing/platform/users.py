@@ -32,8 +32,10 @@ class HttpUser:
         body = {"grab_token": grab_token}
         return self._remember(self.http.post(f"/packets/{packet_id}/open", json=body))
 
-    def thank(self, packet_id: str, emoji: str) -> httpx.Response:
-        return self.http.post(f"/packets/{packet_id}/thanks", json={"emoji": emoji})
+    def thank(self, packet_id: str, emoji: str | None, text: str | None = None) -> httpx.Response:
+        thanks = {"emoji": emoji, "text": text}
+        given = {name: value for name, value in thanks.items() if value is not None}
+        return self.http.post(f"/packets/{packet_id}/thanks", json=given)
 
     def draw(self, campaign_id: str, key: str | None = None) -> httpx.Response:
         headers = {"Idempotency-Key": key or uuid.uuid4().hex}

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redpacket.campaigns.model import AmountsShown
-from redpacket.packets.model.claim import Share, ShareStatus
+from redpacket.packets.model.claim import Share, ShareRef, ShareStatus
 from redpacket.packets.model.packet import PacketStatus, partition_count
+from redpacket.packets.model.thanks import Thanks
 from redpacket.packets.ports import Settled
 from redpacket.platform.user import User
 from testing.builders import NOW_MS, a_packet_id, list_shares
@@ -49,14 +50,45 @@ def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[Share], list[
 
 def test_thanks_are_stored_once_for_each_share_and_read_in_any_order(books: Books) -> None:
     packet_id, other_id = a_packet_id(), a_packet_id()
-    pages = books.pages
+    thanks, given = books.pages.thanks, Thanks("🙏")
+    some = [ShareRef(packet_id, number) for number in (1, 100, 101, 250)]
 
-    stored = [pages.put_thanks(packet_id, number, "🙏") for number in (1, 100, 101, 250)]
-    again = pages.put_thanks(packet_id, 100, "🎉")
+    stored = [thanks.put(ref, given) for ref in some]
+    again = thanks.put(some[1], Thanks("🎉"))
 
-    assert (stored, again) == (["🙏"] * 4, "🙏")
-    assert pages.list_thanks(packet_id, [250, 2, 1, 101]) == dict.fromkeys([250, 1, 101], "🙏")
-    assert pages.list_thanks(other_id, [1]) == pages.list_thanks(packet_id, []) == {}
+    assert (stored, again) == ([given] * 4, given)
+    unordered = [some[3], ShareRef(packet_id, 2), some[0], some[2]]
+    assert thanks.find(unordered) == dict.fromkeys([some[3], some[0], some[2]], given)
+    assert thanks.find([ShareRef(other_id, 1)]) == thanks.find([]) == {}
+
+
+def test_a_text_of_thanks_is_stored_once_and_does_not_come_back_after_its_removal(
+    books: Books,
+) -> None:
+    packet_id, thanks = a_packet_id(), books.pages.thanks
+    both, alone, plain = (ShareRef(packet_id, number) for number in (1, 102, 3))
+    given = {both: Thanks("🎉", "谢谢老板"), alone: Thanks(None, "+1"), plain: Thanks("🙏")}
+    for ref, each in given.items():
+        assert thanks.put(ref, each) == thanks.put(ref, each) == each
+
+    refused = [
+        thanks.put(both, Thanks("🎉", "another")),
+        thanks.put(both, Thanks("🎉")),
+        thanks.put(plain, Thanks("🙏", "later")),
+    ]
+    before = thanks.find(given)
+    for _ in range(2):
+        thanks.remove_texts([*given, ShareRef(packet_id, 4)])
+    repeated = thanks.put(both, given[both])
+
+    assert refused == [given[both], Thanks("🎉", ""), given[plain]]
+    assert before == given
+    assert repeated == Thanks("🎉", "")
+    assert thanks.find(given, is_strong=True) == {
+        both: Thanks("🎉", ""),
+        alone: Thanks(None, ""),
+        plain: given[plain],
+    }
 
 
 def test_final_pages_are_read_by_number(books: Books) -> None:

@@ -449,6 +449,9 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     _forget()
 
 
+GIFT = {"kind": "equal", "total_fen": 100, "count": 1}
+
+
 def _restart(cache: OperatorCache) -> None:
     """Let new processes meet a cache that knows nothing."""
     cache.flushall()
@@ -467,7 +470,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     plain, again = (handlers.ask("POST /packets", body=order, key="plain") for _ in range(2))
     assert again == plain
     packet_id = plain["packet_id"]
-    for step, body in (("grab", None), ("grab", None), ("thanks", {"emoji": "🙏"})):
+    for step, body in (("grab", None), ("grab", None), ("thanks", {"emoji": "🙏", "text": "谢谢"})):
         handlers.ask(f"POST /packets/{{packet_id}}/{step}", "bob", body, packet_id=packet_id)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=packet_id)
@@ -695,7 +698,13 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     handlers.operate("POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
     cover = _cover(handlers, "hal")
     picture_id = cover.rpartition("/")[2]
-    order = {"kind": "equal", "total_fen": 900, "count": 1, "cover_url": cover}
+    gift = {"packet_id": handlers.ask("POST /packets", body=GIFT)["packet_id"]}
+    handlers.ask("POST /packets/{packet_id}/grab", "hal", **gift)
+    thanks = {"emoji": "🙏", "text": "hal says thanks"}
+    handlers.ask("POST /packets/{packet_id}/thanks", "hal", thanks, **gift)
+    handlers.operate("DELETE /admin/packets/{packet_id}/thanks/{share_no}", **gift, share_no="1")
+    handlers.settle()
+    order = {"kind": "equal", "total_fen": 1_000, "count": 1, "cover_url": cover}
     packet_id = handlers.ask("POST /packets", "hal", order)["packet_id"]
     shown = {"routeKey": "GET /pictures/{picture_id}", "pathParameters": {"picture_id": picture_id}}
     shown |= {"requestContext": {"requestId": "1"}}
@@ -710,6 +719,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     handlers.operate("POST /admin/risk", verdict)
     handlers.operate(erase, user="hal")
     assert handlers.recorder.pictures[picture_id]["Body"] == b""
+    assert "hal says" not in str(handlers.recorder.dynamo.tables)
     assert "'hal'" not in str([dict(table) for table in handlers.recorder.dynamo.tables.values()])
 
 

@@ -200,7 +200,7 @@ def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
     thanked = first.thank(packet_id, "🎉")
     again, other = first.thank(packet_id, "🎉"), first.thank(packet_id, "🙏")
 
-    told = {"packet_id": packet_id, "share_no": share_no, "thanks": "🎉"}
+    told = {"packet_id": packet_id, "share_no": share_no, "thanks": "🎉", "thanks_text": None}
     assert thanked.json() == again.json() == told
     assert (other.status_code, other.json()["code"]) == (409, "already_thanked")
     assert "🎉" in other.json()["detail"]
@@ -243,6 +243,72 @@ def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> N
     message = receiver.thank(open_to_all, "💩").json()["errors"][0]["message"]
     assert all(emoji in message for emoji in get_args(Emoji))
     assert receiver.record(open_to_all)["mine"]["thanks"] is None
+
+
+def test_thanks_may_have_a_text_which_an_operator_removes_for_good(
+    sender: HttpUser, operator: HttpUser, a_user: MakeUser
+) -> None:
+    claimer = a_user()
+    packet_id = sender.send(total_fen=300, count=2).json()["packet_id"]
+    share_no = claimer.grab(packet_id).json()["share_no"]
+    path = f"/admin/packets/{packet_id}/thanks/{share_no}"
+    assert operator.http.delete(path).json()["code"] == "packet_not_found"
+
+    thanked = claimer.thank(packet_id, None, "  谢谢老板 ")
+    again, other = claimer.thank(packet_id, None, "谢谢老板"), claimer.thank(packet_id, "🎉")
+
+    told = {"thanks": None, "thanks_text": "谢谢老板"}
+    assert thanked.json() == again.json() == {"packet_id": packet_id, "share_no": share_no, **told}
+    assert other.json()["detail"] == "You have already thanked the sender with a text."
+
+    def shown() -> list[dict[str, str | None]]:
+        record = sender.record(packet_id)
+        feed = sender.http.get(f"/packets/{packet_id}/feed").json()
+        claims = [*record["claims"], *feed["claims"], claimer.record(packet_id)["mine"]]
+        return [{name: claim[name] for name in told} for claim in claims]
+
+    assert shown() == [told] * 3
+    assert sender.http.delete(path).json()["code"] == "forbidden"
+    removed = [operator.http.delete(path) for _ in range(2)]
+    assert [answer.json() for answer in removed] == [
+        {"share_no": share_no, "user_token": claimer.user_id}
+    ] * 2
+    assert shown() == [{"thanks": None, "thanks_text": None}] * 3
+    assert claimer.thank(packet_id, None, "谢谢老板").json()["code"] == "already_thanked"
+    items = operator.http.get("/admin/journal").json()["items"]
+    noted = next(item for item in items if item["action"] == "thanks_removed")
+    assert noted["subject"] == f"user:{claimer.user_id}"
+    assert "谢谢" not in str(items)
+    assert operator.http.delete(f"/admin/packets/{packet_id}/thanks/2").status_code == 404
+    assert operator.http.delete(f"/admin/packets/{packet_id}/thanks/no").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("谢" * 21, "is longer than 20 characters"),
+        (
+            "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466" * 4,
+            "is longer than 80 bytes",
+        ),
+        ("谢\u202e谢", "contains the invisible character U+202E (RIGHT-TO-LEFT OVERRIDE)"),
+        ("官方客服", "is or looks reserved. Choose another"),
+        ("\u0430dmin", "is or looks reserved. Choose another"),
+    ],
+)
+def test_a_text_of_thanks_is_checked_as_a_nickname_is(
+    sender: HttpUser, a_user: MakeUser, text: str, message: str
+) -> None:
+    claimer = a_user()
+    packet_id = sender.send(count=2).json()["packet_id"]
+    claimer.grab(packet_id)
+
+    refused = claimer.thank(packet_id, "🙏", text)
+
+    assert refused.json()["errors"] == [{"field": "text", "message": message}]
+    assert claimer.thank(packet_id, None).json()["errors"][0]["message"].endswith("is required")
+    assert claimer.record(packet_id)["mine"]["thanks"] is None
 
 
 # ---------------------------------------------------------------- who I am

@@ -107,7 +107,15 @@ def test_no_answer_of_any_route_holds_an_internal_id(
     call(bob, grab, packet_id=in_campaign)
     call(ann, grab, packet_id=in_campaign)
     for user in (ann, bob):
-        call(user, "POST /packets/{packet_id}/thanks", {"emoji": "🎉"}, packet_id=in_campaign)
+        call(
+            user,
+            "POST /packets/{packet_id}/thanks",
+            {"emoji": "🎉", "text": "谢谢"},
+            packet_id=in_campaign,
+        )
+    for user in (ann, boss):
+        removed = "DELETE /admin/packets/{packet_id}/thanks/{share_no}"
+        call(user, removed, packet_id=in_campaign, share_no="1")
     for reader in (ann, bob, boss):
         walk_reads(walk, reader, [plain, in_campaign], [yesterday, time.strftime("%Y%m%d")])
 

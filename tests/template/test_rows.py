@@ -93,7 +93,7 @@ request_copy         Admin:pr Approval:pr Erasure:r Payment:pr Prize:pr Profile:
 packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
                      Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
                      Transfer:ru
-thanks               Grab:ru Records:r
+thanks               Admin:ru Erasure:ru Grab:ru Records:r
 share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
 claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru Lottery:ru \

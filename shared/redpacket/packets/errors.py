@@ -82,7 +82,7 @@ class PassphraseMismatch(Rejected):
 
 
 class AlreadyThanked(Rejected):
-    """You have already thanked the sender with another emoji."""
+    """You have already thanked the sender, with another emoji or text."""
 
     code = "already_thanked"
     status = 409

@@ -171,6 +171,15 @@ def is_reserved(name: str, skeleton_of: Callable[[str], str] = str) -> bool:
     )
 
 
+def looks_reserved(text: str, skeleton_of: Callable[[str], str]) -> bool:
+    """Return whether *text* has a reserved name, as written or by the look of its letters."""
+    return is_reserved(text) or is_reserved(text, skeleton_of)
+
+
+LOOKS_RESERVED = "is or looks reserved. Choose another"
+"""Message about a text that `looks_reserved` finds."""
+
+
 @cache
 def _reserved(skeleton_of: Callable[[str], str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return the reserved words and phrases as they are compared; ADMlN looks like ADMIN."""

@@ -19,6 +19,7 @@ from redpacket.packets.api.packet_ids import new_picture_id
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.packets.model.picture import Picture
+from redpacket.packets.model.thanks import Thanks
 from redpacket.payments.model.authorization import AuthorizationStatus
 from redpacket.payments.model.payments import PaymentStatus, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind
@@ -40,7 +41,16 @@ from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import TABLE_NAMES, LateCopy
 
 WECHAT = ProviderName.WECHAT
-SECRETS = ("ann@host", "Ann of the token", "Ann as she likes", "ann.png", "sealed-ann", "hash-ann")
+TEXT = "谢谢老板"
+SECRETS = (
+    TEXT,
+    "ann@host",
+    "Ann of the token",
+    "Ann as she likes",
+    "ann.png",
+    "sealed-ann",
+    "hash-ann",
+)
 
 
 @pytest.fixture
@@ -99,6 +109,9 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     packet = _sent_by(system, "ann", 1000)
     for user in ("ann", "bob", "bob2", "bob3"):
         system.grab(packet, user)
+    claim = system.packets.find_share_of(packet.packet_id, "ann")
+    assert claim
+    system.pages.thanks.put(claim.ref, Thanks("🙏", TEXT))
     system.settle()
     _withdraw_all(town, "ann")
     system.verdicts.put("ann", RiskDecision(VerdictKind.DENY, 10**13))

@@ -201,6 +201,7 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "DELETE /admin/users/{user}",
         "DELETE /admin/accounts/{user}/campaign-money",
         "DELETE /admin/pictures/{picture_id}",
+        "DELETE /admin/packets/{packet_id}/thanks/{share_no}",
         # Theirs is what the gateway signs, in a form of its own.
         *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
     }

@@ -18,6 +18,7 @@ export const SENTENCES: Record<string, string> = {
   user_judged: "风控判定 {subject}：{verdict}",
   user_erased: "抹去了 {subject} 的个人信息",
   picture_removed: "移除了 {subject} 上传的图片",
+  thanks_removed: "移除了 {subject} 在红包 {packet_id} 里的感谢语",
   webhook_edited: "修改了 {subject}",
   webhook_key_rotated: "更换了 {subject} 的密钥",
   webhook_replayed: "重发了 {subject} 失败的通知",

@@ -14,7 +14,7 @@ const EMOJI = "🙏 ❤️ 🎉 👍 👏 🌹 🧧 😄 😍 🥳 🔥 💰".sp
 type Row = Feed["claims"][number];
 
 /** The own row before the list has it. */
-const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null };
+const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null, thanks_text: null };
 
 /** *proofUrl* is the check of the amounts, for a page without its own link to it. */
 export function insideView(flow: PacketFlow, proofUrl: string | undefined): TemplateResult {

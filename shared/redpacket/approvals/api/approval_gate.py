@@ -132,6 +132,12 @@ def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
     _note(request, ActionKind.PICTURE_REMOVED, user_subject(owner_id), removed)
 
 
+def note_thanks(request: HttpRequest, packet_id: str, share_no: int, author: User) -> None:
+    """Log the removal of a text from a user's thanks before it runs."""
+    removed = {"packet_id": packet_id, "share_no": share_no}
+    _note(request, ActionKind.THANKS_REMOVED, user_subject(author.user_id), removed)
+
+
 def note_webhook(request: HttpRequest, name: str, edited: Facts) -> None:
     """Log the creation or edit of a webhook before it runs."""
     _note(request, ActionKind.WEBHOOK_EDITED, webhook_subject(name), edited)

@@ -42,6 +42,7 @@ _SENTENCES = {
     ActionKind.USER_JUDGED: "set the risk decision on {subject} to {verdict}",
     ActionKind.USER_ERASED: "erased {subject}",
     ActionKind.PICTURE_REMOVED: "removed a picture of {subject}",
+    ActionKind.THANKS_REMOVED: "removed the thanks of {subject} for packet {packet_id}",
     ActionKind.WEBHOOK_EDITED: "edited {subject}",
     ActionKind.WEBHOOK_KEY_ROTATED: "rotated the secret of {subject}",
     ActionKind.WEBHOOK_REPLAYED: "replayed failed deliveries of {subject}",

@@ -9,6 +9,7 @@ from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.erasure.model import OutsideRows
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.dynamodb import keys as operator_keys
+from redpacket.packets.dynamodb.thanks import DynamoThanks
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.payees import IS_THEIRS, DynamoPayees, as_seen, closing, seen_in
 from redpacket.payments.model.authorization import AuthorizationStatus
@@ -36,6 +37,7 @@ class DynamoErasure:
         self._payees = DynamoPayees(dynamo)
         self._audiences = DynamoAudiences(dynamo)
         self._in_parallel = in_parallel
+        self.erase_thanks = DynamoThanks(dynamo).remove_texts
 
     def erase_payees(self, user_id: str, now_ms: int) -> None:
         """Free the user's payout accounts, and close their consents."""

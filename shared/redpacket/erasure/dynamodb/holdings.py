@@ -14,6 +14,7 @@ from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items
 from redpacket.packets.dynamodb import keys as packet_keys
+from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, return_of, withdrawal_of
@@ -79,12 +80,13 @@ class DynamoHoldings:
             return True
         return "is_for_campaigns" not in (self._dynamo.get(self._accounts, key) or {})
 
-    def count_claims(self, user_id: str) -> int:
-        """Return the number of shares that a user ever claimed or won."""
+    def list_claims(self, user_id: str) -> list[ShareRef]:
+        """Return all shares that a user ever claimed or won."""
         rows = self._partition(
             self._shares, f"{packet_keys.USER_PREFIX}{user_id}", packet_keys.CLAIMER_PREFIX
         )
-        return sum(1 for _ in rows)
+        claimers = map(items.claimer_of, rows)
+        return [ShareRef(claimer.packet_id, claimer.share_no) for claimer in claimers]
 
     def list_sent(self, user_id: str) -> list[Packet]:
         """Return the user's packets; the list may lag, its rows do not."""

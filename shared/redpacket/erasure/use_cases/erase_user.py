@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.model import OutsideRows, Standing
+from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.ports import Pictures
 from redpacket.packets.use_cases.own_pictures import blank_pictures
@@ -42,9 +43,10 @@ def erase_user(
 
     Raises AccountNotEmpty, Unavailable. A repeat is harmless and completes the erasure.
     """
-    sent, outside = _check_empty(user_id, holdings)
+    sent, claims, outside = _check_empty(user_id, holdings)
     note()
     blank_pictures(user_id, sent, pictures)
+    erasure.erase_thanks(claims)
     # The profile goes last: until then the host's id still finds the remaining rows.
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
@@ -52,9 +54,14 @@ def erase_user(
     profiles.erase(user_id, clock.now_ms())
 
 
-def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], OutsideRows]:
-    """Return packets and external rows of an empty account. Read counters before their lists."""
-    _, sent = check_settled(user_id, holdings)
+def _check_empty(
+    user_id: str, holdings: DynamoHoldings
+) -> tuple[list[Packet], list[ShareRef], OutsideRows]:
+    """Return packets, claims and external rows of an empty account.
+
+    Read counters before their lists.
+    """
+    _, sent, claims = check_settled(user_id, holdings)
     outside = holdings.list_outside(user_id)
     if outside.returning_count or any(
         payment.status is PaymentStatus.PENDING for payment in outside.payments
@@ -67,11 +74,13 @@ def _check_empty(user_id: str, holdings: DynamoHoldings) -> tuple[list[Packet], 
         _check_complete(started_by_day[day], count, "payments")
     paid = [withdrawal for withdrawal in outside.withdrawals if withdrawal.status not in RETURNED]
     _check_complete(len(paid), outside.withdrawn_count, "withdrawals")
-    return sent, outside
+    return sent, claims, outside
 
 
-def check_settled(user_id: str, holdings: DynamoHoldings) -> tuple[Standing, list[Packet]]:
-    """Return the standing and the packets of a user to whom no packet can bring money any more.
+def check_settled(
+    user_id: str, holdings: DynamoHoldings
+) -> tuple[Standing, list[Packet], list[ShareRef]]:
+    """Return standing, packets and claims of a user to whom no packet can bring money any more.
 
     Raises AccountNotEmpty, Unavailable.
     """
@@ -82,13 +91,14 @@ def check_settled(user_id: str, holdings: DynamoHoldings) -> tuple[Standing, lis
         raise AccountNotEmpty("The user owes money. Settle the debt first.")
     if standing.open_count:
         raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
-    if holdings.count_claims(user_id) > standing.received_count:
+    claims = holdings.list_claims(user_id)
+    if len(claims) > standing.received_count:
         raise AccountNotEmpty("A claim of the user is not settled. Try again later.")
     sent = holdings.list_sent(user_id)
     if any(packet.status not in _OVER for packet in sent):
         raise AccountNotEmpty("A packet of the user has not ended. Try again later.")
     _check_complete(len(sent), standing.sent_count, "packets")
-    return standing, sent
+    return standing, sent, claims
 
 
 def _check_complete(found_count: int, count: int, name: str) -> None:

@@ -22,7 +22,7 @@ def unmark_account(user_id: str, operator: User, *, holdings: DynamoHoldings, cl
     """
     if user_id == operator.user_id:
         raise Forbidden("You can't unmark your own account. Ask another operator.")
-    standing, _ = check_settled(user_id, holdings)
+    standing, *_ = check_settled(user_id, holdings)
     action = Action(
         operator, ActionKind.CAMPAIGN_MARK_REMOVED, user_subject(user_id), clock.now_ms()
     )

@@ -58,6 +58,7 @@ class ActionKind(StrEnum):
     USER_JUDGED = "user_judged"
     USER_ERASED = "user_erased"
     PICTURE_REMOVED = "picture_removed"
+    THANKS_REMOVED = "thanks_removed"
     WEBHOOK_EDITED = "webhook_edited"
     WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
     WEBHOOK_REPLAYED = "webhook_replayed"

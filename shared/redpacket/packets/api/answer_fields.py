@@ -67,6 +67,9 @@ GivenThanks = Annotated[
     common.Word | None,
     about("Emoji with which the claimer thanked the sender; null without.", None),
 ]
+ThanksText = Annotated[
+    str | None, about("Text of the thanks; null without, and after its removal.", "谢谢老板")
+]
 ShownFen = Annotated[
     Annotated[int, Field(ge=1, le=FEN_MAX)] | None,
     about("Amount of the share; null while amounts are hidden, except the viewer's own.", 888),

@@ -78,14 +78,6 @@ class Admission(TypedDict):
 Grabbed = TypeAliasType("Grabbed", Annotated[Claim | Admission, Discriminator("outcome")])
 
 
-class Thanked(TypedDict):
-    """The caller's thanks."""
-
-    packet_id: fields.PacketId
-    share_no: fields.ShareNo
-    thanks: Annotated[common.Word, about("The stored emoji.", "🙏")]
-
-
 PictureFile = NewType("PictureFile", bytes)
 """An uploaded picture as it is."""
 
@@ -162,14 +154,34 @@ class SentPacket(TypedDict):
     payment_id: Annotated[fields.PaymentId | None, about("Payment that funds it.")]
 
 
-class Taken(ShownPerson):
+class ShownThanks(TypedDict):
+    """Thanks of a claimer, null without."""
+
+    thanks: fields.GivenThanks
+    thanks_text: fields.ThanksText
+
+
+class Thanked(ShownThanks):
+    """The caller's thanks."""
+
+    packet_id: fields.PacketId
+    share_no: fields.ShareNo
+
+
+class RemovedThanks(TypedDict):
+    """Thanks whose text was removed, and their author."""
+
+    share_no: fields.ShareNo
+    user_token: common.UserToken
+
+
+class Taken(ShownPerson, ShownThanks):
     """A claim without its amount."""
 
     share_no: fields.ShareNo
     claimed_at_ms: common.AtMs
     is_luckiest: fields.IsLuckiest
     payout: fields.Payout
-    thanks: fields.GivenThanks
 
 
 class ShownClaim(Taken):
@@ -244,13 +256,12 @@ class Record(TypedDict):
     mine: Annotated[OwnClaim | None, about("The caller's own claim.", None)]
 
 
-class FeedClaim(PublicPerson):
+class FeedClaim(PublicPerson, ShownThanks):
     """A claim as shown to anyone with the packet's id."""
 
     amount_fen: fields.ShownFen
     claimed_at_ms: common.AtMs
     is_luckiest: fields.IsLuckiest
-    thanks: fields.GivenThanks
 
 
 class Feed(TypedDict):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import StringConstraints
+from pydantic import StringConstraints, model_validator
 
+from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.http.bodies import StrictBody, about, example
+from redpacket.platform.http.request_fields import ThanksText
 
 Emoji: TypeAlias = Literal["🙏", "❤️", "🎉", "👍", "👏", "🌹", "🧧", "😄", "😍", "🥳", "🔥", "💰"]
 
@@ -47,6 +49,21 @@ class OpenBody(StrictBody):
 class ThanksBody(StrictBody):
     """POST /packets/{packet_id}/thanks."""
 
-    model_config = example({"emoji": "🙏"})
+    model_config = example({"emoji": "🙏", "text": "谢谢老板"})
 
-    emoji: Annotated[Emoji, about("One of the emoji of this list.")]
+    emoji: Annotated[Emoji | None, about("One of the emoji of this list.")] = None
+    text: Annotated[
+        ThanksText | None,
+        about("At most 20 characters and 80 bytes of UTF-8, without a reserved name."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _has_either(self) -> ThanksBody:
+        if self.emoji is None and self.text is None:
+            raise ValueError("emoji or text is required")
+        return self
+
+    @property
+    def given(self) -> Thanks:
+        """The thanks of the body."""
+        return Thanks(self.emoji, self.text)

@@ -8,6 +8,7 @@ from redpacket.packets.model.claim import Admission, Claim, Share
 
 if TYPE_CHECKING:
     from redpacket.packets.api import answers as packets
+    from redpacket.packets.model.thanks import Thanks
 
 
 def grab_view(answer: Claim | Admission) -> packets.Claim | packets.Admission:
@@ -31,6 +32,16 @@ def claim_view(claim: Claim) -> packets.Claim:
         "amount_fen": share.amount_fen,
         "claimed_at_ms": share.decided_at_ms,
         "payout": payout_of(share),
+    }
+
+
+def thanked_view(packet_id: str, share_no: int, thanks: Thanks) -> packets.Thanked:
+    """Return the thanks that are stored for a share."""
+    return {
+        "packet_id": packet_id,
+        "share_no": share_no,
+        "thanks": thanks.emoji,
+        "thanks_text": thanks.text,
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from redpacket.containers import containers
 from redpacket.operations.api.scopes import ADMINS, OPERATORS
 from redpacket.packets.api.packet_ids import packet_ids
+from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.model.packet_ref import PACKET_REF, SEALED_CURSOR, seal, unseal
 from redpacket.platform.errors import invalid_cursor
@@ -29,6 +30,14 @@ View = TypeVar("View")
 def named_packet_of(text: str) -> str:
     """Packet id, or the `packet_ref` of a list."""
     return packet_ids().check(unseal(_REFS, text, containers.platform.seed_keys) or text)
+
+
+@required("path", "share_no", type="string", pattern="^[1-9][0-9]{0,6}$")
+def share_no_of(text: str) -> int:
+    """Number of a claimed share."""
+    if not re.fullmatch("[1-9][0-9]{0,6}", text, re.ASCII):
+        raise PacketNotFound
+    return int(text)
 
 
 @optional("query", "packet", missing=None, type="string", pattern=_NAMED_PACKET)

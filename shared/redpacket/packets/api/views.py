@@ -11,6 +11,7 @@ from redpacket.ledger.provider_name import ProviderName
 from redpacket.packets.api.claim_views import payout_of
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus
+from redpacket.packets.model.thanks import Thanks
 from redpacket.platform.errors import invalid_cursor
 from redpacket.platform.http.parameters import optional
 from redpacket.platform.user import User
@@ -142,7 +143,7 @@ def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
             "claimed_at_ms": share.decided_at_ms,
             "is_luckiest": _is_luckiest(record, share),
             "payout": payout_of(share),
-            "thanks": record.thanks.get(share.share_no),
+            **_thanks(record, share),
         }
 
     def claim(share: Share) -> packets.ShownClaim:
@@ -208,7 +209,7 @@ def feed_view(record: Record, presenter: UserPresenter) -> packets.Feed:
                 "amount_fen": share.amount_fen if record.shows_amount(share) else None,
                 "claimed_at_ms": share.decided_at_ms,
                 "is_luckiest": _is_luckiest(record, share),
-                "thanks": record.thanks.get(share.share_no),
+                **_thanks(record, share),
             }
             for share in record.claims
         ],
@@ -311,6 +312,11 @@ def _is_luckiest(record: Record, share: Share) -> bool | None:
     if record.hides_amounts:
         return None
     return record.luckiest is not None and share.share_no == record.luckiest.share_no
+
+
+def _thanks(record: Record, share: Share) -> packets.ShownThanks:
+    given = record.thanks.get(share.ref, Thanks())
+    return {"thanks": given.emoji, "thanks_text": given.text or None}
 
 
 def _claimer(share: Share) -> User:

@@ -55,8 +55,16 @@ def thanks(packet_id: str, share_no: int) -> dict[str, str]:
     """
     place, partition = divmod(share_no - 1, partition_count(packet_id))
     block = f"{partition // THANKS_PARTITIONS}#{place // THANKS_PLACES}"
-    return {"pk": f"thanks#{packet_id}#{block}"}
+    return {"pk": f"{THANKS_PREFIX}{packet_id}#{block}"}
 
+
+def thanks_text(packet_id: str, share_no: int) -> dict[str, str]:
+    """Return the key in QuotasTable of the texts of thanks for 100 shares, at most 10 KB."""
+    place, partition = divmod(share_no - 1, partition_count(packet_id))
+    return {"pk": f"{THANKS_PREFIX}{packet_id}#text#{partition}#{place // THANKS_PLACES}"}
+
+
+THANKS_PREFIX = "thanks#"
 
 THANKS_PARTITIONS, THANKS_PLACES = 8, 100
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
+from redpacket.packets.dynamodb.thanks import DynamoThanks
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, partition_count
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import Settled
-from redpacket.platform.dynamodb.client import Dynamo, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, put, values
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
 from redpacket.platform.user import User
 
@@ -24,16 +25,13 @@ _PARTITIONS_PER_PAGE = 2
 
 
 class DynamoPages:
-    """Eventually consistent reads for record pages, which never read all shares of a packet.
-
-    Thanks are in QuotasTable, because grab functions must not write packets.
-    """
+    """Eventually consistent reads for record pages, which never read all shares of a packet."""
 
     def __init__(self, dynamo: Dynamo, seeds: SeedKeys | None = None) -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.packets
-        self._quotas = dynamo.tables.quotas
         self._seeds = seeds
+        self.thanks = DynamoThanks(dynamo)
 
     def get_eventually_consistent(self, packet_id: str) -> Packet | None:
         key = keys.packet(packet_id)
@@ -109,35 +107,6 @@ class DynamoPages:
     def find_settled(self, packet_id: str) -> Settled:
         row = self._dynamo.get(self._table, keys.settled_sums(packet_id), is_strong=False)
         return Settled(int(row["settled_count"]), int(row["settled_fen"])) if row else Settled(0, 0)
-
-    def put_thanks(self, packet_id: str, share_no: int, emoji: str) -> str:
-        """Store the thanks for a share unless it has some, and return the stored ones."""
-        name = _thanks_name(share_no)
-        operation = update(
-            self._quotas,
-            keys.thanks(packet_id, share_no),
-            f"SET {name} = if_not_exists({name}, :emoji)",
-            emoji=emoji,
-        )
-        row = self._dynamo.change(operation)
-        assert row  # the update has no condition
-        return str(row[name])
-
-    def list_thanks(self, packet_id: str, share_nos: Collection[int]) -> dict[int, str]:
-        """Return the existing thanks for at most 102 shares, in one read."""
-        wanted = [keys.thanks(packet_id, share_no) for share_no in share_nos]
-        row_keys = {key["pk"]: key for key in wanted}
-        if not row_keys:
-            return {}
-        rows = self._dynamo.get_many(self._quotas, list(row_keys.values()), is_strong=False)
-        stored = {name: value for row in rows for name, value in row.items()}
-        named = {no: _thanks_name(no) for no in share_nos}
-        return {no: str(stored[name]) for no, name in named.items() if name in stored}
-
-
-def _thanks_name(share_no: int) -> str:
-    """Return the attribute for a share; the row's key has the packet."""
-    return f"share_{share_no}"
 
 
 def _packed(page: Sequence[Share]) -> str | bytes:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from redpacket.ledger.ports import ReceivedItem
 from redpacket.packets.errors import PacketNotFound
-from redpacket.packets.model.claim import Claimer, Share, ShareStatus, luckiest
+from redpacket.packets.model.claim import Claimer, Share, ShareRef, ShareStatus, luckiest
 from redpacket.packets.model.packet import SMALL_MAX, Packet, PacketEnd, PacketStatus
+from redpacket.packets.model.thanks import Thanks
 from redpacket.packets.ports import SentItem, Settled
 from redpacket.platform.runtime import InParallel
 from redpacket.platform.user import User
@@ -25,7 +26,7 @@ class Record:
     """Packet with a page of its claims and the viewer's own claim; *is_sender* is the viewer's.
 
     *luckiest* is set once no claim can follow. Totals of an open large packet count settled claims.
-    *thanks* are by share number. Check *shows_amount* and *hides_amounts* before showing amounts.
+    Check *shows_amount* and *hides_amounts* before showing amounts.
     """
 
     packet: Packet
@@ -38,7 +39,7 @@ class Record:
     luckiest: Share | None
     mine: Share | None
     is_sender: bool = False
-    thanks: Mapping[int, str] = field(default_factory=dict)
+    thanks: Mapping[ShareRef, Thanks] = field(default_factory=dict)
 
     @property
     def hides_amounts(self) -> bool:
@@ -76,7 +77,7 @@ def read_record(
         record = _read_large(packet, viewer, after_no, limit, packets, pages)
     is_sender = viewer is not None and viewer.user_id == packet.sender.user_id
     shown = [*record.claims, record.luckiest, record.mine]
-    thanks = pages.list_thanks(packet_id, {share.share_no for share in shown if share})
+    thanks = pages.thanks.find({share.ref for share in shown if share})
     return replace(record, is_sender=is_sender, thanks=thanks)
 
 

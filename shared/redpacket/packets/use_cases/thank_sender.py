@@ -2,32 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redpacket.packets.errors import AlreadyThanked, PacketNotFound
-from redpacket.platform.errors import Forbidden
+from redpacket.packets.model.claim import ShareRef
+from redpacket.platform.errors import Forbidden, InvalidRequest
+from redpacket.platform.text import LOOKS_RESERVED, looks_reserved
 
 if TYPE_CHECKING:
     from redpacket.packets.dynamodb.packets import DynamoPackets
-    from redpacket.packets.dynamodb.pages import DynamoPages
+    from redpacket.packets.dynamodb.thanks import DynamoThanks
+    from redpacket.packets.model.thanks import Thanks
     from redpacket.platform.user import User
 
 
+@dataclass(frozen=True, slots=True)
+class ThanksPorts:
+    """Dependencies of thanks."""
+
+    packets: DynamoPackets
+    thanks: DynamoThanks
+
+
 def thank_sender(
-    packet_id: str, user: User, emoji: str, *, packets: DynamoPackets, pages: DynamoPages
+    packet_id: str,
+    user: User,
+    thanks: Thanks,
+    skeleton_of: Callable[[str], str],
+    *,
+    ports: ThanksPorts,
 ) -> int:
     """Store the user's thanks, and return the number of their share; a repeat returns the same.
 
-    Raises PacketNotFound, Forbidden for a user without a share, and AlreadyThanked after another
-    emoji.
+    Raises PacketNotFound, Forbidden for a user without a share, InvalidRequest for a reserved name
+    in the text, and AlreadyThanked after other thanks.
     """
-    share = packets.find_share_of(packet_id, user.user_id)
+    if thanks.text and looks_reserved(thanks.text, skeleton_of):
+        raise InvalidRequest.of("text", LOOKS_RESERVED)
+    share = ports.packets.find_share_of(packet_id, user.user_id)
     if share is None:
-        packet = packets.find_known(packet_id)
+        packet = ports.packets.find_known(packet_id)
         if packet is None or packet.rules.prize_id or not packet.may_be_read_by(user):
             raise PacketNotFound
         raise Forbidden("Only users who have a share can thank the sender.")
-    stored = pages.put_thanks(packet_id, share.share_no, emoji)
-    if stored != emoji:
-        raise AlreadyThanked(f"You have already thanked the sender with {stored}.")
+    stored = ports.thanks.put(share.ref, thanks)
+    if stored != thanks:
+        raise AlreadyThanked(
+            f"You have already thanked the sender with {stored.emoji or 'a text'}."
+        )
     return share.share_no
+
+
+def remove_thanks_text(
+    packet_id: str,
+    share_no: int,
+    note: Callable[[User], None],
+    *,
+    ports: ThanksPorts,
+) -> User:
+    """Remove the text of a share's thanks, and return its author; a repeat is harmless.
+
+    *note* receives the author before the change. Raises PacketNotFound for a share without a text.
+    """
+    ref = ShareRef(packet_id, share_no)
+    thanks = ports.thanks.find([ref], is_strong=True).get(ref)
+    authors = [share.claimer for share in ports.packets.list_refs([ref]) if share.claimer]
+    if not authors or thanks is None or thanks.text is None:
+        raise PacketNotFound
+    note(authors[0])
+    ports.thanks.remove_texts([ref])
+    return authors[0]

@@ -27,6 +27,9 @@ from redpacket.platform.user import HOST_ID, check_host_id
 
 ADDRESS_GRAPHEMES_MAX = 120
 GREETING_GRAPHEMES_MAX = 50
+THANKS_GRAPHEMES_MAX = 20
+THANKS_BYTES_MAX = 80
+"""Bytes of UTF-8, so that 100 texts fit in two blocks that DynamoDB reads."""
 PER_USER_MAX = 1_000_000
 WEIGHT_MAX = 1_000_000_000
 
@@ -73,6 +76,12 @@ def _sayable(text: str) -> str:
     return text
 
 
+def _thanking(text: str) -> str:
+    if len(_not_empty(text).encode()) > THANKS_BYTES_MAX:
+        raise ValueError(f"is longer than {THANKS_BYTES_MAX} bytes")
+    return text
+
+
 def _user_token(text: str) -> str:
     if not user_ids().has_made(text):
         raise ValueError("is not a user's token")
@@ -115,6 +124,7 @@ Title = Annotated[str, _required(50)]
 Description = Annotated[str, _Text(500)]
 Note = Annotated[str, _Text(100)]
 Reason = Annotated[str, _required(100)]
+ThanksText = Annotated[str, _Text(THANKS_GRAPHEMES_MAX, _thanking, r"\S")]
 Greeting = Annotated[str, _Text(GREETING_GRAPHEMES_MAX)]
 OwnPassphrase = Annotated[
     Annotated[str, _Text(20, _sayable)] | None,

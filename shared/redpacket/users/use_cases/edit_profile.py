@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redpacket.platform.errors import InvalidRequest
-from redpacket.platform.text import is_reserved
+from redpacket.platform.text import LOOKS_RESERVED, looks_reserved
 from redpacket.users.ports import Profile, ProfileRepository
 
 
@@ -23,8 +23,8 @@ def edit_profile(
     *absolute_url* returns the avatar's URL, or raises ValueError with the reason.
     """
     errors = []
-    if is_reserved(nickname) or is_reserved(nickname, skeleton_of):
-        errors.append({"field": "nickname", "message": "is or looks reserved. Choose another"})
+    if looks_reserved(nickname, skeleton_of):
+        errors.append({"field": "nickname", "message": LOOKS_RESERVED})
     try:
         avatar_url = avatar_url and absolute_url(avatar_url)
     except ValueError as error:

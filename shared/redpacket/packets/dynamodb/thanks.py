@@ -1,0 +1,85 @@
+"""Repository of thanks in QuotasTable, because grab functions must not write packets.
+
+A share has a mark, the emoji, in a row of 800 shares, and a text in a row of 100. Only marks that
+announce a text cost a second read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from redpacket.packets.dynamodb import keys
+from redpacket.packets.model.claim import ShareRef
+from redpacket.packets.model.thanks import Thanks
+from redpacket.platform.dynamodb.client import Dynamo, update
+
+_HAS_TEXT = "+"
+"""End of the mark of thanks that have a text."""
+
+_REMOVED = ""
+"""Text in place of a removed one, so that a repeat can't store it again."""
+
+
+class DynamoThanks:
+    """Thanks for shares; a mark is never replaced."""
+
+    def __init__(self, dynamo: Dynamo) -> None:
+        self._dynamo = dynamo
+        self._table = dynamo.tables.quotas
+
+    def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
+        """Store the thanks for a share unless it has some, and return the stored ones.
+
+        The mark precedes the text, so a repeat completes what an interrupted request began.
+        """
+        mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
+        stored = self._put_once(keys.thanks, ref, mark)
+        if stored != mark or not thanks.text:
+            return _thanks_of(stored, _REMOVED)
+        return Thanks(thanks.emoji, self._put_once(keys.thanks_text, ref, thanks.text))
+
+    def find(
+        self, refs: Collection[ShareRef], *, is_strong: bool = False
+    ) -> dict[ShareRef, Thanks]:
+        """Return the existing thanks for these shares."""
+        marks = self._read(keys.thanks, refs, is_strong=is_strong)
+        announced = [ref for ref, mark in marks.items() if mark.endswith(_HAS_TEXT)]
+        texts = self._read(keys.thanks_text, announced, is_strong=is_strong)
+        return {ref: _thanks_of(mark, texts.get(ref, _REMOVED)) for ref, mark in marks.items()}
+
+    def remove_texts(self, refs: Collection[ShareRef]) -> None:
+        """Remove the texts of thanks for these shares, which stay thanked; a repeat is harmless."""
+        for ref, thanks in self.find(refs, is_strong=True).items():
+            if thanks.text is not None:
+                key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
+                self._dynamo.update(self._table, key, f"SET {name} = :none", none=_REMOVED)
+
+    def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> str:
+        name, key = _name(ref), key_of(ref.packet_id, ref.share_no)
+        expression = f"SET {name} = if_not_exists({name}, :value)"
+        row = self._dynamo.change(update(self._table, key, expression, value=value))
+        assert row  # the update has no condition
+        return str(row[name])
+
+    def _read(
+        self, key_of: _KeyOf, refs: Collection[ShareRef], *, is_strong: bool
+    ) -> dict[ShareRef, str]:
+        wanted = {ref: key_of(ref.packet_id, ref.share_no)["pk"] for ref in refs}
+        row_keys = [{"pk": pk} for pk in dict.fromkeys(wanted.values())]
+        rows = self._dynamo.get_many(self._table, row_keys, is_strong=is_strong)
+        by_key = {row["pk"]: row for row in rows}
+        stored = {ref: by_key.get(pk, {}).get(_name(ref)) for ref, pk in wanted.items()}
+        return {ref: str(value) for ref, value in stored.items() if value is not None}
+
+
+_KeyOf = Callable[[str, int], dict[str, str]]
+
+
+def _name(ref: ShareRef) -> str:
+    """Return the attribute for a share; the row's key has the packet."""
+    return f"share_{ref.share_no}"
+
+
+def _thanks_of(mark: str, text: str) -> Thanks:
+    has_text = mark.endswith(_HAS_TEXT)
+    return Thanks(mark.removesuffix(_HAS_TEXT) or None, text if has_text else None)

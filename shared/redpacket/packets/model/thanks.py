@@ -1,0 +1,13 @@
+"""Thanks of a claimer to the sender."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Thanks:
+    """Emoji, text or both; the text is empty after an operator removed it."""
+
+    emoji: str | None = None
+    text: str | None = None
