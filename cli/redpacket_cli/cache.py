@@ -53,6 +53,12 @@ def ask_cache(target: Target, words: list[str]) -> Any:  # noqa: ANN401 - each c
         raise Failure(Exit.UNAVAILABLE, detail) from None
 
 
+def memory_of(facts: str) -> tuple[int, int]:
+    """Return the used bytes of `INFO memory`, and the limit, which is 0 without one."""
+    numbers = dict(re.findall(r"^(used_memory|maxmemory):(\d+)", facts, re.MULTILINE))
+    return int(numbers["used_memory"]), int(numbers["maxmemory"])
+
+
 def _sign_in(target: Target) -> tuple[str, str, str]:
     """Return host, user and token of the stack's own cache."""
     import boto3

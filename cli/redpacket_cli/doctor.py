@@ -8,7 +8,7 @@ import typer
 
 from redpacket_cli import lists
 from redpacket_cli import show as shown
-from redpacket_cli.cache import ask_cache
+from redpacket_cli.cache import ask_cache, memory_of
 from redpacket_cli.failures import Exit, Failure, of_aws
 from redpacket_cli.operate import QUEUES
 from redpacket_cli.rows import rows_of
@@ -90,8 +90,11 @@ def _alarms(session: Session) -> Iterator[Finding]:
 
 def _cache(session: Session) -> Iterator[Finding]:
     if session.target.local is not None:
-        ask_cache(session.target, ["PING"])
-        yield "ok", "cache", "it answers"
+        used, limit = memory_of(ask_cache(session.target, ["INFO", "memory"]))
+        if limit and used >= limit:
+            yield "fail", "cache", "it is full, so first grabs fail. See docs/runbook/cache-full.md"
+        else:
+            yield "ok", "cache", "it answers"
         return
     # From outside of the VPC only AWS can tell; a cache of your own is unknown.
     group = session.target.resource("Cache")

@@ -203,6 +203,9 @@ ZH = {
     ),
     "cache": "缓存",
     "it answers": "有应答",
+    "it is full, so first grabs fail. See docs/runbook/cache-full.md": (
+        "已满，首次抢会失败。见 docs/runbook/cache-full.md"
+    ),
     "ElastiCache says {}. See docs/runbook/cache-lost.md": (
         "ElastiCache 的状态是 {}。见 docs/runbook/cache-lost.md"
     ),

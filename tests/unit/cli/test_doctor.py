@@ -57,7 +57,12 @@ def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, 
 
 @pytest.fixture(autouse=True)
 def cache(stack: Stack) -> Iterator[socket.socket]:
-    """A cache that answers each connection once, until it is closed."""
+    """A cache that answers each connection once, until it is closed; half of it is used."""
+    yield from _serve_cache(stack, maxmemory=200)
+
+
+def _serve_cache(stack: Stack, maxmemory: int) -> Iterator[socket.socket]:
+    facts = f"# Memory\r\nused_memory:100\r\nmaxmemory:{maxmemory}\r\n".encode()
     server = socket.create_server(("127.0.0.1", 0))
     ready = json.loads((stack.folder / "stack.json").read_text())
     ready["cache"] = f"127.0.0.1:{server.getsockname()[1]}"
@@ -69,7 +74,7 @@ def cache(stack: Stack) -> Iterator[socket.socket]:
                 connection, _ = server.accept()
                 with connection:
                     connection.recv(1024)
-                    connection.sendall(b"+PONG\r\n")
+                    connection.sendall(b"$%d\r\n%b\r\n" % (len(facts), facts))
 
     threading.Thread(target=answer, daemon=True).start()
     yield server
@@ -194,6 +199,16 @@ def test_a_cache_that_is_away_fails(stack: Stack, cache: socket.socket) -> None:
     _close(cache)
 
     assert _states(stack, code=1)["cache"] == "fail"
+
+
+@pytest.mark.parametrize(("maxmemory", "state"), [(0, "ok"), (101, "ok"), (100, "fail")])
+def test_a_full_cache_fails(stack: Stack, maxmemory: int, state: str) -> None:
+    _sound(stack)
+    serving = _serve_cache(stack, maxmemory)
+    next(serving)
+
+    assert _states(stack, code=int(state == "fail"))["cache"] == state
+    next(serving, None)
 
 
 @pytest.mark.parametrize(("status", "state"), [("available", "ok"), ("create-failed", "fail")])
