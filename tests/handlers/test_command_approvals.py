@@ -135,6 +135,19 @@ def test_a_large_deposit_waits_for_another_operator_and_then_moves_money(
     assert balance["balance_fen"] == LARGE_FEN
 
 
+def test_a_large_move_of_campaign_money_waits_and_leaves_it_where_it_is(
+    terminal: Terminal,
+) -> None:
+    deposit = "deposit", "acme", str(LARGE_FEN), "--for-campaigns"
+    terminal.approve(terminal.ask(*deposit, code=WAITS))
+
+    moved = terminal.ask("money", "move", "acme", "beta", "--reason", "it ends", code=WAITS)
+
+    assert moved["status"] == "awaiting"
+    shown = terminal.ask("balance", "--user-token", "t", operator="acme")
+    assert shown["balance_fen"] == LARGE_FEN
+
+
 def test_switches_and_webhooks_need_no_approval(terminal: Terminal) -> None:
     off = terminal.ask("switch", "off", "send", "drill")
     on = terminal.ask("switch", "on", "send")

@@ -729,19 +729,38 @@ def test_a_prize_that_is_refused_is_named(stack: Stack) -> None:
 WAITING = {"approval_id": "a" * 32, "status": "awaiting", "expires_at_ms": 1}
 
 
-@pytest.mark.parametrize(
-    ("route", "words"),
-    [
-        ("POST /admin/deposits", ("deposit", "bob", "600", "--key", "once")),
-        ("PUT /admin/campaigns/newyear", ("campaign", "edit", "newyear", "-")),
-        ("PUT /admin/campaigns/newyear/prizes/cup", ("prize", "edit", "newyear", "cup", "-")),
-        (
-            "POST /admin/campaigns/newyear/prizes/cup/stock",
-            ("prize", "stock", "newyear", "cup", "5"),
-        ),
-        ("PUT /admin/campaigns/newyear/prizes/cup", ("campaign", "edit", "newyear", "-")),
-    ],
-)
+WAITING_CALLS = [
+    ("POST /admin/deposits", ("deposit", "bob", "600", "--key", "once")),
+    ("PUT /admin/campaigns/newyear", ("campaign", "edit", "newyear", "-")),
+    ("PUT /admin/campaigns/newyear/prizes/cup", ("prize", "edit", "newyear", "cup", "-")),
+    ("POST /admin/campaigns/newyear/prizes/cup/stock", ("prize", "stock", "newyear", "cup", "5")),
+    ("PUT /admin/campaigns/newyear/prizes/cup", ("campaign", "edit", "newyear", "-")),
+    (
+        "POST /admin/accounts/acme/campaign-money",
+        ("money", "move", "acme", "beta", "--reason", "it ends"),
+    ),
+]
+"""Routes that may answer 202 with an approval, each with a command that calls it."""
+
+
+def test_each_route_that_may_wait_for_an_approval_is_called_by_a_command() -> None:
+    paths = json.loads((ROOT / "openapi.json").read_text("utf-8"))["paths"]
+    waiting = [
+        f"{method.upper()} {re.sub('{.*?}', '[^/]+', path)}"
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if "AwaitingApproval" in str(operation["responses"].get("202"))
+    ]
+
+    called = [
+        {route for route, _ in WAITING_CALLS if re.fullmatch(each, route)} for each in waiting
+    ]
+
+    assert len(waiting) >= 5
+    assert all(called), waiting
+
+
+@pytest.mark.parametrize(("route", "words"), WAITING_CALLS)
 def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
     stack: Stack, route: str, words: tuple[str, ...]
 ) -> None:
