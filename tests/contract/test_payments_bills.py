@@ -23,9 +23,9 @@ IN_MEMORY_TOO = True
 
 
 def _at_noon(side: Side) -> str:
-    """Put the clock to the next noon in Beijing, so that a story stays within one day."""
+    """Put the clock to tomorrow's noon in Beijing: today has what other stories paid."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
-    side.advance((12 * HOUR_MS - day_ms) % DAY_MS)
+    side.advance(DAY_MS - day_ms + 12 * HOUR_MS)
     return statement_day(side.now_ms())
 
 
