@@ -179,7 +179,7 @@ class Phone:
         return yuan.translate(str.maketrans(".,", ",."))
 
     def agree(self, *said: str) -> None:
-        """Agree to the console's question, which has to say *said*."""
+        """Agree to the question, which has to say *said*."""
         question = self.person.page.locator("dialog.ask")
         for text in said:
             expect(question).to_contain_text(text)
@@ -232,6 +232,7 @@ def _send(phone: Phone) -> None:
     expect(page.locator(".send > .sum")).to_have_text("¥2.50")
 
     page.locator(".send > .primary").click()
+    phone.agree("2.50")
 
     page.wait_for_url("**/share")
     packet_id = page.url.split("/")[-2]
@@ -270,6 +271,7 @@ def _wallet(phone: Phone) -> None:
     page = phone.visit("/wallet", "rp-wallet form [name=amount]").page
     page.locator("[name=amount]").first.fill(phone.typed("8.80"))
     page.locator("form .secondary").first.click()
+    phone.agree("8.80")
     page.wait_for_url("**/payments/*")
     expect(page.locator(".qr img")).to_be_visible()
     payment_id = page.url.rpartition("/")[2]
@@ -283,7 +285,9 @@ def _wallet(phone: Phone) -> None:
     form.locator("[name=amount]").fill(phone.typed("2.20"))
     form.locator("select").select_option("host")
     form.locator(".secondary").click()
+    phone.agree("2.20")
 
+    page.locator(".money .quiet").click()
     expect(page.locator(".items .fen")).to_have_text("2.20")
     expect(page.locator(".balance")).to_have_text("¥6.60")
     (withdrawal,) = phone.http.get("/me/withdrawals").json()["items"]
@@ -418,6 +422,7 @@ def test_two_tabs_send_a_packet_each(phone: Phone) -> None:
 
     for tab in tabs:
         tab.locator(".send > .primary").click()
+        tab.locator(".money .primary").click()
     for tab in tabs:
         tab.wait_for_url("**/share")
 
