@@ -22,6 +22,11 @@ type Game = "rain" | "lottery";
 const DAY_MS = 86_400_000;
 /** Time between two looks at the campaign, which changes while it runs. Edges cache the answer. */
 const LOOK_MS = 8000;
+/** Ids of a round are there three seconds before its start; a crowd reads them within one second. */
+const IDS_AHEAD_MS = 3000;
+const IDS_SPREAD_MS = 1000;
+/** Time between two looks while a round is planned. */
+const CALM_LOOK_MS = 60_000;
 /** A crowd looks at the start, but not all in the same moment. */
 const SPREAD_MS = 2000;
 
@@ -68,9 +73,9 @@ export class CampaignView extends View {
     // The first answer may move the clock by hours.
     this.#askedAtMs = now();
     // The API's state decides: our clock may be a moment ahead.
-    const isRead = campaign.state !== "upcoming";
+    const isRead = campaign.state !== "upcoming" || campaign.rains.some(({ packets }) => packets.length);
     if (isRead && !this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
-    this.#hasRain ||= campaign.packets.length > 0 || this.catches.size > 0;
+    this.#hasRain ||= campaign.packets.length > 0 || campaign.rains.length > 0 || this.catches.size > 0;
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = this.#gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));
@@ -100,11 +105,27 @@ export class CampaignView extends View {
     const nowMs = now();
     // Renders again only while a countdown is shown.
     if (startsAtMs > nowMs - 1000) this.requestUpdate();
-    const lookAtMs = this.#isRead ? 0 : startsAtMs + this.#spreadMs;
-    const nextMs = this.#askedAtMs + (this.#isRead ? LOOK_MS : SPREAD_MS);
+    const lookAtMs = this.#isRead ? 0 : Math.min(startsAtMs + this.#spreadMs, this.#idsMs(campaign.rains[0]));
+    const nextMs = this.#isRead ? this.#nextLookMs(campaign, nowMs) : this.#askedAtMs + SPREAD_MS;
     if (nowMs < Math.max(lookAtMs, nextMs) || campaign.state === "ended") return;
     // One look after the end tells that it is over.
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
+  }
+
+  /** Time of the next look: players of a rain ask for its ids once, and not during a round. */
+  #nextLookMs({ rains }: Schemas["Campaign"], nowMs: number): number {
+    const round = rains.find(({ ends_at_ms: endMs }) => endMs > nowMs);
+    if (!round) return this.#askedAtMs + LOOK_MS;
+    if (round.packets.length) return round.ends_at_ms + SPREAD_MS + this.#spreadMs;
+    const idsMs = this.#idsMs(round);
+    const calmMs = this.#askedAtMs + CALM_LOOK_MS;
+    // A look shortly before would be one more.
+    return calmMs < idsMs - CALM_LOOK_MS / 2 ? calmMs : Math.max(idsMs, this.#askedAtMs + IDS_SPREAD_MS);
+  }
+
+  /** Time to read the ids of a round. */
+  #idsMs(round: Schemas["RainRound"] | undefined): number {
+    return round ? round.starts_at_ms - IDS_AHEAD_MS + (IDS_SPREAD_MS * this.#spreadMs) / SPREAD_MS : Infinity;
   }
 
   override render() {

@@ -5,8 +5,9 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { t } from "../i18n/events.ts";
-import { problemText } from "../i18n/packet.ts";
+import { duration, problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
+import { now } from "../now.ts";
 import { stateAfter, type State } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
@@ -24,6 +25,10 @@ const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
 /** Whether only this packet refuses; otherwise every packet of the campaign does, now. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
+/** Names on the podium of a round. */
+const PODIUM = 3;
+
+type Round = Schemas["RainRound"];
 type Phase = "ready" | "counting" | "playing" | "over";
 
 /** Reports a share to the campaign's view. */
@@ -50,6 +55,9 @@ export class Rain extends View {
     banner: { state: true },
     refusal: { state: true },
     isAsking: { state: true },
+    combo: { state: true },
+    misses: { state: true },
+    podium: { state: true },
   };
   declare campaign: Schemas["Campaign"];
   /** The user's shares of this rain. */
@@ -62,6 +70,14 @@ export class Rain extends View {
   /** Why there is nothing more for this user. */
   declare refusal: string;
   declare isAsking: boolean;
+  /** Hits since the last miss. */
+  declare combo: number;
+  declare misses: number;
+  /** The best claims of a packet of the round. */
+  declare podium: Schemas["ShownClaim"][];
+  #bestCombo = 0;
+  /** The planned round that is played or was the last one. */
+  #planned: Round | undefined;
   readonly #gone = new Set<string>();
   /** Not everybody begins with the same packet. */
   #turn = Math.floor(Math.random() * 100);
@@ -70,6 +86,7 @@ export class Rain extends View {
   #isWanted = false;
   #sky: Sky | undefined;
   #clock: ReturnType<typeof setInterval> | undefined;
+  #watch: ReturnType<typeof setInterval> | undefined;
 
   constructor() {
     super();
@@ -78,16 +95,38 @@ export class Rain extends View {
     this.hits = 0;
     this.refusal = "";
     this.isAsking = false;
+    this.combo = 0;
+    this.misses = 0;
+    this.podium = [];
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#watch = setInterval(() => this.#join(), 200);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    clearInterval(this.#watch);
     this.#stop();
+  }
+
+  get #isPlaying(): boolean {
+    return this.phase === "counting" || this.phase === "playing";
+  }
+
+  /** The planned round of now, or the next one, that this user did not play. */
+  get #nextRound(): Round | undefined {
+    const played = this.#planned?.starts_at_ms;
+    return this.campaign.rains.find((round) => round.ends_at_ms > now() && round.starts_at_ms !== played);
   }
 
   /** Packets that may still have a share for this user. */
   get #left(): string[] {
-    const ids = this.campaign.packets.map((packet) => packet.packet_id);
+    const round = this.#isPlaying ? this.campaign.rains.find((each) => each.starts_at_ms === this.#planned?.starts_at_ms) : undefined;
+    const planned = this.campaign.rains.flatMap(({ packets }) => packets);
+    const open = this.campaign.packets.map((packet) => packet.packet_id);
+    const ids = round?.packets ?? open.filter((id) => !planned.includes(id));
     return ids.filter((id) => !this.#gone.has(id) && !this.catches.has(id));
   }
 
@@ -102,23 +141,54 @@ export class Rain extends View {
   }
 
   override willUpdate(): void {
-    if (this.phase !== "counting" && this.phase !== "playing") return;
-    if (this.campaign.state !== "on") this.#end();
+    if (!this.#isPlaying) return;
+    if (["paused", "ended"].includes(this.campaign.state)) this.#end();
+    // A planned round lasts its seconds for everybody.
+    else if (this.#planned) return;
     // The last share is seen before the round is over.
     else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, performance.now() + LINGER_MS);
   }
 
   override render() {
-    const isRound = this.phase === "counting" || this.phase === "playing";
+    const isRound = this.#isPlaying;
     // A pause is shown below, and ends.
     const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
-      ${isOver || this.catches.size ? this.#result(isOver) : nothing} ${this.#start()}
+      ${isOver || this.catches.size ? this.#result(isOver) : nothing} ${this.#podium()} ${this.#start()}
+    `;
+  }
+
+  #podium() {
+    if (!this.podium.length) return nothing;
+    return html`
+      <section class="card rain-podium">
+        <h2>${t("rain_podium")}</h2>
+        <ol>
+          ${this.podium.map(
+            ({ nickname, amount_fen }) =>
+              html`<li><b>${nickname}</b>${amount_fen === null ? nothing : html`<span>¥${yuan(amount_fen)}</span>`}</li>`,
+          )}
+        </ol>
+      </section>
+    `;
+  }
+
+  /** The next planned round, which begins by itself. */
+  #announced(round: Round) {
+    const leftMs = round.starts_at_ms - now();
+    return html`
+      <div class="rain-door" aria-hidden="true"><i></i><i></i><i></i></div>
+      <p class="countdown" role="timer">${t("rain_next", { time: duration(Math.max(1000, leftMs)) })}</p>
+      ${session.person
+        ? html`<p class="hint center">${t("rain_waits")}</p>`
+        : html`<button class="primary" @click=${() => wantsSignIn(this)}>${t("rain_join")}</button>`}
     `;
   }
 
   #start() {
+    const next = this.#nextRound;
+    if (next && this.campaign.state !== "paused") return this.#announced(next);
     const obstacle = this.#obstacle;
     if (obstacle) return html`<p class="empty rain-obstacle" role="status">${obstacle}</p>`;
     return html`
@@ -136,7 +206,10 @@ export class Rain extends View {
       <canvas aria-hidden="true"></canvas>
       <div class="rain-bar">
         <b role="timer">${this.phase === "playing" ? t("rain_left_s", { s: this.leftS }) : ""}</b>
-        <span>${t("rain_hits", { n: this.hits })}</span>
+        <span>
+          ${t("rain_hits", { n: this.hits })}${this.combo > 2 ? html` · <em>${t("rain_combo", { n: this.combo })}</em>` : nothing}
+        </span>
+        <b class="purse" aria-label=${t("rain_purse")}>¥${yuan(this.#sum)}</b>
         <button aria-pressed=${isSoundOn() ? "true" : "false"} @click=${this.#turnSound}>♪ ${t("sound")}</button>
         <button @click=${this.#end}>${t("rain_ends")}</button>
       </div>
@@ -150,35 +223,63 @@ export class Rain extends View {
 
   #result(isOver: boolean) {
     const amounts = [...this.catches.values()];
-    const sum = amounts.reduce((all, amount) => all + amount, 0);
     const best = Math.max(...amounts);
     return html`
       <section class="card rain-result" role="status">
         ${isOver ? html`<h2>${t("rain_over")}</h2>` : nothing}
         ${amounts.length
           ? html`
-              <p class="total">${t("rain_got", { n: amounts.length, amount: yuan(sum) })}</p>
+              <p class="total">${t("rain_got", { n: amounts.length, amount: yuan(this.#sum) })}</p>
               ${amounts.length > 1 ? html`<p class="lucky">${t("rain_best", { amount: yuan(best) })}</p>` : nothing}
               <ol class="rain-list">
                 ${amounts.map((fen) => html`<li class=${fen === best ? "is-best" : ""}>¥${yuan(fen)}</li>`)}
               </ol>
             `
           : html`<p>${t(this.isAsking ? "rain_asking" : "rain_none")}</p>`}
-        ${this.hits ? html`<p class="hint">${t("rain_hits", { n: this.hits })}</p>` : nothing}
+        ${this.hits
+          ? html`<p class="hint">${t("rain_tally", { n: this.hits, misses: this.misses, combo: this.#bestCombo })}</p>`
+          : nothing}
       </section>
     `;
   }
 
+  get #sum(): number {
+    return [...this.catches.values()].reduce((all, amount) => all + amount, 0);
+  }
+
+  /** Begins the planned round for everybody who is here, three seconds before its start. */
+  #join(): void {
+    const round = this.#nextRound;
+    if (this.#isPlaying || !round || document.hidden || !session.person || !round.packets.length) {
+      if (round && !this.#isPlaying) this.requestUpdate();
+      return;
+    }
+    if (this.campaign.state === "paused" || now() < round.starts_at_ms - 1000 * COUNTDOWN_S) return;
+    this.#planned = round;
+    this.#open(round.starts_at_ms - now());
+  }
+
   readonly #begin = () => {
     if (wantsSignIn(this)) return;
+    this.#planned = undefined;
+    this.#open(1000 * COUNTDOWN_S);
+  };
+
+  #open(countdownMs: number): void {
     this.phase = "counting";
     this.hits = 0;
+    this.combo = 0;
+    this.misses = 0;
+    this.#bestCombo = 0;
+    this.podium = [];
     this.banner = undefined;
-    this.#untilMs = performance.now() + 1000 * COUNTDOWN_S;
-    this.#tick();
+    this.#untilMs = performance.now() + countdownMs;
     this.#clock = setInterval(() => this.#tick(), 200);
-    void this.updateComplete.then(() => this.querySelector("dialog")?.showModal());
-  };
+    void this.updateComplete.then(() => {
+      this.querySelector("dialog")?.showModal();
+      this.#tick();
+    });
+  }
 
   #tick(): void {
     const leftMs = this.#untilMs - performance.now();
@@ -189,16 +290,27 @@ export class Rain extends View {
       return;
     }
     this.phase = "playing";
-    this.#untilMs = performance.now() + 1000 * ROUND_S;
-    this.leftS = ROUND_S;
-    this.#sky = new Sky(this.querySelector("canvas")!, this.#hit);
+    const lifeMs = this.#planned ? this.#planned.ends_at_ms - now() : 1000 * ROUND_S;
+    this.#untilMs = performance.now() + lifeMs;
+    this.leftS = Math.ceil(lifeMs / 1000);
+    this.#sky = new Sky(this.querySelector("canvas")!, this.#hit, this.#miss);
+  }
+
+  /** Shows the best claims of the packet that gave this user most. */
+  async #crown({ packets }: Round): Promise<void> {
+    const own = packets.filter((id) => this.catches.has(id));
+    const [best = packets[0]] = own.sort((one, other) => this.catches.get(other)! - this.catches.get(one)!);
+    if (!best) return;
+    const { claims } = await session.client.get<Schemas["Record"]>(`/packets/${best}?limit=100`);
+    this.podium = claims.sort((one, other) => (other.amount_fen ?? 0) - (one.amount_fen ?? 0)).slice(0, PODIUM);
   }
 
   readonly #end = () => {
-    if (this.phase !== "counting" && this.phase !== "playing") return;
+    if (!this.#isPlaying) return;
     this.phase = "over";
     this.#stop();
     this.querySelector("dialog")?.close();
+    if (this.#planned) void this.#crown(this.#planned).catch(() => undefined);
   };
 
   #stop(): void {
@@ -207,8 +319,15 @@ export class Rain extends View {
     this.#sky = undefined;
   }
 
+  readonly #miss = () => {
+    this.combo = 0;
+    this.misses++;
+  };
+
   readonly #hit = () => {
     this.hits++;
+    this.combo++;
+    this.#bestCombo = Math.max(this.#bestCombo, this.combo);
     this.#isWanted = true;
     void this.#grab();
   };

@@ -14,15 +14,18 @@ interface Drop {
 const ROOM = 19_000;
 const DROPS_MIN = 14;
 const DROPS_MAX = 40;
-const FLIP_MS = 420;
+const FLIP_MS = 520;
 /** One packet in this many is big; its size doesn't change its amount. */
 const BIG_OF = 9;
 const BIG = 1.9;
+/** Pixels from the right edge to the purse. */
+const PURSE_PX = 60;
 
 export class Sky {
   readonly #canvas: HTMLCanvasElement;
   readonly #pen: CanvasRenderingContext2D;
   readonly #onHit: () => void;
+  readonly #onMiss: () => void;
   readonly #isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   #drops: Drop[] = [];
   #frame = 0;
@@ -30,10 +33,11 @@ export class Sky {
   #width = 0;
   #height = 0;
 
-  constructor(canvas: HTMLCanvasElement, onHit: () => void) {
+  constructor(canvas: HTMLCanvasElement, onHit: () => void, onMiss: () => void) {
     this.#canvas = canvas;
     this.#pen = canvas.getContext("2d")!;
     this.#onHit = onHit;
+    this.#onMiss = onMiss;
     this.#fit();
     const count = Math.round((this.#width * this.#height) / ROOM);
     this.#drops = Array.from({ length: Math.min(DROPS_MAX, Math.max(DROPS_MIN, count)) }, () => ({
@@ -90,7 +94,10 @@ export class Sky {
     const far = (drop: Drop) => Math.hypot(drop.x - x, drop.y - y);
     const near = this.#drops.filter((drop) => !drop.hitAtMs && far(drop) < drop.size * 0.8);
     const hit = near.sort((first, other) => far(first) - far(other))[0];
-    if (!hit) return;
+    if (!hit) {
+      this.#onMiss();
+      return;
+    }
     if (this.#isCalm) {
       Object.assign(hit, this.#drop(), { y: Math.random() * this.#height });
       this.#draw(0);
@@ -110,7 +117,9 @@ export class Sky {
     const isBack = hitAtMs > 0 && age > 0.2;
     pen.save();
     pen.globalAlpha = Math.max(0, 1 - age * age);
-    pen.translate(x, y - age * size);
+    // A hit packet flies into the purse, at the end of the bar.
+    const way = age * age;
+    pen.translate(x + (this.#width - PURSE_PX - x) * way, y + (PURSE_PX / 2 - y) * way);
     pen.rotate(tilt);
     pen.scale((hitAtMs ? Math.max(0.08, Math.abs(turn)) : 1) * (1 + age * 0.3), 1 + age * 0.3);
     const [width, height] = [size * 0.8, size];

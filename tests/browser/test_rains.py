@@ -1,0 +1,82 @@
+"""A planned rain in a phone's browser: everybody starts in the same second."""
+
+import re
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from testing.platform.servers import wait_for
+from tests.browser.conftest import DESK, PHONE, MakePerson, Operator
+from tests.browser.test_campaigns import plan
+
+AHEAD_MS = 20_000
+SECONDS = 12
+
+
+def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict[str, Any]]:
+    """Plan a rain that begins soon, and return its rounds."""
+    starts_at_ms = int(time.time() * 1000) + AHEAD_MS
+    body = {"starts_at_ms": starts_at_ms, "seconds": SECONDS, "rounds": 2, "packets": 2}
+    body |= {"total_fen": 4_000, "count": 5, **changes}
+    path = f"/admin/campaigns/{campaign_id}/rains"
+    headers = {"Idempotency-Key": campaign_id}
+    answer = operator.http.post(path, json=body, headers=headers)
+    assert answer.is_success, answer.text
+    rounds: list[dict[str, Any]] = answer.json()["rains"]
+    return rounds
+
+
+@pytest.mark.parametrize(
+    ("locale", "scheme", "viewport"), [("zh-CN", "light", PHONE), ("en-US", "dark", DESK)]
+)
+def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
+    a_person: MakePerson, operator: Operator, locale: str, scheme: str, viewport: Any
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="红包雨", budget_fen=4_000, quota_per_user=4)
+    rounds = plan_rain(operator, campaign_id)
+    moving: dict[str, Any] = {"reduced_motion": "no-preference", "color_scheme": scheme}
+    mia = a_person(
+        f"mia-{campaign_id}",
+        f"/campaigns/{campaign_id}",
+        locale=locale,
+        viewport=viewport,
+        **moving,
+    )
+    page, asked = mia.page, []
+    expect(page.get_by_role("timer")).to_be_visible()
+    mia.audit_views(f"rain-planned-{locale}")
+    page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+
+    expect(page.locator(".rain-count")).to_have_text(re.compile("^[321]$"), timeout=30_000)
+    sky = page.locator("canvas")
+    tap = page.locator(".rain-tap")
+    expect(tap).to_be_visible()
+    began_ms = time.time() * 1000
+    while tap.is_visible():
+        for x in range(40, 360, 80):
+            page.mouse.click(x, 300)
+        mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
+    ended_ms = time.time() * 1000
+
+    expect(sky).to_be_hidden()
+    podium = page.locator(".rain-podium")
+    expect(podium).to_contain_text("¥")
+    mia.shoot(f"rain-podium-{locale}")
+    assert mia.audit() == []
+    # The round began and ended by the server's clock, although all shares were caught at once.
+    assert abs(began_ms - rounds[0]["starts_at_ms"]) < 3_000
+    assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
+    caught = page.locator(".rain-result").get_by_role("listitem")
+    expect(caught).to_have_count(2)
+    expect(page.get_by_role("timer")).to_be_visible()
+    api = [request for request in asked if "/api/" in request or "/packets/" in request]
+    grabs = [request for request in api if request.endswith("/grab")]
+    # One look for the ids, a grab for each packet, and one record for the podium.
+    assert len(grabs) == 2
+    assert len(api) <= 2 + 3, api
+    me = operator.as_user(mia.name)
+    fen = sum(round(100 * float(text.removeprefix("¥"))) for text in caught.all_inner_texts())
+    wait_for(lambda: me.get("/me").json()["balance_fen"] == fen, "the shares in the purse")
