@@ -16,10 +16,11 @@ from redpacket_cli import show as shown
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.lists import Rows, some
+from redpacket_cli.packets import Amount, Key
 from redpacket_cli.session import an_id, milliseconds, new_key, read_document, read_text, session_of
 from redpacket_cli.words import translate
 
-campaign = typer.Typer(help="Campaigns: list, edit, show, preheat.", no_args_is_help=True)
+campaign = typer.Typer(help="Campaigns: list, edit, show, rain, preheat.", no_args_is_help=True)
 prize = typer.Typer(help="Prizes of a campaign: edit, stock, codes.", no_args_is_help=True)
 audience = typer.Typer(help="The users who may take part in a campaign.", no_args_is_help=True)
 
@@ -92,6 +93,29 @@ def show_campaign(context: typer.Context, campaign_id: CampaignId) -> None:
     session = session_of(context)
     campaign = session.target.operator.get(f"/admin/campaigns/{campaign_id}")
     session.screen.report(campaign, _campaign(campaign))
+
+
+@campaign.command("rain")
+def plan_rain(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    total_fen: Amount,
+    count: Annotated[int, typer.Argument(help="Number of shares in each packet.", min=1)],
+    starts_at: Annotated[str, typer.Option(help="Time with a zone at which all may grab.")],
+    seconds: Annotated[int, typer.Option(help="Length of a round.", min=5)] = 20,
+    rounds: Annotated[int, typer.Option(help="Rounds, 30 seconds apart.", min=1)] = 1,
+    packets: Annotated[
+        int, typer.Option(help="Packets in a round; 0: as many as the quota covers.", min=0)
+    ] = 0,
+    key: Key = "",
+) -> None:
+    """Plan packets that open for all users in the same second, from the campaign's budget."""
+    session = session_of(context)
+    body = {"starts_at_ms": milliseconds("--starts-at", starts_at), "seconds": seconds}
+    body |= {"rounds": rounds, "total_fen": total_fen, "count": count}
+    body |= {"packets": packets} if packets else {}
+    path = f"/admin/campaigns/{campaign_id}/rains"
+    session.screen.report(session.target.operator.post(path, body, key=new_key(key)))
 
 
 @campaign.command("preheat")

@@ -11,7 +11,7 @@ import { address } from "./pages.ts";
 import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./plan.ts";
 import "./promote.ts";
 import "./refusals.ts";
-import { deedsOf, doDeed, sendRain } from "./running.ts";
+import { deedsOf, doDeed, planRain, sendRain } from "./running.ts";
 import { awaitingView, awaits, type Awaiting, duties, inZone, money, takeOver, write } from "./view.ts";
 import { CampaignView } from "./watch.ts";
 import { o, wordOf } from "./words.ts";
@@ -74,6 +74,9 @@ export class OperatorCampaign extends CampaignView {
       ${duties().may("send_rain") && stateOf(campaign) !== "ended"
         ? button(o("send_rain"), () => this.#do("send_rain", () => sendRain(campaign)))
         : nothing}
+      ${duties().may("plan_rain") && stateOf(campaign) !== "ended"
+        ? button(o("plan_rain"), () => this.#do("plan_rain", () => planRain(campaign)))
+        : nothing}
       ${duties().may("plan")
         ? deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed))))
         : nothing}
@@ -83,7 +86,7 @@ export class OperatorCampaign extends CampaignView {
   }
 
   /** Asks for confirmation before the page is busy. */
-  #do(duty: "send_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
+  #do(duty: "send_rain" | "plan_rain" | "plan", work: () => ReturnType<typeof doDeed>): Promise<void> {
     return this.act(duty, async () => {
       const message = await work();
       await this.lookNow(true);

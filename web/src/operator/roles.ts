@@ -15,6 +15,7 @@ const DUTIES = {
   plan: ["admin", "operate"],
   set_budget: BY_ROUTE["POST /admin/deposits"],
   send_rain: BY_ROUTE["POST /admin/packets"],
+  plan_rain: BY_ROUTE["POST /admin/campaigns/{campaign_id}/rains"],
   edit_audience: BY_ROUTE["POST /admin/campaigns/{campaign_id}/audience"],
   see_withdrawals: BY_ROUTE["GET /admin/withdrawals"],
   end_packet: BY_ROUTE["POST /admin/packets/{packet_id}/end"],

@@ -7,7 +7,7 @@ import { amountProblem, parseYuan, yuanGrouped } from "../money.ts";
 import { now } from "../now.ts";
 import { session } from "../session.ts";
 import { atMost } from "../views/view.ts";
-import { bodyOf, stateOf, type Campaign } from "./plan.ts";
+import { atMs, bodyOf, localText, stateOf, type Campaign } from "./plan.ts";
 import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
 import { o } from "./words.ts";
 
@@ -43,10 +43,11 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
   return awaits(answer) ? awaitingView() : `${o(`${deed}_done`)} ${closedText(answer)}`;
 }
 
-/** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
-export async function sendRain(campaign: Campaign) {
-  const field = (label: string, more: ReturnType<typeof html>) =>
-    html`<label class="field tall"><span>${label}</span>${more}</label>`;
+function field(label: string, more: ReturnType<typeof html>) {
+  return html`<label class="field tall"><span>${label}</span>${more}</label>`;
+}
+
+function sumField() {
   const type = ({ target }: InputEvent) => {
     const input = target as HTMLInputElement;
     const read = reading(input.value);
@@ -54,17 +55,49 @@ export async function sendRain(campaign: Campaign) {
     input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
     input.nextElementSibling!.textContent = read;
   };
+  const input = html`<input name="total" inputmode="decimal" required autocomplete="off" @input=${type} />`;
+  return field(o("total"), html`${input}<small aria-live="polite"></small>`);
+}
+
+function textOf(form: FormData | undefined, name: string): string {
+  const value = form?.get(name);
+  return typeof value === "string" ? value.trim() : "";
+}
+
+/** Asks for a rain's start, rounds and sum, and plans it from the budget; undefined if canceled. */
+export async function planRain(campaign: Campaign) {
+  const { campaign_id: id, quota_per_user: quota, timezone } = campaign;
+  const starts = localText(Math.max(now() + 120_000, campaign.starts_at_ms), timezone);
+  const number = (name: "seconds" | "rounds" | "packets" | "count", value: number, max: number) =>
+    field(o(`rain_${name}`), html`<input name=${name} type="number" min="1" max=${max} .value=${String(value)} required />`);
+  const body = html`
+    <p class="hint">${o("plan_rain_hint", { left: yuanGrouped(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
+    ${sumField()} ${field(o("starts"), html`<input name="starts" type="datetime-local" .value=${starts} required />`)}
+    ${number("seconds", 20, 600)} ${number("rounds", 1, 10)} ${number("packets", Math.min(6, quota || 6), 50)}
+    ${number("count", 100, 1_000_000)}
+  `;
+  const form = await confirm(o("plan_rain_title"), body, o("plan_rain"));
+  const [totalFen, startsMs] = [parseYuan(textOf(form, "total")), atMs(textOf(form, "starts"), timezone)];
+  if (!form || !totalFen || !startsMs) return undefined;
+  const [seconds, rounds, packets, count] = ["seconds", "rounds", "packets", "count"].map((name) => Number(textOf(form, name)));
+  const sent = { starts_at_ms: startsMs, seconds, rounds, total_fen: totalFen, count, packets };
+  const slot = `planned rain ${id}`;
+  const { key } = session.writes.begin(slot, session.person?.sub ?? "", sent);
+  const { rains } = await write<Schemas["PlannedRain"]>("POST", `/admin/campaigns/${id}/rains`, sent, key);
+  session.writes.end(slot);
+  return o("plan_rain_done", { n: rains.length, at: inZone(startsMs, timezone), sum: yuanGrouped(totalFen) });
+}
+
+/** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
+export async function sendRain(campaign: Campaign) {
   const body = html`
     <p class="hint">${o("rain_hint", { left: yuanGrouped(campaign.budget_left_fen) })}</p>
-    ${field(o("total"), html`<input name="total" inputmode="decimal" required autocomplete="off" @input=${type} /><small aria-live="polite"></small>`)}
+    ${sumField()}
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
   const form = await confirm(o("rain_title"), body, o("send_rain"));
-  const text = (name: string) => {
-    const value = form?.get(name);
-    return typeof value === "string" ? value.trim() : "";
-  };
+  const text = (name: string) => textOf(form, name);
   const totalFen = parseYuan(text("total"));
   if (!form || !totalFen) return undefined;
   const sent = {
