@@ -79,6 +79,8 @@ def test_a_log_line_of_an_operators_request_has_the_pseudonym_and_no_host_id(
     capsys.readouterr()
     operator.http.get("/admin/packets")
     sender.http.get("/me")
+    # Without the scope, a user is no operator.
+    assert sender.http.get("/admin/packets").status_code == 403
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (told,) = [line for line in lines if line["message"] == "operator"]

@@ -168,10 +168,10 @@ class Api:
                 _require_distribution(event)
             request = _request_of(event, operation.body_bytes_max)
             if operation.scopes:
+                request.require_scope(operation.scopes)
                 # Logs name operators, and only them, by pseudonym: the access log names nobody.
                 user_id, route = request.user.user_id, operation.key
                 write_line("operator", operator=user_id, route=route, request_id=request_id)
-                request.require_scope(operation.scopes)
             answer = operation.function(request)
         except (Rejected, SwitchedOff) as error:
             outcomes.count(code_of(error))
