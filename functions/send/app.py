@@ -169,11 +169,16 @@ def upload_prize_picture(request: RequestOf[PictureBody]) -> HttpAnswer[Uploaded
 def _store_picture(
     request: RequestOf[PictureBody], *, is_prize: bool = False
 ) -> HttpAnswer[UploadedPicture]:
-    owner_id, body = request.user.user_id, body_of(PictureBody, request)
+    owner, body = request.user.user_id, body_of(PictureBody, request)
     # A prize's picture is no personal data: its operator's erasure does not find it.
-    picture_id = new_picture_id(None if is_prize else owner_id)
-    is_kept = is_prize or body.is_avatar
-    containers.packets.pictures.put(picture_id, body.given, owner_id, is_kept=is_kept)
+    picture_id = new_picture_id(None if is_prize else owner)
+    if is_prize:
+        from redpacket.approvals.api import approval_gate  # only operators need it
+
+        approval_gate.note_upload(request, picture_id)
+    containers.packets.pictures.put(
+        picture_id, body.given, owner, is_kept=is_prize or body.is_avatar
+    )
     return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
 
 

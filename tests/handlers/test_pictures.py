@@ -148,6 +148,9 @@ def test_an_operators_picture_of_a_prize_stays(
     upload = {"picture": b64encode(jpeg()).decode()}
     assert sender.post("/admin/pictures", upload).json()["code"] == "forbidden"
     path = operator.post("/admin/pictures", upload).json()["cover_url"]
+    items = operator.http.get("/admin/journal").json()["items"]
+    (noted,) = (item for item in items if item["action"] == "picture_uploaded")
+    assert noted["summary"] == f"operator uploaded picture {path.rpartition('/')[2]} for prizes"
 
     assert system.pictures.kept == {path.removeprefix("/pictures/")}
     assert sender.http.get(path).content == jpeg()

@@ -103,6 +103,15 @@ def test_a_nickname_is_a_field_beside_the_host_s_id_and_in_no_sentence() -> None
     assert summaries.ids_of(actions) == ["a", "a", "b"]
 
 
+def test_the_owner_and_the_receiver_of_moved_money_are_named_by_the_host_s_id() -> None:
+    facts = {"from": "a", "to": "gone", "reason": "a"}
+    moved = _action("campaign_money_moved", "user:a", *changes_between(None, facts))
+
+    assert summaries.ids_of([moved]) == ["a", "a", "a", "gone"]
+    shown = summaries.change_views(moved.changes, PEOPLE)
+    assert [each["after"] for each in shown] == ["ann@host", "gone", "a"]
+
+
 def test_an_erased_user_is_a_pseudonym_and_an_erased_operator_keeps_the_host_s_id() -> None:
     operator = User("a", host_id="ann@host")
 

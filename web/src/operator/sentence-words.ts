@@ -17,6 +17,7 @@ export const SENTENCES: Record<string, string> = {
   audience_edited: "修改了 {subject} 的名单",
   user_judged: "风控判定 {subject}：{verdict}",
   user_erased: "抹去了 {subject} 的个人信息",
+  picture_uploaded: "上传了奖品图片 {picture_id}",
   picture_removed: "移除了 {subject} 上传的图片",
   thanks_removed: "移除了 {subject} 在红包 {packet_id} 里的感谢语",
   webhook_edited: "修改了 {subject}",

@@ -126,6 +126,12 @@ def note_erasure(request: HttpRequest, user_id: str) -> None:
     _note(request, ActionKind.USER_ERASED, user_subject(user_id), {})
 
 
+def note_upload(request: HttpRequest, picture_id: str) -> None:
+    """Log the upload of a prize's picture before it is stored."""
+    uploaded, subject = {"picture_id": picture_id}, user_subject(request.user.user_id)
+    _note(request, ActionKind.PICTURE_UPLOADED, subject, uploaded)
+
+
 def note_picture(request: HttpRequest, picture_id: str, owner_id: str) -> None:
     """Log the removal of a user's picture before it runs."""
     removed = {"picture_id": picture_id}

@@ -129,7 +129,7 @@ def action_view(noted: LoggedAction, users: UsersById) -> lists.ListedAction:
         "action": action.kind,
         **summaries.subject_of(action.subject, users),
         "summary": summaries.action_summary(action, users),
-        "changes": summaries.change_views(action.changes),
+        "changes": summaries.change_views(action.changes, users),
     }
 
 

@@ -21,6 +21,9 @@ UsersById: TypeAlias = Mapping[str, User]
 
 _USER = "user:"
 
+_PEOPLE = {"from", "to"}
+"""Fields of changes whose values are users."""
+
 _ID_LENGTH_MAX = 128
 """Length that no id has; a longer key would fail the read of a page's names."""
 
@@ -41,6 +44,7 @@ _SENTENCES = {
     ActionKind.AUDIENCE_EDITED: "edited the audience of {subject}",
     ActionKind.USER_JUDGED: "set the risk decision on {subject} to {verdict}",
     ActionKind.USER_ERASED: "erased {subject}",
+    ActionKind.PICTURE_UPLOADED: "uploaded picture {picture_id} for prizes",
     ActionKind.PICTURE_REMOVED: "removed a picture of {subject}",
     ActionKind.THANKS_REMOVED: "removed the thanks of {subject} for packet {packet_id}",
     ActionKind.WEBHOOK_EDITED: "edited {subject}",
@@ -101,13 +105,23 @@ def nickname(user_id: str, users: UsersById) -> str | None:
 def ids_of(actions: Sequence[Action | Approval]) -> list[str]:
     """Return the ids of all people in the views of *actions*; forged rows may have others."""
     subjects = [action.subject.removeprefix(_USER) for action in actions if _USER in action.subject]
-    named = [*(action.operator_id for action in actions), *subjects]
+    changes = [change for action in actions for change in action.changes]
+    named_there = [change.after or "" for change in changes if change.field in _PEOPLE]
+    named = [*(action.operator_id for action in actions), *subjects, *named_there]
     return [user_id for user_id in named if 0 < len(user_id) <= _ID_LENGTH_MAX]
 
 
-def change_views(changes: Sequence[Change]) -> list[ActionChange]:
-    """Return changed fields with their values before and after."""
-    return [{"field": each.field, "before": each.before, "after": each.after} for each in changes]
+def change_views(changes: Sequence[Change], users: UsersById) -> list[ActionChange]:
+    """Return changed fields with their values before and after; people by the host's id."""
+
+    def shown(field: str, value: str | None) -> str | None:
+        return host_id(value, users) or value if value and field in _PEOPLE else value
+
+    return [
+        {"field": field, "before": shown(field, each.before), "after": shown(field, each.after)}
+        for each in changes
+        for field in [each.field]
+    ]
 
 
 def action_summary(action: Action, users: UsersById) -> str:

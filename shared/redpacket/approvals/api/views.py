@@ -60,7 +60,7 @@ def approval_view(approval: Approval, users: UsersById, now_ms: int) -> approval
         "summary": summaries.approval_summary(approval, users),
         "amount_fen": approval.amount_fen,
         "version": approval.version,
-        "changes": summaries.change_views(approval.changes),
+        "changes": summaries.change_views(approval.changes, users),
         "asked_at_ms": approval.asked_at_ms,
         "decided_by": approval.decided_by,
         "decided_by_user": summaries.named(decider, users)["user"] if decider else None,

@@ -57,6 +57,7 @@ class ActionKind(StrEnum):
     AUDIENCE_EDITED = "audience_edited"
     USER_JUDGED = "user_judged"
     USER_ERASED = "user_erased"
+    PICTURE_UPLOADED = "picture_uploaded"
     PICTURE_REMOVED = "picture_removed"
     THANKS_REMOVED = "thanks_removed"
     WEBHOOK_EDITED = "webhook_edited"
