@@ -171,15 +171,13 @@ def _store_picture(
 ) -> HttpAnswer[UploadedPicture]:
     owner, body = request.user.user_id, body_of(PictureBody, request)
     # A prize's picture is no personal data: its operator's erasure does not find it.
-    picture_id = new_picture_id(None if is_prize else owner)
+    new_id = new_picture_id(None if is_prize else owner)
     if is_prize:
         from redpacket.approvals.api import approval_gate  # only operators need it
 
-        approval_gate.note_upload(request, picture_id)
-    containers.packets.pictures.put(
-        picture_id, body.given, owner, is_kept=is_prize or body.is_avatar
-    )
-    return HttpAnswer({"cover_url": PICTURES_PATH + picture_id})
+        approval_gate.note_upload(request, new_id)
+    containers.packets.pictures.put(new_id, body.given, owner, is_kept=is_prize or body.is_avatar)
+    return HttpAnswer({"cover_url": PICTURES_PATH + new_id})
 
 
 before_snapshot(
