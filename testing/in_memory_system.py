@@ -584,7 +584,9 @@ class InMemorySystem:
 
     def ledger_state(self) -> LedgerState:
         state = read_ledger_state(
-            self.dynamo, "accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"
+            self.dynamo,
+            *("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments"),
+            journal_table="journal",
         )
         return replace(state, window_slack_ms=self.window_slack_ms)
 

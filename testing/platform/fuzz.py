@@ -590,7 +590,7 @@ class Fuzz:
 
 def broken_invariants(stack: Stack) -> list[str]:
     """Return what the ledger breaks."""
-    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     seeds = seed_keys_of(stack)
     dynamodb = stack.aws("dynamodb")

@@ -13,6 +13,7 @@ from redpacket.campaigns.model import WINDOW_AGE_MAX_MS
 from redpacket.ledger.model import (
     DEPOSITS,
     Entry,
+    Transfer,
     TransferKind,
     YearSums,
     entries,
@@ -21,6 +22,7 @@ from redpacket.ledger.model import (
     packet_account,
     packet_of,
     payment_account,
+    receivable_account,
     user_account,
     withdrawal_account,
 )
@@ -30,6 +32,7 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     unit_share,
 )
+from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.packets.model.claim import Share, ShareRef
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import (
@@ -74,6 +77,8 @@ CHECKS = {
     "check_year_sums": "I1",
     "check_outside_postings": "I1",
     "check_payments": "I1",
+    "check_causes": "I1",
+    "check_marks": "I1",
     "check_packet_total": "I2",
     "check_tally": "I2",
     "check_receipts": "I2",
@@ -225,20 +230,79 @@ def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
     ]
 
 
-def misspent_campaign_money(
-    marked: Container[str], ledger_entries: Iterable[Entry], packets: Iterable[Packet]
-) -> list[Difference]:
-    """I1: accounts of campaign money pay only for campaigns, and no payment reaches them.
+def check_causes(ledger_entries: Iterable[Entry], actions: Iterable[Action]) -> list[Difference]:
+    """I1: operators' *actions* in the audit log have the entries of a transfer, and vice versa.
 
-    The nightly run allows payments, which earlier releases accepted.
+    A debt has no row; its user pays it. `check_postings` and `check_outside_postings` compare
+    entries with packets, payments and withdrawals.
     """
+    moved = [transfer for action in actions if (transfer := _moved_by(action))]
+    wanted = Counter(entry for transfer in moved for entry in entries(transfer))
+    posted = Counter(
+        entry
+        for entry in ledger_entries
+        if has_book(entry.counterparty) and not _is_collected(entry)
+    )
+    return [
+        Difference("I1", entry.account, f"entry {entry.transfer_id}", count, posted[entry])
+        for entry in wanted | posted
+        if (count := wanted[entry]) != posted[entry]
+    ]
+
+
+def _moved_by(action: Action) -> Transfer | None:
+    facts = {change.field: change.after or "" for change in action.changes}
+    if action.kind is ActionKind.DEPOSIT:
+        kind, debit, credit = TransferKind.DEPOSIT, DEPOSITS, action.subject
+    elif action.kind is ActionKind.CAMPAIGN_MONEY_MOVED:
+        kind, debit, credit = TransferKind.CAMPAIGN_MONEY, action.subject, user_account(facts["to"])
+    else:
+        return None
+    amount_fen = int(facts["amount_fen"])
+    return Transfer(facts["transfer_id"], kind, debit, credit, amount_fen, action.at_ms)
+
+
+def _is_collected(entry: Entry) -> bool:
+    user, debt = sorted((entry.account, entry.counterparty), reverse=True)
+    is_paid = (entry.amount_fen < 0) is (entry.account == user)
+    is_own = debt == receivable_account(user.removeprefix(user_account("")))
+    return entry.kind is TransferKind.PAYMENT_REFUNDED and is_own and is_paid
+
+
+def check_marks(
+    marked: Collection[str],
+    actions: Collection[Action],
+    ledger_entries: Iterable[Entry],
+    packets: Iterable[Packet],
+) -> list[Difference]:
+    """I1: accounts have the mark of campaign money that operators set and did not remove.
+
+    While they have it, they pay only for campaigns, and no payment reaches them. The nightly run
+    allows payments, which earlier releases accepted.
+    """
+    removed = {
+        action.subject: action.at_ms
+        for action in actions
+        if action.kind is ActionKind.CAMPAIGN_MARK_REMOVED
+    }
+    ever = {
+        action.subject
+        for action in actions
+        if action.kind is ActionKind.DEPOSIT
+        and any(change.field == "is_for_campaigns" for change in action.changes)
+    }
     private = {packet.packet_id for packet in packets if not packet.rules.campaign_id}
     return [
+        Difference("I1", account, "marks of campaign money", int(not is_marked), int(is_marked))
+        for account in sorted((ever - removed.keys()) ^ set(marked))
+        for is_marked in [account in marked]
+    ] + [
         Difference(
             "I1", entry.account, f"campaign money for {entry.transfer_id}", 0, entry.amount_fen
         )
         for entry in ledger_entries
-        if entry.account in marked
+        if entry.account in ever
+        and entry.at_ms < removed.get(entry.account, entry.at_ms + 1)
         and (
             entry.kind in {TransferKind.WITHDRAWAL, TransferKind.PAYMENT}
             or (entry.kind is TransferKind.SEND and packet_of(entry.counterparty) in private)

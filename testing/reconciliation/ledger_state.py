@@ -15,6 +15,7 @@ from redpacket.ledger.model import (
     Entry,
     Receipt,
     YearSums,
+    has_book,
     outside_of,
     packet_account,
     packet_of,
@@ -25,6 +26,8 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.campaign_snapshot import snapshot_of
 from redpacket.lottery.dynamodb.items import draw_of
 from redpacket.lottery.model.lottery import Draw, PrizeKind
+from redpacket.operations.dynamodb.audit_log import logged_of
+from redpacket.operations.model.operators import Action
 from redpacket.packets.dynamodb import items, keys
 from redpacket.packets.model.claim import Claimer, Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
@@ -64,11 +67,13 @@ from testing.reconciliation.checks import (
     Told,
     Unit,
     Window,
+    check_causes,
     check_claim_counts,
     check_conservation,
     check_entries,
     check_known_packets,
     check_lottery,
+    check_marks,
     check_once,
     check_open_counts,
     check_outside_postings,
@@ -82,7 +87,6 @@ from testing.reconciliation.checks import (
     check_unpaid_counts,
     check_windows,
     check_year_sums,
-    misspent_campaign_money,
     packet_held_fen,
 )
 
@@ -107,6 +111,8 @@ class LedgerState:
     marked: frozenset[str] = frozenset()
     windows: dict[str, list[Window]] = field(default_factory=dict)
     outside: OutsideFacts = NOTHING_OUTSIDE
+    actions: list[Action] | None = None
+    """Operators' actions, or None if the audit log was not read."""
     window_slack_ms: int = WINDOW_AGE_MAX_MS
 
     def differences(
@@ -138,9 +144,12 @@ class LedgerState:
         claims = [share for share in self.shares if share.status is ShareStatus.CLAIMED]
         yield "check_conservation", len(balances_fen), check_conservation(balances_fen, held_fen)
         packets = [facts.packet for facts in self.packets]
-        unsound = check_entries(balances_fen, entries)
-        unsound += misspent_campaign_money(self.marked, entries, packets)
-        yield "check_entries", len(entries), unsound
+        yield "check_entries", len(entries), check_entries(balances_fen, entries)
+        if self.actions is not None:
+            moved = [entry for entry in entries if has_book(entry.counterparty)]
+            yield "check_causes", len(moved), check_causes(entries, self.actions)
+            unsound = check_marks(self.marked, self.actions, entries, packets)
+            yield "check_marks", len(self.marked), unsound
         yield "check_once", len(entries), check_once(entries)
         yield "check_bounds", len(entries), check_bounds(balances_fen, entries)
         strays = check_packet_exists(self.shares, packet_ids)
@@ -235,12 +244,14 @@ def read_ledger_state(
     draws_table: str | None = None,
     quotas_table: str | None = None,
     payments_table: str | None = None,
+    journal_table: str | None = None,
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
     """Scan the tables with boto3's DynamoDB client, or a fake of it.
 
-    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts.
+    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts, and without
+    *journal_table* no causes of deposits.
     """
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
@@ -261,6 +272,9 @@ def read_ledger_state(
         lotteries=_lotteries(lottery_rows, shares),
         windows=_windows(lottery_rows),
         outside=_outside(scan_rows(dynamodb, payments_table) if payments_table else ()),
+        actions=[logged_of(row).action for row in scan_rows(dynamodb, journal_table)]
+        if journal_table
+        else None,
     )
 
 

@@ -7,7 +7,8 @@ from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.model import DrawRules
 from redpacket.fairness.model.log import id_hash_of
 from redpacket.ledger.dynamodb import keys as ledger_keys
-from redpacket.ledger.model import DEPOSITS
+from redpacket.ledger.dynamodb.posting import post_operations
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.dynamodb import keys
@@ -15,12 +16,16 @@ from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.provider import StatementKind, statement_day
 from redpacket.payments.model.withdrawals import LEASE_MS
+from redpacket.platform.dynamodb.client import Dynamo, put
+from redpacket.platform.idempotency import Request
 from redpacket.reconciliation.use_cases.audit_packet import LATE_AFTER_MS
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing.builders import a_campaign, a_prize
 from testing.fairness.fake_head_signer import FakeSigner
 from testing.fakes import Item
+from testing.in_memory_system import InMemorySystem, a_person
 from testing.payments.payment_system import PaymentSystem
+from testing.platform.fake_tables import TABLE_NAMES
 from testing.reconciliation.checks import CHECKS
 
 DAY_MS = 86_400_000
@@ -61,6 +66,8 @@ class World:
             system.draw("fair", f"user-{number % 2}", f"key-{number}")
         system.settle()
         system.deposit("bob", 10_000)
+        money = Request("treasurer", "rain", "rain")
+        system.process().deposit(a_person("rain"), 5_000, money, is_for_campaigns=True)
         self.payment = self.town.pay_in("alice", 900)
         self.town.pay_again(self.payment)
         self.town.refund(self.town.pay_in("alice", 70), 30)
@@ -123,6 +130,15 @@ class World:
         """Return the checks of whole ledgers that find something."""
         state = self.system.ledger_state()
         return {name for name, _, differences in state.checked([], []) if differences}
+
+
+def forge_transfer(system: InMemorySystem, transfer: Transfer) -> None:
+    """Post a transfer and a copy of its request, as a role that may write accounts can."""
+    dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
+    copy = {**ledger_keys.request_copy("0" * 32), "result_id": transfer.transfer_id}
+    assert dynamo.try_transact(
+        [*post_operations("accounts", [transfer]), put("accounts", {**copy, "body_hash": ""})]
+    )
 
 
 def _balance(user: str) -> dict[str, str]:
@@ -199,6 +215,14 @@ PLANTED: dict[str, Plant] = {
     "check_payments": lambda w: w.add(
         "payments", payment_keys.payment(w.payment.number), "reversed_fen", 10
     ),
+    "check_causes": lambda w: forge_transfer(
+        w.system,
+        Transfer(
+            *("deposit:forged", TransferKind.DEPOSIT, DEPOSITS, "user:ann"),
+            *(9_000, w.system.clock.now_ms()),
+        ),
+    ),
+    "check_marks": lambda w: w.row("accounts", _balance("rain")).pop("is_for_campaigns"),
     "check_packet_total": lambda w: w.add(
         "packets", keys.packet(w.closed.packet_id), _end_of(w, w.closed), 1
     ),

@@ -178,7 +178,7 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
         connect_timeout_s=10,
         read_timeout_s=10,
     )
-    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments")
+    names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     seeds = seed_keys_of(stack)
     return lambda: read_ledger_state(dynamodb, *tables, seeds=seeds)

@@ -107,13 +107,13 @@ def _run(*failures: tuple[str, str, int], base: str = "", differences: tuple[str
 def test_a_run_exports_asks_judges_and_drops_what_is_stale() -> None:
     run = _run()
 
-    assert (run.status, run.counts[EXPORT], run.counts[SYNC]) == ("SUCCEEDED", 10, 4)
+    assert (run.status, run.counts[EXPORT], run.counts[SYNC]) == ("SUCCEEDED", 11, 4)
     assert [each["Name"] for each in run.of(DROP)] == [f"{STEM.rpartition('_')[0]}_9_1"]
     assert run.output["database"] == f"{STEM}_1"
     (planned,) = run.of("places")
     first = planned["Payload"]["places"][0]
     assert first["place"].endswith(f"/exports/{STEM}_1/accounts/AWSDynamoDB/01-a/data/")
-    assert len({each["ClientToken"] for each in run.of(EXPORT)}) == 10
+    assert len({each["ClientToken"] for each in run.of(EXPORT)}) == 11
 
 
 def _place() -> Place:
@@ -176,8 +176,8 @@ def test_errors_of_exports_and_calls_are_retried() -> None:
     )
 
     assert run.status == "SUCCEEDED"
-    assert run.counts[EXPORT] == 13
-    assert len({each["ClientToken"] for each in run.of(EXPORT)}) == 10
+    assert run.counts[EXPORT] == 14
+    assert len({each["ClientToken"] for each in run.of(EXPORT)}) == 11
 
 
 def test_a_database_that_stays_fails_no_run_and_is_counted() -> None:

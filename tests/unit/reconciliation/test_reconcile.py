@@ -196,16 +196,6 @@ def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_i
     assert _told(town) == {("I1", "user:ann"), ("I1", packet_id), ALL}
 
 
-def test_campaign_money_in_a_private_packet_is_found(town: InMemorySystem, packet_id: str) -> None:
-    sender = town.row("packets", packet_keys.packet(packet_id))["sender_id"]["S"]
-    account = f"user:{sender}"
-
-    town.row("accounts", keys.account(account))["is_for_campaigns"] = {"BOOL": True}
-
-    assert ("I1", account) in _told(town)
-    assert {difference.subject for difference in town.differences()} == {account}
-
-
 def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
     town: InMemorySystem, packet_id: str
 ) -> None:

@@ -71,7 +71,7 @@ class DynamoActions:
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
         page, more = lists.page(name, cursor, limit)
-        return [_noted(row) for row in page], more
+        return [logged_of(row) for row in page], more
 
 
 def note_action(journal_table: str, action: Action | None) -> list[Operation]:
@@ -135,7 +135,7 @@ def operator_of(row: dict[str, Any]) -> User:
     return User(row["operator_id"], host_id=row.get("operator_host_id"))
 
 
-def _noted(row: dict[str, Any]) -> LoggedAction:
+def logged_of(row: dict[str, Any]) -> LoggedAction:
     """Parse a row; one that can't be read must not hide the others."""
     try:
         changes = changes_of(row["changes"])

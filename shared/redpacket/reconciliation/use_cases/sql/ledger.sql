@@ -17,10 +17,27 @@ UNION ALL
 SELECT transfer_id, 'entries of a transfer', 0, SUM(amount_fen) FROM entry
 WHERE at_ms < :until_ms AND counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%'
 GROUP BY transfer_id
+
+-- check_causes I1
+SELECT account AS subject, 'entry ' || kind || ' ' || transfer_id || ' with ' || counterparty || ' at ' || CAST(at_ms AS varchar) AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+  SELECT account, kind, transfer_id, payer AS counterparty, at_ms, amount_fen AS wanted, 0 AS found FROM moved
+  UNION ALL SELECT payer, kind, transfer_id, account, at_ms, -amount_fen, 0 FROM moved
+  UNION ALL SELECT account, kind, transfer_id, counterparty, at_ms, 0, amount_fen FROM entry
+  WHERE counterparty NOT LIKE 'packet:%' AND counterparty NOT LIKE 'payment:%' AND counterparty NOT LIKE 'withdrawal:%' -- others: check_postings, check_outside_postings
+    AND NOT (kind = 'payment_refunded' AND amount_fen < 0 AND counterparty = 'receivable:' || substr(account, 6)) -- a debt has no row; its user pays it
+    AND NOT (kind = 'payment_refunded' AND amount_fen > 0 AND account = 'receivable:' || substr(counterparty, 6))) x
+WHERE at_ms < :until_ms GROUP BY account, kind, transfer_id, counterparty, at_ms
+
+-- check_marks I1
+SELECT account AS subject, 'marks of campaign money' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+  SELECT account, CASE WHEN unmarked_at_ms IS NULL THEN 1 ELSE 0 END AS wanted, 0 AS found, COALESCE(unmarked_at_ms, marked_at_ms) AS at_ms FROM mark WHERE marked_at_ms IS NOT NULL
+  UNION ALL SELECT account, 0, 1, 0 FROM balance WHERE is_for_campaigns = 'true') x
+GROUP BY account HAVING MAX(at_ms) < :until_ms
 UNION ALL
-SELECT e.account, 'campaign money for ' || e.transfer_id, 0, e.amount_fen FROM entry e JOIN balance b ON b.account = e.account
+SELECT e.account, 'campaign money for ' || e.transfer_id, 0, e.amount_fen FROM entry e JOIN mark m ON m.account = e.account
 LEFT JOIN packet p ON p.packet_id = substr(e.counterparty, 8)
-WHERE b.is_for_campaigns = 'true' AND (e.kind = 'withdrawal' OR e.kind = 'send' AND p.packet_id IS NOT NULL AND p.campaign_id IS NULL)
+WHERE m.marked_at_ms IS NOT NULL AND e.at_ms < COALESCE(m.unmarked_at_ms - :clocks_ms, e.at_ms + 1)
+  AND (e.kind = 'withdrawal' OR e.kind = 'send' AND p.packet_id IS NOT NULL AND p.campaign_id IS NULL)
 
 -- check_once I-once
 SELECT account || ' ' || transfer_id AS subject, 'entries' AS what, 1 AS expected, COUNT(*) AS actual FROM entry

@@ -12,6 +12,21 @@ SELECT text(pk) AS account, COALESCE(num(balance_fen), 0) AS balance_fen,
   flag(is_for_campaigns) AS is_for_campaigns
 FROM accounts_raw WHERE text(sk) = 'balance'
 
+-- moved
+SELECT CASE WHEN text(kind) = 'deposit' THEN text(subject) ELSE 'user:' || regexp_extract(text(changes), '"field":"to","before":null,"after":"([^"]*)"', 1) END AS account,
+  CASE WHEN text(kind) = 'deposit' THEN 'deposits' ELSE text(subject) END AS payer,
+  CASE WHEN text(kind) = 'deposit' THEN 'deposit' ELSE 'campaign_money' END AS kind,
+  regexp_extract(text(changes), '"field":"transfer_id","before":null,"after":"([^"]*)"', 1) AS transfer_id, num(at_ms) AS at_ms,
+  TRY_CAST(NULLIF(regexp_extract(text(changes), '"field":"amount_fen","before":null,"after":"([0-9]{1,16})"', 1), '') AS decimal(18, 0)) AS amount_fen
+FROM journal_raw WHERE text(kind) IN ('deposit', 'campaign_money_moved')
+
+-- mark
+SELECT text(subject) AS account, MIN(CASE WHEN text(kind) = 'deposit' THEN num(at_ms) END) AS marked_at_ms,
+  MIN(CASE WHEN text(kind) = 'campaign_mark_removed' THEN num(at_ms) END) AS unmarked_at_ms
+FROM journal_raw
+WHERE text(kind) = 'campaign_mark_removed' OR text(kind) = 'deposit' AND text(changes) LIKE '%"field":"is_for_campaigns","before":null,"after":"true"%'
+GROUP BY text(subject)
+
 -- receipt
 SELECT text(pk) AS name, split_part(text(pk), '#', 2) AS packet_id, TRY_CAST(split_part(text(pk), '#', 3) AS decimal(18, 0)) AS share_no,
   text(account) AS account, num(amount_fen) AS amount_fen, num(at_ms) AS at_ms

@@ -1,0 +1,112 @@
+"""Money without a cause: forged by a role that may write accounts, with every entry in order."""
+
+import pytest
+
+from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind
+from redpacket.platform.idempotency import Request
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
+from testing.in_memory_system import InMemorySystem, a_person, an_order
+from testing.reconciliation.planted import forge_transfer
+
+MONEY = Request("treasurer", "campaign money", "")
+
+
+@pytest.fixture
+def town() -> InMemorySystem:
+    """A system with a user's money, campaign money, and a move of a part of it."""
+    system = InMemorySystem()
+    system.deposit("ann", 1_000)
+    for user in ("rain", "storm"):
+        request = Request("treasurer", user, user)
+        system.process().deposit(a_person(user), 500, request, is_for_campaigns=True)
+    system.process().move_campaign_money(a_person("rain"), a_person("storm"), "", MONEY)
+    system.pass_time(MOVING_MS + 1)
+    return system
+
+
+def _night(system: InMemorySystem) -> tuple[set[str], set[str]]:
+    """Return the checks that find something by SQL, and those of whole ledgers that do."""
+    system.pass_time(MOVING_MS + 1)
+    result = system.reconcile()
+    by_python = system.ledger_state().checked([], [])
+    return (
+        {check.name for check in result.checks if check.differences},
+        {name for name, _, differences in by_python if differences},
+    )
+
+
+def test_money_that_operators_moved_has_its_cause(town: InMemorySystem) -> None:
+    town.process().unmark_account(a_person("rain").user_id, a_person("auditor"))
+
+    assert _night(town) == (set(), set())
+    examined = {check.name: check.examined for check in town.reconcile().checks}
+    assert (examined["check_causes"], examined["check_marks"]) == (8, 2)
+
+
+FORGED = {
+    "a deposit": (TransferKind.DEPOSIT, DEPOSITS, "user:mallory"),
+    "a move of campaign money": (TransferKind.CAMPAIGN_MONEY, "user:storm", "user:rain"),
+    "a refund of another user": (TransferKind.REFUND, "user:ann", "user:mallory"),
+    "a debt of nobody": (TransferKind.PAYMENT_REFUNDED, "receivable:mallory", "user:mallory"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_transfer_with_both_entries_is_found(town: InMemorySystem, forged: str) -> None:
+    kind, debit, credit = FORGED[forged]
+    transfer = Transfer("collected:forged", kind, debit, credit, 100, town.clock.now_ms())
+
+    forge_transfer(town, transfer)
+
+    # No other check finds it.
+    assert _night(town) == ({"check_causes"}, {"check_causes"})
+
+
+def test_a_deposit_of_another_amount_than_the_audit_log_has_is_found(town: InMemorySystem) -> None:
+    for account, sign in (("user:ann", 1), (DEPOSITS, -1)):
+        (entry,) = [
+            row
+            for row in town.dynamo.tables["accounts"].values()
+            if row["pk"]["S"] == account
+            and row["sk"]["S"] != keys.BALANCE
+            and row["amount_fen"] == {"N": str(sign * 1_000)}
+        ]
+        entry["amount_fen"] = {"N": str(sign * 9_000)}
+        balance = town.row("accounts", keys.account(account))
+        balance["balance_fen"] = {"N": str(int(balance["balance_fen"]["N"]) + sign * 8_000)}
+
+    assert _night(town) == ({"check_causes"}, {"check_causes"})
+
+
+# ---- marks
+
+
+def test_a_mark_that_was_removed_without_an_operator_is_found(town: InMemorySystem) -> None:
+    town.row("accounts", keys.account("user:storm")).pop("is_for_campaigns")
+
+    assert _night(town) == ({"check_marks"}, {"check_marks"})
+
+
+def test_campaign_money_spent_while_its_mark_was_away_is_found(town: InMemorySystem) -> None:
+    mark = town.row("accounts", keys.account("user:storm")).pop("is_for_campaigns")
+    packet = town.send_order(an_order("storm", total_fen=100, share_fen_max=100, count=1))
+    town.grab(packet, "accomplice")
+    town.settle()
+    town.row("accounts", keys.account("user:storm"))["is_for_campaigns"] = mark
+
+    assert _night(town) == ({"check_marks"}, {"check_marks"})
+
+
+def test_a_mark_that_no_operator_set_is_found(town: InMemorySystem) -> None:
+    town.row("accounts", keys.account("user:ann"))["is_for_campaigns"] = {"BOOL": True}
+
+    assert _night(town) == ({"check_marks"}, {"check_marks"})
+
+
+def test_money_of_a_user_whose_mark_an_operator_removed_is_free(town: InMemorySystem) -> None:
+    town.process().unmark_account(a_person("rain").user_id, a_person("auditor"))
+    town.pass_time(60_000)
+    town.send("rain", total_fen=100, share_fen_max=100, count=1)
+
+    assert _night(town) == (set(), set())
