@@ -4,12 +4,14 @@ import csv
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openpyxl import load_workbook
 from playwright.sync_api import Page, ViewportSize, expect
 
 from local.places import ROOT
+from testing.platform.servers import wait_for
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import play
 
@@ -97,6 +99,27 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
     return page.get_by_label("链接").input_value()
 
 
+def _plan_a_rain(boss: BrowserUser, operator: Operator, campaign_id: str) -> None:
+    """Plan a round within the quota, which the API shows without ids."""
+    page = boss.page
+    _press(page, "预订红包雨")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("金额").fill("8.80")
+    dialog.get_by_label("每轮红包数").fill("1")
+    dialog.get_by_label("每个红包的份数").fill("10")
+    boss.shoot("console-plan-rain", full=False)
+    assert boss.audit() == []
+    _agree(boss, "预订红包雨")
+    expect(page.get_by_text("已预订 1 轮")).to_be_visible()
+    wait_for(lambda: len(_rains(operator, campaign_id)) == 1, "the rain for users")
+    assert all(each["packets"] == [] for each in _rains(operator, campaign_id))
+
+
+def _rains(operator: Operator, campaign_id: str) -> list[dict[str, Any]]:
+    rains: list[dict[str, Any]] = operator.http.get(f"/campaigns/{campaign_id}").json()["rains"]
+    return rains
+
+
 def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
     """Pause, so that a phone is told, and resume."""
     page = boss.page
@@ -151,12 +174,21 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
     boss.shoot("console-audit-log-all")
 
 
-def _upload_people(page: Page, folder: Path) -> None:
-    """Upload a list with a line that names nobody."""
+def _upload_people(boss: BrowserUser, folder: Path) -> None:
+    """Upload a list with a line that names nobody; no use is chosen before, and it asks."""
+    page = boss.page
     file = folder / "people.csv"
     file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
     page.get_by_label("用户文件").set_input_files(file)
+    use = page.get_by_label("用途")
+    expect(use).to_have_value("")
+    use.select_option("deny")
     _press(page, "上传")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("谁都能参加")
+    expect(dialog).to_contain_text("名单里的人不能参加")
+    boss.shoot("console-audience-asks", full=False)
+    _agree(boss, "上传")
     expect(page.get_by_text("已处理 2 人，名单现有 2 人")).to_be_visible()
     expect(page.get_by_text("第 4 行")).to_be_visible()
 
@@ -197,7 +229,8 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     expect(boss.page.locator(".figures div").filter(has_text="已领")).to_contain_text("2")
     _check_curves(boss.page)
     _pause_and_resume(boss, ann)
-    _upload_people(boss.page, tmp_path)
+    _plan_a_rain(boss, operator, campaign_id)
+    _upload_people(boss, tmp_path)
     _edit(boss, campaign_id)
 
     boss.page.set_viewport_size(SCREEN)

@@ -4,11 +4,13 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { readUsers, type UserFile } from "./users-file.ts";
-import { ConsoleView, write } from "./view.ts";
+import { confirm, ConsoleView, facts, write } from "./view.ts";
 import { o } from "./words.ts";
 
 const USERS_PER_CALL = 500;
 const SHOWN_MAX = 20;
+const USES = ["allow", "deny", "remove"] as const;
+
 export class OperatorAudience extends ConsoleView {
   static override properties = {
     ...ConsoleView.properties,
@@ -34,9 +36,10 @@ export class OperatorAudience extends ConsoleView {
         <label><span>${o("users_file")}</span><input type="file" name="users" accept=".csv,.txt" required /></label>
         <label>
           <span>${o("audience_use")}</span>
-          <select name="use">
-            ${(["allow", "deny", "remove"] as const).map(
-              (use) => html`<option value=${use} ?selected=${use === mode}>${o(`use_${use}`)}</option>`,
+          <select name="use" required>
+            <option value="" selected>${o("use_choose")}</option>
+            ${USES.map(
+              (use) => html`<option value=${use}>${o(`use_${use}`)}</option>`,
             )}
           </select>
         </label>
@@ -62,12 +65,20 @@ export class OperatorAudience extends ConsoleView {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);
     const file = form.get("users");
-    const use = form.get("use");
-    if (!(file instanceof File)) return;
+    const use = USES.find((each) => each === form.get("use"));
+    if (!(file instanceof File) || !use) return;
     void this.act("edit_audience", async () => {
       const { users, bad } = readUsers(await file.text());
       this.bad = bad;
       if (!users.length) return o("no_users");
+      const mode = this.campaign.audience_mode;
+      const body = facts(
+        [o("audience_before"), o(mode ? `audience_${mode}` : "audience_none")],
+        [o("audience_after"), o(use === "remove" ? "audience_removed" : `audience_${use}`)],
+        [o("users_in_file"), users.length],
+      );
+      const more = html`${body}<p class="hint">${o("audience_keeps")}</p>`;
+      if (!(await confirm(`${o(`use_${use}`)}: ${this.campaign.title}`, more, o("upload")))) return "";
       const path = `/admin/campaigns/${this.campaign.campaign_id}/audience`;
       for (let at = 0; at < users.length; at += USERS_PER_CALL) {
         this.done = { sent: at, all: users.length };

@@ -77,11 +77,13 @@ export class OperatorCampaign extends CampaignView {
       ${duties().may("plan_rain") && stateOf(campaign) !== "ended"
         ? button(o("plan_rain"), () => this.#do("plan_rain", () => planRain(campaign)))
         : nothing}
-      ${duties().may("plan")
-        ? deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed))))
-        : nothing}
       ${mayEdit ? html`<a class="secondary" href="/operator/campaigns/${campaign.campaign_id}/edit">${o("edit")}</a>` : nothing}
       ${duties().may("preheat") ? button(o("preheat"), () => this.#preheat()) : nothing}
+      ${duties().may("plan")
+        ? html`<span class="apart">
+            ${deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed))))}
+          </span>`
+        : nothing}
     </div>`;
   }
 
