@@ -43,6 +43,65 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     expect(sender.page.locator("red-packet .thanks")).to_have_count(0)
 
 
+def test_an_opened_packet_is_a_conversation_which_the_luckiest_carries_on(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("ann-talks")
+    ann = operator.as_user("ann-talks", nickname="安妈妈")
+    packet_id = operator.send(ann, count=2, total_fen=1_000, greeting="岁岁平安")
+    share_no = operator.grab("cid-talks", packet_id, "小西")["share_no"]
+    cid = operator.as_user("cid-talks")
+    thanks = {"emoji": "🧧", "text": "新年快乐"}
+    assert cid.post(f"/packets/{packet_id}/thanks", json=thanks).is_success
+
+    bob = a_person("Bob-Talks", f"/packets/{packet_id}")
+    coin(bob.page).click()
+    state(bob.page, "opened").to_be_visible()
+    expect(bob.page.locator("red-packet li").nth(1)).to_contain_text("新年快乐")
+    # The amount, then the list, then one bar.
+    tops = [
+        box["y"]
+        for place in (".amount", ".records", ".thanks")
+        if (box := bob.page.locator(f"red-packet {place}").bounding_box())
+    ]
+    assert tops == sorted(tops)
+    assert len(tops) == 3
+    bar = bob.page.locator("red-packet .thanks")
+    expect(bar.locator("div button")).to_have_count(6)
+    bar.get_by_role("button", name="更多表情").click()
+    expect(bar.locator("div button")).to_have_count(12)
+    field = bar.get_by_role("textbox", name="说句谢谢，20 字以内")
+    field.fill("谢" * 25)
+    expect(field).to_have_value("谢" * 20)
+    field.fill("官方客服")
+    bar.get_by_role("button", name="发送").click()
+    expect(bar.get_by_role("alert")).to_be_visible()
+    field.fill("谢谢老板，恭喜发财")
+    bob.audit_views("packet-conversation")
+    bar.get_by_role("button", name="🌹").click()
+
+    expect(bob.page.get_by_text("已道谢 🌹 谢谢老板，恭喜发财")).to_be_visible()
+    told = operator.as_user("bob-talks").get(f"/packets/{packet_id}").json()["mine"]
+    assert (told["thanks"], told["thanks_text"]) == ("🌹", "谢谢老板，恭喜发财")
+    removed = operator.http.delete(f"/admin/packets/{packet_id}/thanks/{share_no}")
+    assert removed.is_success
+
+    record = ann.get(f"/packets/{packet_id}").json()
+    best = "Bob-Talks" if record["luckiest"]["share_no"] == told["share_no"] else "Cid-Talks"
+    winner = a_person(best, f"/packets/{packet_id}", color_scheme="dark")
+    expect(winner.page.locator("red-packet li.is-best")).to_contain_text("手气最佳")
+    expect(winner.page.get_by_text("新年快乐")).to_have_count(0)
+    winner.audit_views("packet-best-luck")
+    winner.page.get_by_role("link", name="手气最佳，接力发一个").click()
+    amount = winner.page.get_by_label("总金额")
+    expect(amount).to_have_value(f"{record['luckiest']['amount_fen'] / 100:.2f}")
+    expect(winner.page.get_by_label("红包个数")).to_have_value("2")
+    winner.shoot("send-relay")
+    english = a_person(best, f"/packets/{packet_id}", locale="en-US")
+    expect(english.page.get_by_role("link", name="Best luck! Send the next one")).to_be_visible()
+    english.shoot("packet-best-luck-en")
+
+
 def test_a_sender_ends_their_packet_and_reads_the_refund(
     a_person: MakePerson, operator: Operator
 ) -> None:

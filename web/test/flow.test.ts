@@ -224,22 +224,24 @@ test("a sender sees the end of their packet as everybody does", async () => {
 });
 
 test("thanks are shown at once, and as the API has them after a refusal", async () => {
-  const mine = { ...CLAIM, thanks: null };
+  const mine = { ...CLAIM, thanks: null, thanks_text: null };
   const { flow, requests } = viewer({
-    "GET ": [{ ...RECORD, mine }, { ...RECORD, mine: { ...mine, thanks: "🎉" } }],
+    "GET ": [{ ...RECORD, mine }, { ...RECORD, mine: { ...mine, thanks: "🎉", thanks_text: "谢谢" } }],
     "GET /feed": [FEED],
     "POST /thanks": [{ thanks: "🙏" }, refused("already_thanked")],
   });
   await flow.load();
-  const first = flow.thank("🙏");
-  assert.equal(flow.thanks, "🙏");
+  const first = flow.thank({ emoji: "🙏" });
+  assert.deepEqual(flow.thanks, { emoji: "🙏" });
   await first;
   assert.deepEqual(requests.at(-1), { path: "POST /thanks", body: { emoji: "🙏" } });
 
-  await flow.thank("👍");
+  await flow.thank({ text: "谢谢老板" });
   flow.end();
 
-  assert.equal(flow.thanks, "🎉");
+  assert.deepEqual(requests.at(-2), { path: "POST /thanks", body: { text: "谢谢老板" } });
+  assert.deepEqual(flow.thanks, { emoji: "🎉", text: "谢谢" });
+  assert.equal(flow.thanksProblem, "already_thanked");
 });
 
 test("an admission that has ended leads back to the first step", async () => {

@@ -64,6 +64,9 @@ const zh = {
   watch: "看看大家的手气",
   thank: "给 TA 道声谢",
   thanked: "已道谢",
+  thanks_text: "说句谢谢，20 字以内",
+  send_thanks: "发送",
+  more_emoji: "更多表情",
   verify: "验证公平",
 };
 
@@ -130,6 +133,9 @@ const en: Record<PacketWord, string> = {
   watch: "See everybody's luck",
   thank: "Say thank you",
   thanked: "You said thank you",
+  thanks_text: "Say thank you, up to 20 letters",
+  send_thanks: "Send",
+  more_emoji: "More emoji",
   verify: "Check that it is fair",
 };
 

@@ -14,9 +14,10 @@ import {
   stateOfFeed,
   type Claim,
   type Cover,
-  type Emoji,
   type Packet,
   type State,
+  type Thanks,
+  thanksOf,
 } from "./states.ts";
 
 /** A claim whose outcome isn't known is asked for again this often: a few minutes. */
@@ -46,8 +47,10 @@ export class PacketFlow {
   cover: Cover | undefined;
   packet: Packet | undefined;
   claim: Claim | undefined;
-  /** Emoji of the viewer's thanks. */
-  thanks: string | null | undefined;
+  /** The viewer's thanks. */
+  thanks: Thanks | undefined;
+  thanksProblem: Code | undefined;
+  showsAllEmoji = false;
   /** Whether the viewer had a share before: nothing is opened. */
   isRepeat = true;
   problem: Code | undefined;
@@ -96,7 +99,7 @@ export class PacketFlow {
         this.cover = coverOf(packet);
         this.live.useRecord(packet.is_exclusive || packet.is_sender);
         this.claim = packet.mine ?? undefined;
-        this.thanks = packet.mine?.thanks;
+        this.thanks = thanksOf(packet);
         this.#go(stateOf(packet, now()));
         this.#waitForStart();
       } else {
@@ -177,17 +180,24 @@ export class PacketFlow {
   }
 
   /** Thanks the sender; after a refusal the API's record is shown. */
-  async thank(emoji: Emoji): Promise<void> {
+  async thank(thanks: Thanks): Promise<void> {
     const { client, packetId, changed } = this.#options;
-    this.thanks = emoji;
+    this.thanks = thanks;
+    this.thanksProblem = undefined;
     changed();
     try {
-      await client.ask("POST", `/packets/${packetId}/thanks`, { body: { emoji }, repeats: 3 });
-    } catch {
+      await client.ask("POST", `/packets/${packetId}/thanks`, { body: thanks, repeats: 3 });
+    } catch (error) {
       const packet = await client.get(`/packets/${packetId}?limit=1`).catch(() => undefined);
-      this.thanks = packet?.mine?.thanks;
+      this.thanks = packet && thanksOf(packet);
+      this.thanksProblem = problemOf(error).code;
       changed();
     }
+  }
+
+  showAllEmoji(): void {
+    this.showsAllEmoji = true;
+    this.#options.changed();
   }
 
   /** Time of the start, while it lies ahead. */

@@ -3,13 +3,17 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import { clock } from "../i18n/language.ts";
-import { duration, p } from "../i18n/packet.ts";
+import { graphemes } from "../graphemes.ts";
+import { duration, p, problemText } from "../i18n/packet.ts";
 import { yuan } from "../money.ts";
 import { sealView } from "./cover.ts";
 import type { PacketFlow } from "./flow.ts";
 import { isOver, type Emoji, type Feed } from "./states.ts";
 
 const EMOJI = "🙏 ❤️ 🎉 👍 👏 🌹 🧧 😄 😍 🥳 🔥 💰".split(" ") as Emoji[];
+const FIRST_EMOJI = 5;
+const TEXT_LETTERS_MAX = 20;
+const TEXT_BYTES_MAX = 80;
 
 type Row = Feed["claims"][number];
 
@@ -29,6 +33,7 @@ export function insideView(flow: PacketFlow, proofUrl: string | undefined): Temp
       </div>
       <p class="greeting">${cover?.greeting || p("default_greeting")}</p>
       ${resultView(flow)} ${recordsView(flow)}
+      ${flow.shownState === "opened" && !flow.packet?.is_sender ? thanksView(flow) : nothing}
       ${proofUrl && flow.live.feed && flow.live.feed.status !== "open"
         ? html`<a class="plain" href=${proofUrl} target="_blank" rel="noopener">${p("verify")}</a>`
         : nothing}
@@ -48,7 +53,7 @@ function resultView(flow: PacketFlow) {
         ${flow.isRepeat ? html`${p("again")}<br />` : nothing}
         ${isQueued ? p("depositing") : p("deposited")}
       </p>
-      ${packet?.is_sender ? endView(flow) : thanksView(flow)}
+      ${packet?.is_sender ? endView(flow) : nothing}
     `;
   }
   if (state === "watching") {
@@ -84,13 +89,47 @@ function endView(flow: PacketFlow) {
 }
 
 function thanksView(flow: PacketFlow) {
-  if (flow.thanks) return html`<p class="after" role="status">${p("thanked")} ${flow.thanks}</p>`;
-  return html`<div class="thanks" role="group" aria-label=${p("thank")}>
-    <p class="after">${p("thank")}</p>
-    ${EMOJI.map(
-      (emoji) => html`<button type="button" @click=${() => void flow.thank(emoji)}>${emoji}</button>`,
-    )}
-  </div>`;
+  if (flow.thanks) {
+    const { emoji, text } = flow.thanks;
+    return html`<p class="thanked" role="status">${p("thanked")} ${emoji} ${text}</p>`;
+  }
+  const thank = (event: Event, emoji?: Emoji) => {
+    event.preventDefault();
+    const field = (event.currentTarget as Element).closest("form")!.querySelector("input")!;
+    const text = field.value.trim();
+    if (emoji || text) void flow.thank({ ...(emoji ? { emoji } : {}), ...(text ? { text } : {}) });
+    else field.focus();
+  };
+  return html`<form class="thanks" aria-label=${p("thank")} @submit=${thank}>
+    ${flow.thanksProblem ? html`<p role="alert">${problemText(flow.thanksProblem)}</p>` : nothing}
+    <input
+      name="thanks"
+      autocomplete="off"
+      enterkeyhint="send"
+      aria-label=${p("thanks_text")}
+      placeholder=${p("thanks_text")}
+      @input=${shorten}
+      @compositionend=${shorten}
+    />
+    <button class="say">${p("send_thanks")}</button>
+    <div>
+      ${(flow.showsAllEmoji ? EMOJI : EMOJI.slice(0, FIRST_EMOJI)).map(
+        (emoji) => html`<button type="button" @click=${(event: Event) => thank(event, emoji)}>${emoji}</button>`,
+      )}
+      ${flow.showsAllEmoji
+        ? nothing
+        : html`<button type="button" aria-label=${p("more_emoji")} @click=${() => flow.showAllEmoji()}>…</button>`}
+    </div>
+  </form>`;
+}
+
+/** Cuts the text between letters where the API would refuse it, but not while a word is being composed. */
+function shorten(event: Event): void {
+  if ((event as InputEvent).isComposing) return;
+  const field = event.currentTarget as HTMLInputElement;
+  const letters = graphemes(field.value).slice(0, TEXT_LETTERS_MAX);
+  while (new TextEncoder().encode(letters.join("")).length > TEXT_BYTES_MAX) letters.pop();
+  if (letters.join("") !== field.value) field.value = letters.join("");
 }
 
 function recordsView(flow: PacketFlow) {
@@ -118,7 +157,7 @@ function recordsView(flow: PacketFlow) {
 }
 
 /** The viewer's row of the list: the feed names no user, so it is the only one with this time and amount. */
-function ownOf({ live, claim }: PacketFlow): Row | undefined {
+export function ownOf({ live, claim }: PacketFlow): Row | undefined {
   const same = live.claims.filter(
     ({ claimed_at_ms, amount_fen }) =>
       claimed_at_ms === claim?.claimed_at_ms && (amount_fen ?? claim.amount_fen) === claim.amount_fen,
@@ -148,13 +187,14 @@ function sumText(feed: Feed): string {
 function claimView(claim: Row, own?: PacketFlow) {
   const { amount_fen: amount } = claim;
   const nickname = own?.viewer.nickname || claim.nickname;
-  const thanks = own?.thanks ?? claim.thanks;
+  const { emoji, text } = own?.thanks ?? { emoji: claim.thanks, text: claim.thanks_text };
   return html`
-    <li>
+    <li class=${claim.is_luckiest ? "is-best" : ""}>
       ${sealView(nickname, own?.viewer.avatarUrl ?? claim.avatar_url)}
       <span class="taker">
         <span class="name">${nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
-        <time>${clock(claim.claimed_at_ms)}${thanks ? ` ${thanks}` : nothing}</time>
+        <time>${clock(claim.claimed_at_ms)}${emoji ? ` ${emoji}` : nothing}</time>
+        ${text ? html`<q>${text}</q>` : nothing}
       </span>
       <span class="share">
         ${amount === null

@@ -6,7 +6,8 @@ import type { Code } from "../api/problems.ts";
 import { leastNow } from "../now.ts";
 
 export type Claim = Pick<Schemas["Claim"], "amount_fen" | "share_no" | "claimed_at_ms" | "payout">;
-export type Emoji = Schemas["ThanksBody"]["emoji"];
+export type Thanks = Schemas["ThanksBody"];
+export type Emoji = NonNullable<Thanks["emoji"]>;
 export type Feed = Schemas["Feed"];
 export type Packet = Schemas["Record"];
 
@@ -71,6 +72,12 @@ export function coverOfFeed(feed: Feed): Cover {
     starts_at_ms: 0,
     cover_url: feed.cover_url,
   };
+}
+
+/** The viewer's thanks, as the API has them. */
+export function thanksOf({ mine }: Packet): Thanks | undefined {
+  if (!mine?.thanks && !mine?.thanks_text) return undefined;
+  return { emoji: mine.thanks as Emoji | null, text: mine.thanks_text };
 }
 
 /** Whether no share can be taken any more; an unpaid packet may still open. */

@@ -3,6 +3,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 
 import { isOpen, isOver, type Cover, type Packet } from "../packet/states.ts";
+import { ownOf } from "../packet/inside.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { f } from "../i18n/frame.ts";
@@ -10,7 +11,11 @@ import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
 import { note } from "./commitments.ts";
+import type { Draft } from "./draft.ts";
 import { problemView, View, wantsSignIn, WIDE } from "./view.ts";
+
+/** The relay of a crowd's packet is for a group. */
+const RELAY_COUNT_MAX = 100;
 
 export class PacketView extends View {
   static override properties = {
@@ -20,6 +25,7 @@ export class PacketView extends View {
     status: { state: true },
     isInside: { state: true },
     code: { state: true },
+    isBest: { state: true },
     isEnding: { state: true },
   };
   declare packetId: string;
@@ -27,6 +33,7 @@ export class PacketView extends View {
   declare status: Packet["status"];
   declare isInside: boolean;
   declare code: TemplateResult | undefined;
+  declare isBest: boolean;
   declare isEnding: boolean;
   #isNamed = false;
 
@@ -67,7 +74,14 @@ export class PacketView extends View {
           ${this.packet && !isLive
             ? html`<a href="/packets/${this.packetId}/proof">${f("proof")}</a>`
             : nothing}
-          ${session.person ? html`<a href="/send">${f("send_back")}</a>` : nothing}
+          ${!isLive && this.packet?.campaign_id
+            ? html`<a href="/campaigns/${this.packet.campaign_id}">${f("more_of_campaign")}</a>`
+            : nothing}
+          ${session.person
+            ? this.isBest
+              ? html`<a class="secondary" href="/send" @click=${this.#relay}>${f("relay")}</a>`
+              : html`<a href="/send">${f("send_back")}</a>`
+            : nothing}
           <button class="quiet" aria-pressed=${isSoundOn() ? "true" : "false"} @click=${this.#turnSound}>
             ${f(isSoundOn() ? "sound_on" : "sound_off")}
           </button>
@@ -83,6 +97,15 @@ export class PacketView extends View {
   readonly #onClaimed = () => {
     playCoin();
     this.dispatchEvent(new Event("amount", { bubbles: true }));
+  };
+
+  /** Fills the send form with the luckiest share, for as many people as there were. */
+  readonly #relay = () => {
+    const { claim, cover, packet } = this.querySelector<RedPacket>("red-packet")!.flow!;
+    const count = Math.min(packet!.count, claim!.amount_fen, RELAY_COUNT_MAX);
+    const amount = (claim!.amount_fen / 100).toFixed(2);
+    const draft: Partial<Draft> = { amount, count: `${count}`, greeting: cover?.greeting ?? "" };
+    session.writes.begin("draft", session.person?.sub ?? "", draft);
   };
 
   readonly #turnSound = () => {
@@ -107,6 +130,7 @@ export class PacketView extends View {
     const packet = flow?.packet;
     this.packet = packet;
     this.status = flow?.live.feed?.status ?? packet?.status ?? "open";
+    this.isBest = Boolean(flow?.packet && flow.claim && ownOf(flow)?.is_luckiest);
     this.isInside = flow !== undefined && isOpen(flow.state);
     if (flow?.cover) this.#name(flow.cover);
     if (packet?.status === "open") note(packet.packet_id, packet.commitment);
