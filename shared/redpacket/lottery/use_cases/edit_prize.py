@@ -47,6 +47,7 @@ from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,
     InvalidRequest,
+    InvariantViolated,
     Rejected,
 )
 from redpacket.platform.idempotency import Request
@@ -304,10 +305,19 @@ def _fund(
                 raise
         if packet_id == packet.packet_id:
             return packet_id
-        if sent_before(packet_id, ports.packets).status is PacketStatus.OPEN:
+        before = sent_before(packet_id, ports.packets)
+        if _backing(before) != _backing(packet):
+            raise InvariantViolated(f"the request of a prize has the foreign packet {packet_id}")
+        if before.status is PacketStatus.OPEN:
             return packet_id
         wanted = (*wanted, packet_id)
     raise Contended
+
+
+def _backing(packet: Packet) -> tuple[str | None, str | None, int, int]:
+    """Return the facts of a prize's packet that a forged copy of its request can't have."""
+    rules, terms = packet.rules, packet.terms
+    return rules.campaign_id, rules.prize_id, terms.total_fen, terms.count
 
 
 def _packet_of(
