@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from local.places import ROOT
 from redpacket.lottery.model.odds import choose
 from testing.in_memory_system import InMemorySystem
 from testing.platform.handlers import HandlerTransport, handlers_of
@@ -705,3 +706,22 @@ def test_packets_that_end_early_and_repeat_stay_within_the_limit(
 
     assert (first.status_code, ended.status_code, again.status_code) == (201, 202, 403)
     assert taken_fen == 60
+
+
+def test_the_passphrase_of_a_campaign_is_the_helpers_as_its_hint_says(
+    put: Put, sponsor: HttpUser, a_user: MakeUser
+) -> None:
+    words = (ROOT / "web" / "src" / "operator" / "words.ts").read_text()
+    put(budget_fen=1_000, rules={"attempts_per_user_per_day": 1}, passphrase=PHRASE)
+    _put_prize(sponsor, "tea")
+    sent = sponsor.send(campaign_id="gala")
+    guest, friend = a_user("guest"), a_user("friend")
+
+    without = [guest.grab(sent.json()["packet_id"]).status_code, guest.draw("gala").status_code]
+    wrong = friend.help("gala", guest.user_id, "not the phrase")
+    helped = friend.help("gala", guest.user_id, PHRASE)
+
+    assert "抢红包和抽奖都不用口令" in words
+    assert without == [200, 200]
+    assert "朋友说对了，分享者多抽一次" in words
+    assert (wrong.is_success, helped.json()["attempts_left_of_inviter"]) == (False, 1)

@@ -71,7 +71,6 @@ export class OperatorWall extends CampaignView {
         <dl>
           ${this.#number("taken", seen.taken.toLocaleString())} ${this.#number("left", seen.left.toLocaleString())}
           ${this.#number("per_second", speed === undefined ? "…" : speed.toFixed(1))}
-          ${campaign.budget_fen ? this.#number("budget_left", money(campaign.budget_left_fen)) : nothing}
         </dl>
         <section class="join">
           <div class="qr">${this.modules ? qrView(this.modules, o("qr")) : nothing}</div>
@@ -98,7 +97,7 @@ export class OperatorWall extends CampaignView {
     `;
   }
 
-  #number(name: "taken" | "left" | "per_second" | "budget_left", value: string) {
+  #number(name: "taken" | "left" | "per_second", value: string) {
     return html`<div><dt>${o(name)}</dt><dd>${value}</dd></div>`;
   }
 }

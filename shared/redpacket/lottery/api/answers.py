@@ -218,7 +218,7 @@ class CampaignAdmin(_Today):
     ]
     passphrase: Annotated[
         common.Word | None,
-        about("The passphrase to type or say (口令红包); at most 20 characters.", "恭喜发财"),
+        about("What friends say or type to help (助力); grabs and draws need none.", "恭喜发财"),
     ]
     budget_fen: Annotated[
         common.AnyFen,
