@@ -112,6 +112,10 @@ class Alarms:
         if is_missing_bad and not self._points[_key(alarm)]:
             return None
         values = list(self._values(alarm, periods))
+        while is_missing_bad and values and values[-1] is None:
+            values.pop()  # a time before the first data, or before the last that is in sight
+        if not values:
+            return None
         bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)
         return "ALARM" if bad >= alarm.get("DatapointsToAlarm", periods) else "OK"
 

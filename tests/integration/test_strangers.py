@@ -161,6 +161,9 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     rain = {"kind": "equal", "total_fen": 100, "count": 1, "campaign_id": "walk"}
     in_campaign = call(boss, "POST /packets", rain).json()["packet_id"]
     call(boss, "POST /admin/packets", rain)
+    planned = {"starts_at_ms": now_ms + 30_000, "seconds": 5, "rounds": 1, "packets": 1}
+    planned |= {"total_fen": 100, "count": 1}
+    call(boss, "POST /admin/campaigns/{campaign_id}/rains", planned, campaign_id="walk")
     prize = {"title": "cash", "kind": "packet", "weight": 1, "total": 3, "amount_fen": 1}
     named = {"campaign_id": "walk", "prize_id": "cash"}
     call(boss, "PUT /admin/campaigns/{campaign_id}/prizes/{prize_id}", prize, **named)
