@@ -17,6 +17,9 @@ FAULTS = {
     ("WEBHOOK", "down"): "receiver",
 }
 """Programs of stack.json by variable and value; a frozen one keeps its connections, silently."""
+LOOK = dict.fromkeys(FAULTS.values(), "redpacket doctor") | {
+    "receiver": "redpacket webhooks list. Only webhooks to the stack's `receiver` fail"
+}
 SECONDS = 60.0
 
 
@@ -37,7 +40,7 @@ def drill() -> None:
         return
     os.kill(pid, signal.SIGSTOP)
     try:
-        say(f"{_now()} {program} does not answer, for {seconds:.0f} s. Look: redpacket doctor")
+        say(f"{_now()} {program} does not answer, for {seconds:.0f} s. Look: {LOOK[program]}")
         time.sleep(seconds)
     finally:
         os.kill(pid, signal.SIGCONT)

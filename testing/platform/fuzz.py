@@ -446,6 +446,7 @@ class Fuzz:
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         path |= {"run_id": "0" * 32, "draw_id": "0" * 32, "picture_id": "0" * 22}
+        path |= {"share_no": "1"}
         # A token of the right form that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):
@@ -502,7 +503,8 @@ class Fuzz:
         is_sane = _mode(case) is GenerationMode.POSITIVE
         names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_packet and data.draw(st.booleans()):
-            case.path_parameters = {"packet_id": data.draw(st.sampled_from(self._packet_ids[:50]))}
+            real = {"packet_id": data.draw(st.sampled_from(self._packet_ids[:50]))}
+            case.path_parameters = {**case.path_parameters, **real}
         names_campaign = "{campaign_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_campaign and data.draw(st.booleans()):
             # An edit of the lottery could end it; its prizes may be edited.

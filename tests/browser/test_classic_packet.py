@@ -451,16 +451,16 @@ def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
-    pat = a_person("Pat", None)
+    pia = a_person("Pia", None)
     requested: set[str] = set()
-    pat.page.on("request", lambda request: requested.add(urlsplit(request.url).netloc))
+    pia.page.on("request", lambda request: requested.add(urlsplit(request.url).netloc))
 
     for path in ("/", "/send", f"/packets/{packet_id}", f"/packets/{packet_id}/share"):
-        pat.go(path)
-        pat.page.wait_for_load_state("networkidle")
-    policy = pat.page.request.get(f"{pat.api}/").headers["content-security-policy"]
+        pia.go(path)
+        pia.page.wait_for_load_state("networkidle")
+    policy = pia.page.request.get(f"{pia.api}/").headers["content-security-policy"]
 
-    assert requested == {urlsplit(pat.api).netloc}
+    assert requested == {urlsplit(pia.api).netloc}
     assert "require-trusted-types-for 'script'" in policy
     assert "unsafe" not in policy
 
