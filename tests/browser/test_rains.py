@@ -55,10 +55,10 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     tap = page.locator(".rain-tap")
     expect(tap).to_be_visible()
     began_ms = time.time() * 1000
+    mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
     while tap.is_visible():
         for x in range(40, 360, 80):
             page.mouse.click(x, 300)
-        mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
     ended_ms = time.time() * 1000
 
     expect(sky).to_be_hidden()
