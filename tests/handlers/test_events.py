@@ -96,7 +96,7 @@ def test_send_sends_a_packet_once(event_sender: HttpUser, invoke: Invoke) -> Non
         ({"eventName": "MODIFY"}, 1),
         ({"eventName": "REMOVE"}, 1),
         ({"eventName": "INSERT"}, 0),
-        # Nobody may hide a removal behind a TTL, which the table lacks.
+        # The table has no TTL, so a removal by the service is a change too.
         ({"eventName": "REMOVE", "userIdentity": {"type": "Service"}}, 1),
     ],
 )

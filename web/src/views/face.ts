@@ -35,7 +35,7 @@ class FaceSheet extends Sheet {
   declare nickname: string;
   /** URL or path of the chosen picture; empty shows the letter. */
   declare picture: string;
-  /** A picture that is none of the seals. */
+  /** The own picture; empty if a seal is chosen. */
   declare own: string;
   declare state: "idle" | "saving" | "uploading" | "bad_picture";
 

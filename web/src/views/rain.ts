@@ -174,7 +174,7 @@ export class Rain extends View {
     `;
   }
 
-  /** The next planned round, which begins by itself. */
+  /** The next planned round, which begins without a tap. */
   #announced(round: Round) {
     const leftMs = round.starts_at_ms - now();
     return html`
