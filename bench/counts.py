@@ -72,7 +72,7 @@ class Till:
         self.packets = DynamoPackets(dynamo)
         self.claims = DynamoClaims(dynamo)
         self.pages = DynamoPages(dynamo)
-        self.profiles = DynamoProfiles(dynamo)
+        self.profiles = DynamoProfiles(dynamo, PUBLISHED_USER_IDS.id_of)
         self.deposits = DynamoDeposits(dynamo)
         self.funding = DynamoFunding(dynamo)
         self.ledger = DynamoLedger(dynamo, has_receipts=has_receipts)

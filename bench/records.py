@@ -55,7 +55,7 @@ class Book:
         dynamo = Dynamo(lambda: self.meter, TABLE_NAMES)
         self.packets = DynamoPackets(dynamo)
         self.pages = DynamoPages(dynamo)
-        self._profiles = DynamoProfiles(dynamo)
+        self._profiles = DynamoProfiles(dynamo, PUBLISHED_USER_IDS.id_of)
         self._ledger = DynamoLedger(dynamo)
         self.packet = a_packet(
             100 * count,

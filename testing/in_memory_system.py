@@ -13,7 +13,7 @@ from typing import Any
 
 from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
-from local.user_ids import PUBLISHED_KEY
+from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from local.warehouse import Duck, Rows, export, export_changes
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign, CampaignPlan
@@ -228,6 +228,7 @@ class InMemorySystem:
             "clock": self.clock,
             "logger": self.logger,
             "dynamo": _at_once(lambda: self.reached),
+            "user_ids": PlainIds,
             "new_packet_id": self._new_id,
             "new_seed": self._new_seed,
             "in_parallel": self.in_parallel,
@@ -628,7 +629,7 @@ def _at_once(connect: Callable[[], Any]) -> Dynamo:
 
 def process_on(dynamo: Dynamo, **given: Any) -> Process:
     """Return the wiring of a function that reaches DynamoDB alone."""
-    return Process(settings=Settings(VARIABLES), dynamo=dynamo, **given)
+    return Process(settings=Settings(VARIABLES), dynamo=dynamo, user_ids=PlainIds, **given)
 
 
 def one_by_one(do: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -654,6 +655,15 @@ class _Interposed:
 def a_person(user_id: str) -> User:
     """Return a user as the HTTP layer does, with a plain id instead of a hash."""
     return User(user_id, host_id=f"{user_id}@host")
+
+
+class PlainIds:
+    """Ids of users made by a_person, and hashes of other host ids."""
+
+    @staticmethod
+    def id_of(host_id: str) -> str:
+        plain, is_plain, _ = host_id.partition("@host")
+        return plain if is_plain else PUBLISHED_USER_IDS.id_of(host_id)
 
 
 def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:

@@ -29,7 +29,7 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.fakes import FakeClock
 from testing.faulty import FaultyClaimCache
-from testing.in_memory_system import InMemorySystem
+from testing.in_memory_system import InMemorySystem, PlainIds
 from testing.platform.fake_tables import TABLE_NAMES
 
 SKEW_MAX_MS = 2_000
@@ -102,7 +102,7 @@ class Process(InMemorySystem):
         self.funding = DynamoFunding(dynamo)
         self.prize_funding = DynamoFunding(dynamo)
         self.pages = DynamoPages(dynamo, seeds)
-        self.profiles = DynamoProfiles(dynamo)
+        self.profiles = DynamoProfiles(dynamo, PlainIds.id_of)
         self.campaigns = DynamoEditedCampaigns(dynamo, system._new_seed, seeds)
         self.draws, self.prizes = DynamoDraws(dynamo), DynamoPrizes(dynamo, seeds)
         self.claim_cache = ShardedClaims(wires.claim_cache, clock=clock)

@@ -266,7 +266,7 @@ def test_an_operator_returns_a_withdrawal_that_its_provider_has_forgotten(
     decision = {"task": "return_forgotten", "withdrawal_id": withdrawal_id}
 
     results = [invoke("TransferFunction", decision)["result"] for _ in range(2)]
-    deposit = {"user": user.user_id, "amount_fen": 300, "case": withdrawal_id}
+    deposit = {"user": user.host_id, "amount_fen": 300, "case": withdrawal_id}
     deposited = operator.post("/admin/deposits", deposit)
 
     assert results == [

@@ -6,17 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.containers.container import Container, on_dynamo
-from redpacket.users.dynamodb.profiles import DynamoProfiles
+from redpacket.containers.container import Container
+from redpacket.platform.user import UserIds
+from redpacket.users.dynamodb.profiles import DynamoHostIds, DynamoProfiles
 
 if TYPE_CHECKING:
-    from redpacket.events.ports import HostIds
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
 @dataclass(eq=False)
 class UsersContainer(Container):
-    profiles = on_dynamo(DynamoProfiles)
+    @cached_property
+    def profiles(self) -> DynamoProfiles:
+        return DynamoProfiles(self.dynamo, self.user_ids.id_of)
+
+    @cached_property
+    def user_ids(self) -> UserIds:
+        return UserIds(self.settings.user_id_key)
 
     @cached_property
     def shown_profiles(self) -> CachedProfiles:
@@ -26,7 +32,5 @@ class UsersContainer(Container):
         return CachedProfiles(self.profiles, clock=self.clock)
 
     @cached_property
-    def host_ids(self) -> HostIds:
-        from redpacket.users.dynamodb.profiles import DynamoHostIds
-
-        return DynamoHostIds(self.dynamo)
+    def host_ids(self) -> DynamoHostIds:
+        return DynamoHostIds(self.dynamo, self.user_ids.id_of)

@@ -16,11 +16,11 @@ from redpacket.packets.use_cases.settle_or_delay import delay_claims
 from redpacket.platform.dynamodb.client import Dynamo, from_wire
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.user import User
-from redpacket.users.dynamodb.profiles import DynamoProfiles
+from redpacket.users.dynamodb.profiles import DynamoHostIds, DynamoProfiles
 from redpacket.users.ports import Profile
 from testing.builders import a_campaign, a_claim, a_packet_id, a_prize
 from testing.fakes import Away
-from testing.in_memory_system import InMemorySystem, an_order
+from testing.in_memory_system import InMemorySystem, PlainIds, an_order
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.units import MeteredDynamo
 
@@ -29,7 +29,7 @@ ANN = User("ann", "安", "ann@host.example")
 
 @pytest.fixture
 def profiles(system: InMemorySystem) -> DynamoProfiles:
-    return DynamoProfiles(Dynamo(lambda: system.dynamo, TABLE_NAMES))
+    return DynamoProfiles(Dynamo(lambda: system.dynamo, TABLE_NAMES), PlainIds.id_of)
 
 
 def _row(system: InMemorySystem, user_id: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def test_a_row_that_could_not_be_written_is_retried_and_the_claim_is_paid_once(
 def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> None:
     _claim(system, ANN)
     meter = MeteredDynamo(system.dynamo)
-    profiles = DynamoProfiles(Dynamo(lambda: meter, TABLE_NAMES))
+    profiles = DynamoProfiles(Dynamo(lambda: meter, TABLE_NAMES), PlainIds.id_of)
 
     assert profiles.list_unnoted([ANN, ANN]) == []
     assert (meter.written.total(), meter.units) == (0, 0.5)
@@ -230,3 +230,19 @@ def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(
     assert "token_nickname" not in _row(system, "eve")
     assert _row(system, "eve")["host_id"] == "eve@host.example"
     assert profiles.list_unnoted([alike]) == []
+
+
+def test_the_host_id_of_an_altered_profile_is_shown_to_nobody(
+    system: InMemorySystem, profiles: DynamoProfiles
+) -> None:
+    host_ids = DynamoHostIds(Dynamo(lambda: system.dynamo, TABLE_NAMES), PlainIds.id_of)
+    for user_id, host_id in (("mallory", "cfo@host"), ("ann", "ann@host")):
+        profiles.note(User(user_id, host_id=host_id), 1)
+
+    users = profiles.list_users(["mallory", "ann"])
+
+    assert {user.user_id: user.host_id for user in users.values()} == {
+        "mallory": None,
+        "ann": "ann@host",
+    }
+    assert host_ids.find(["mallory", "ann"]) == {"ann": "ann@host"}

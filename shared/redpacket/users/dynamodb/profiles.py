@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, Value, merge, update
 from redpacket.platform.text import is_reserved
@@ -22,10 +22,10 @@ SAID = "pk, host_id, token_nickname"
 
 
 class DynamoProfiles:
-    """DynamoDB implementation of ProfileRepository."""
+    """DynamoDB implementation of ProfileRepository; *id_of* computes the user id of a host id."""
 
-    def __init__(self, dynamo: Dynamo) -> None:
-        self._dynamo = dynamo
+    def __init__(self, dynamo: Dynamo, id_of: Callable[[str], str]) -> None:
+        self._dynamo, self._id_of = dynamo, id_of
         self._table = dynamo.tables.profiles
 
     def list_profiles(self, user_ids: Sequence[str]) -> dict[str, Profile]:
@@ -45,10 +45,9 @@ class DynamoProfiles:
     def list_users(self, user_ids: Sequence[str]) -> dict[str, User]:
         users = {}
         for user_id, row in self._rows(user_ids, KNOWN).items():
-            nickname, host_id = row.get("nickname") or row.get("token_nickname"), row.get("host_id")
-            users[user_id] = User(
-                user_id, str(nickname) if nickname else None, str(host_id) if host_id else None
-            )
+            nickname = row.get("nickname") or row.get("token_nickname")
+            host_id = host_id_of(row, self._id_of)
+            users[user_id] = User(user_id, str(nickname) if nickname else None, host_id)
         return users
 
     def list_unnoted(self, users: Sequence[User]) -> list[User]:
@@ -104,20 +103,26 @@ class DynamoProfiles:
 class DynamoHostIds:
     """Mapping from user ids to the host's ids, for events; an erasure removes it."""
 
-    def __init__(self, dynamo: Dynamo) -> None:
-        self._dynamo = dynamo
+    def __init__(self, dynamo: Dynamo, id_of: Callable[[str], str]) -> None:
+        self._dynamo, self._id_of = dynamo, id_of
         self._profiles = dynamo.tables.profiles
 
     def find(self, user_ids: Sequence[str]) -> dict[str, str]:
         wanted = [{"pk": user_id} for user_id in dict.fromkeys(user_ids)]
         return {
-            str(row["pk"]): str(row["host_id"])
+            str(row["pk"]): host_id
             # No read may return an erased user's id, even briefly.
             for row in self._dynamo.get_many(
                 self._profiles, wanted, is_strong=True, only="pk, host_id"
             )
-            if "host_id" in row
+            if (host_id := host_id_of(row, self._id_of))
         }
+
+
+def host_id_of(row: Row, id_of: Callable[[str], str]) -> str | None:
+    """Return the host id of a profile; None if there is none or it belongs to another user id."""
+    host_id = str(row.get("host_id") or "")
+    return host_id if host_id and id_of(host_id) == row["pk"] else None
 
 
 def user_row(user: User) -> dict[str, Value]:
