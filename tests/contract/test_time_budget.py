@@ -47,6 +47,9 @@ print(json.dumps([answer["statusCode"], time.monotonic() - began_s]))
 """
 
 
+Call = Callable[[], object]
+
+
 @pytest.fixture
 def hole() -> Iterator[str]:
     """Return the address of a server that accepts connections and never answers."""
@@ -102,34 +105,42 @@ def test_a_request_ends_in_time_if_cache_and_ledger_hang(hole: str) -> None:
     assert max(took_s for _, took_s in answers.values()) < ANSWER_S_MAX, answers
 
 
-def _call_light(hole: str) -> None:
-    _platform(hole).dynamo.get("packets", {"pk": "a"})
+def _light(hole: str) -> Call:
+    return partial(_platform(hole).dynamo.get, "packets", {"pk": "a"})
 
 
-def _call_botocore(hole: str) -> None:
+def _botocore(hole: str) -> Call:
     store = _platform(hole).aws("s3")
-    time_budget.begin(1.5)  # less than its timeouts
-    with translated("the store"):
-        store.get_object(Bucket="pictures", Key="a")
+
+    def call() -> None:
+        with translated("the store"):
+            store.get_object(Bucket="pictures", Key="a")
+
+    return call
 
 
-def _call_cache(hole: str) -> None:
+def _cache(hole: str) -> Call:
     cache = Cache(_platform(hole).cache_client)
-    for _ in range(3):
-        with suppress(Unavailable):
-            cache.ask("GET", "a")
-    cache.ask("GET", "a")
+
+    def call() -> None:
+        for _ in range(3):
+            with suppress(Unavailable):
+                cache.ask("GET", "a")
+        cache.ask("GET", "a")
+
+    return call
 
 
-def _call_http(hole: str) -> None:
-    HttpClient(f"http://{hole}", call_ms_max=CALL_MS_MAX, allows_private=True).get("")
+def _http(hole: str) -> Call:
+    client = HttpClient(f"http://{hole}", call_ms_max=CALL_MS_MAX, allows_private=True)
+    return partial(client.get, "")
 
 
-def _call_wechat(hole: str) -> None:
+def _wechat(hole: str) -> Call:
     with TemporaryDirectory() as folder:
         merchant = WeChatMerchant(**asdict(GatewayKeys.of(Path(folder)).merchant))
-    time_budget.begin(0.5)
-    WeChatClient(merchant, gateway_url=f"http://{hole}", call_ms_max=CALL_MS_MAX).get("/v3/a")
+    client = WeChatClient(merchant, gateway_url=f"http://{hole}", call_ms_max=CALL_MS_MAX)
+    return partial(client.get, "/v3/a")
 
 
 def _variables(hole: str) -> dict[str, str]:
@@ -156,20 +167,19 @@ def _platform(hole: str) -> Platform:
     return Given()
 
 
-@pytest.mark.parametrize(
-    "call", [_call_light, _call_botocore, _call_cache, _call_http, _call_wechat]
-)
+@pytest.mark.parametrize("prepare", [_light, _botocore, _cache, _http, _wechat])
 def test_every_client_stops_with_the_request(
-    hole: str, call: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    hole: str, prepare: Callable[[str], Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in _variables(hole).items():
         if name.startswith("AWS_"):
             monkeypatch.setenv(name, value)  # botocore reads no settings
+    call = prepare(hole)
     time_budget.begin(0.5)
     began_s = monotonic()
     try:
         with pytest.raises(Unavailable):
-            call(hole)
+            call()
     finally:
         time_budget.begin(inf)
     assert monotonic() - began_s < 2
