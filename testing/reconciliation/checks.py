@@ -446,6 +446,12 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
             differences.append(
                 Difference("I1", number, what, payment.amount_fen, payment.reversed_fen)
             )
+    credited = {payment.transaction_id for payment in facts.payments}
+    both = Counter(row.number for row in facts.returns if row.transaction_id in credited)
+    differences += [
+        Difference("I1", payment_account(number), "returned although credited", 0, count)
+        for number, count in both.items()
+    ]
     return differences
 
 

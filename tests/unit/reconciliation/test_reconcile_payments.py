@@ -6,10 +6,12 @@ import pytest
 
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
-from redpacket.payments.model.payments import Payment
-from redpacket.payments.model.provider import TransferFound, TransferState
+from redpacket.payments.dynamodb.items import return_row
+from redpacket.payments.model.payments import Payment, PaymentReturn, ReturnReason, ReturnStatus
+from redpacket.payments.model.provider import StatementKind, TransferFound, TransferState
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
 from testing.payments.payment_system import PaymentSystem
@@ -118,6 +120,47 @@ def test_a_return_that_is_lost_is_told(town: PaymentSystem) -> None:
     town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
 
     assert _told(town) == {("I6", f"payment:{payment.number}")}
+
+
+def test_a_forged_return_of_a_credited_transaction_moves_no_money_and_is_told(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("alice", 900)
+    forged = PaymentReturn(
+        number=payment.number,
+        transaction_id=payment.transaction_id,
+        amount_fen=900,
+        reason=ReturnReason.SECOND,
+        channel=payment.channel,
+        noted_at_ms=town.system.clock.now_ms(),
+        status=ReturnStatus.DUE,
+        merchant=payment.merchant,
+    )
+    key = payment_keys.payment_return(payment.number, payment.transaction_id)
+    row = return_row(forged)
+    town.system.dynamo.put_item(TableName="payments", Item=to_wire(row))
+
+    town.sweep_after(60_000)
+
+    assert [line.kind for line in town.gateway.book] == [StatementKind.PAYMENT]
+    assert _row(town, key)["return_status"] == {"S": "listed"}
+    found = {difference.what for difference in town.system.differences()}
+    assert "returned although credited" in found
+    assert ("I1", f"payment:{payment.number}") in _told(town)
+
+
+def test_a_refund_of_a_credited_transaction_is_debited_beside_a_forged_return(
+    town: PaymentSystem,
+) -> None:
+    payment = town.pay_in("alice", 900)
+    key = payment_keys.payment_return(payment.number, payment.transaction_id)
+    _, other = _second(town)
+    row = {**_row(town, other), **to_wire(key)}
+    town.system.dynamo.put_item(TableName="payments", Item=row)
+
+    town.refund(payment, 300)
+
+    assert town.paid(payment).reversed_fen == 300
 
 
 def test_a_payment_of_another_transaction_is_told(town: PaymentSystem) -> None:

@@ -52,9 +52,15 @@ _ENTRIES_AT_ONCE = 100
 
 
 def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> None:
-    """Refund a transaction if it is due. Raises Unavailable."""
+    """Refund a transaction if it is due, and list one that was credited. Raises Unavailable."""
     returned = ports.returns.find_return(number, transaction_id)
     if returned is None or returned.status is not ReturnStatus.DUE:
+        return
+    payment = ports.repository.find(number)
+    if payment and payment.transaction_id == transaction_id:
+        error = InvariantViolated(f"transaction {transaction_id} of {number} was credited")
+        ports.logger.failure("return_of_credited", error, number=number)
+        ports.returns.list_return(returned)
         return
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
@@ -209,13 +215,13 @@ def _reverse(payment: Payment, answer: RefundFound, ports: PaymentPorts) -> None
                 if noted.transaction_id not in {"", answer.transaction_id}:
                     raise InvariantViolated(f"refund {noted.refund_no} has another transaction")
                 return
+        is_credited = payment.transaction_id == answer.transaction_id != ""
         returned = ports.returns.find_return(payment.number, answer.transaction_id)
-        if returned:
+        if returned and not is_credited:
             if _note_outside(payment, returned, answer, ports):
                 return
             continue
         left_fen = payment.amount_fen - payment.reversed_fen
-        is_credited = payment.transaction_id == answer.transaction_id != ""
         if not is_credited or not 0 < answer.amount_fen <= left_fen:
             raise InvariantViolated(
                 f"refund {answer.refund_no} does not fit the credit of payment {payment.number}"

@@ -16,6 +16,8 @@ UNION ALL
 SELECT 'payment:' || number, 'credited with a transaction', CASE WHEN transaction_id = '' THEN 0 ELSE 1 END, CASE WHEN credited_at_ms IS NULL THEN 0 ELSE 1 END FROM payment
 UNION ALL
 SELECT 'payment:' || number, 'reversed at most', CASE WHEN reversed_fen <= CASE WHEN credited_at_ms IS NULL THEN 0 ELSE amount_fen END THEN reversed_fen ELSE amount_fen END, reversed_fen FROM payment
+UNION ALL
+SELECT 'payment:' || r.number, 'returned although credited', 0, COUNT(*) FROM payment_return r JOIN payment p ON p.transaction_id = r.transaction_id GROUP BY r.number
 
 -- check_lines I6
 SELECT account AS subject, 'line of ' || kind || ' ' || number || ' ' || outside_no AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
