@@ -108,8 +108,8 @@ up: setup page ## start the whole stack in the background; the last line is JSON
 down: ## stop what `make up` started
 	@test ! -x $(APP)/python || PYTHONPATH=shared $(APP)/python -m local down
 
-drill: ## make one fault on the running stack, to rehearse the runbook: CACHE=kill|freeze, GATEWAY=freeze, WALLET=freeze or WEBHOOK=down; SECONDS=60
-	@CACHE="$(CACHE)" GATEWAY="$(GATEWAY)" WALLET="$(WALLET)" WEBHOOK="$(WEBHOOK)" SECONDS="$(SECONDS)" PYTHONPATH=shared $(APP)/python -m local drill
+drill: ## make one fault on the running stack, to rehearse docs/runbook/rehearsal.md: CACHE=kill|freeze, PACKET=closing, GATEWAY=freeze|empty, WALLET=freeze, WEBHOOK=down, QUEUE=poison, BALANCE=wrong or BUDGET=wrong; SECONDS=60
+	@$(foreach name,CACHE PACKET GATEWAY WALLET WEBHOOK QUEUE BALANCE BUDGET SECONDS,$(name)="$($(name))") PYTHONPATH=shared $(APP)/python -m local drill
 
 wallet-check: setup ## check your own wallet against the contract of host wallets: make wallet-check URL=http://127.0.0.1:18999/wallet; SECRET=.local/wallet.json, CALLBACK_PORT=8080
 	@PYTHONPATH=shared $(APP)/python -m testing.payments.wallet_check "$(URL)" $(if $(SECRET),--secret "$(SECRET)") $(if $(CALLBACK_PORT),--callback-port $(CALLBACK_PORT))

@@ -24,9 +24,13 @@ UV = _VENVS / "uv" / "bin" / "uv"
 
 
 def running_stack() -> dict[str, Any]:
-    """Return stack.json of what `make up` or `make run` started. Raises StackError."""
-    for folder in ("up", "run"):
-        described = STATES / folder / "stack.json"
+    """Return stack.json of what `make up` or `make run` started. Raises StackError.
+
+    REDPACKET_STATE names the folder of another stack, as for the command `redpacket`.
+    """
+    given = os.environ.get("REDPACKET_STATE")
+    for folder in (Path(given),) if given else (STATES / "up", STATES / "run"):
+        described = folder / "stack.json"
         if described.exists():
             description: dict[str, Any] = json.loads(described.read_text())
             return description

@@ -17,7 +17,7 @@ NEEDS_AWS = "AWS only:"
 _BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _ASSIGNED = re.compile(r"^(?:export )?(?:[A-Z_]+=[^\s$\"(]+(?: +|$))+", re.MULTILINE)
 _LINE, _FAILED = "\x1e", "\x1f"
-_TIMEOUT_S = 120
+_TIMEOUT_S = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import httpx
 
 from local.alarms import Alarms
 from local.client import NO_TLS
+from local.drill import FUNDS_FEN, TOO_MUCH_FEN, WEBHOOK
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.ledger.dynamodb import keys as ledger_keys
 from redpacket.ledger.provider_name import ProviderName
@@ -24,7 +25,7 @@ from redpacket.payments.model.provider import (
     statement_day,
     statement_day_start_ms,
 )
-from redpacket.platform.dynamodb.client import to_wire
+from redpacket.platform.dynamodb.client import to_wire, values
 from tests.integration.conftest import HttpUser
 from tests.integration.runbook_world import Fault, World
 
@@ -59,6 +60,39 @@ def _a_dead_letter(world: World) -> Iterator[Fault]:
         failing="redpacket doctor",
     )
     world.stack.aws("sqs").purge_queue(**dead)
+
+
+@about("rehearsal.md")
+def _all_drills(world: World) -> Iterator[Fault]:
+    with world.keeper():
+        yield Fault(
+            signs={
+                "CACHE=freeze": "503 unavailable",
+                "CACHE=kill": "claimed already_claimed",
+                "QUEUE=poison": "4 messages",
+                "GATEWAY=freeze": "without queued",
+                "GATEWAY=empty": "Withdrawal queued",
+                "WALLET=freeze": "without queued",
+                "PACKET=closing": "claimed closing",
+                "BUDGET=wrong": ".local/drill-",
+                "WEBHOOK=down": "sent",
+                "BALANCE=wrong": "100100",
+            },
+        )
+    outputs, dynamodb = world.stack.outputs, world.stack.aws("dynamodb")
+    world.stack.aws("sqs").purge_queue(QueueUrl=outputs["PayoutQueueUrl"])
+    path = f"/admin/webhooks/{WEBHOOK}"
+    hook = world.operator.http.get(path).json()
+    off = {"url": hook["url"], "events": hook["events"], "is_on": False}
+    assert world.operator.http.put(path, json=off).is_success
+    raised = dynamodb.scan(
+        TableName=outputs["AccountsTable"],
+        FilterExpression="balance_fen = :raised",
+        ExpressionAttributeValues=values(raised=FUNDS_FEN + TOO_MUCH_FEN),
+    )
+    for row in raised["Items"]:
+        right = {**row, "balance_fen": {"N": str(FUNDS_FEN)}}
+        dynamodb.put_item(TableName=outputs["AccountsTable"], Item=right)
 
 
 # ---------------------------------------------------------------- the cache

@@ -1,5 +1,6 @@
 """The stack that the runbook's faults are provoked on, and what a fault tells of its page."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -83,6 +84,23 @@ class World:
                 for event in page["events"]
             )
         )
+
+    @contextmanager
+    def keeper(self) -> Iterator[None]:
+        """Start the stack's cache again when it ends, as `make up` does."""
+        is_over = threading.Event()
+
+        def keep() -> None:
+            while not is_over.wait(0.2):
+                assert self.stack.ended() is None
+
+        keeping = threading.Thread(target=keep)
+        keeping.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            keeping.join()
 
     def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
         """Change a claimed amount, as no function of ours may."""

@@ -5,14 +5,12 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import redis
 
-from local import places
 from local.drill import drill
 from local.stack import Stack
 from redpacket.packets.clients.sqs_payouts import settle_message
@@ -100,14 +98,14 @@ def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
 
 
 def test_a_killed_cache_of_a_local_stack_runs_again_and_every_share_keeps_its_owner(
-    stack: Stack, a_user: MakeUser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = a_user(), a_user()
     packet_id = a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     told = old.grab(packet_id).json()
-    (tmp_path / "up").symlink_to(stack.state_dir)
-    monkeypatch.setattr(places, "STATES", tmp_path)
+    monkeypatch.setenv("REDPACKET_STATE", str(stack.state_dir))
     monkeypatch.setenv("CACHE", "kill")
+    monkeypatch.setenv("SECONDS", "0.1")
     killed = stack.description()["pids"]["cache"]
 
     drill()

@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import redis
 
+from local.places import ROOT
 from local.stack import Stack
 from testing.documents import PAGES, RUNBOOK, Ran, blocks_of, filled, run
 from testing.platform import command_server
@@ -27,11 +29,17 @@ INDEX = RUNBOOK / "README.md"
 def operators_terminal(
     stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A folder like a clone with `redpacket` installed, and the environment of its shell."""
+    """A folder like a clone with `redpacket` installed, and the environment of its shell.
+
+    Its `make` is the clone's own, and ends each drill after a second.
+    """
     folder = tmp_path_factory.mktemp("clone")
     commands = folder / ".local" / "bin"
     commands.mkdir(parents=True)
     path = f"{commands}:{os.environ['PATH']}"
+    make = commands / "make"
+    make.write_text(f'#!/bin/sh\nexec {shutil.which("make")} -s -C {ROOT} "$@" SECONDS=1\n')
+    make.chmod(stat.S_IRWXU)
     with command_server.install(commands, str(stack.state_dir)):
         yield folder, {"PATH": path, "REDPACKET_STATE": str(stack.state_dir), "HOME": str(folder)}
 

@@ -15,6 +15,7 @@ import typer
 
 import redpacket
 from local import reference_pages
+from local.drill import DRILLS
 from local.openapi import errors_by_code
 from local.template import read_template
 from redpacket.campaigns.model import CampaignStatus, WhenSoldOut
@@ -41,7 +42,7 @@ DOCUMENTS = [
     *(ROOT / folder / "README.md" for folder in ("lua", "events")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-INDEX = RUNBOOK / "README.md"
+INDEX, REHEARSAL = RUNBOOK / "README.md", RUNBOOK / "rehearsal.md"
 
 _WORDS_MAX = 2_000
 """Most words of a page."""
@@ -310,8 +311,21 @@ def test_every_alarm_is_in_the_index_and_on_its_page(template: dict[str, Any]) -
         assert alarm in alarms, (alarm, page)
 
 
+def test_the_rehearsal_has_each_drill_and_leads_to_the_page_of_its_alarm() -> None:
+    index = {row[0]: _LINK.findall(row[2]) for row in _rows(INDEX) if len(row) == 3}
+    (lines,) = _SHELL.findall(_text(REHEARSAL))
+    rows = {row[0]: row for row in _rows(REHEARSAL) if len(row) == 3}
+    drills = {f"{name}={value}" for name, value in DRILLS}
+
+    assert {line.removeprefix("make drill ") for line in lines.splitlines()} == drills
+    assert {drill for row in rows for drill in _QUOTED.findall(row)} == drills
+    for _, alarms, links in rows.values():
+        for alarm in re.findall(r"\w+Alarm", alarms):
+            assert index[alarm][0] in _LINK.findall(links), alarm
+
+
 def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
-    for page in set(RUNBOOK.glob("*.md")) - {INDEX}:
+    for page in set(RUNBOOK.glob("*.md")) - {INDEX, REHEARSAL}:
         places = [
             _text(page).find(f"**{word}**") for word in ("Alarms", "Users see", "Check", "Do")
         ]

@@ -1,8 +1,5 @@
 """Tests of drills: one fault, on a program that runs, and its end."""
 
-import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,19 +7,17 @@ from pathlib import Path
 import pytest
 
 from local import places
-from local.drill import FAULTS, drill
+from local.drill import DRILLS, Scene, drill, wait
 from local.errors import StackError
 
 ECHO = "import sys; print(sys.stdin.read(), end='')"
 
 
 @pytest.fixture(autouse=True)
-def states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "STATES", tmp_path)
-    for name, _ in FAULTS:
+    for name, _ in (*DRILLS, ("REDPACKET_STATE", "")):
         monkeypatch.delenv(name, raising=False)
-    (tmp_path / "up").mkdir()
-    return tmp_path / "up"
 
 
 def test_no_fault_or_two_are_refused_with_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,30 +36,34 @@ def test_without_a_stack_the_drill_names_the_command(monkeypatch: pytest.MonkeyP
         drill()
 
 
-def test_a_frozen_program_goes_on_after_the_drill(
-    states: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("WEBHOOK", "down")
-    monkeypatch.setenv("SECONDS", "0.05")
+def test_a_frozen_program_goes_on_after_the_drill(capsys: pytest.CaptureFixture[str]) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    (states / "stack.json").write_text(json.dumps({"pids": {"receiver": program.pid}}))
+    scene = Scene({"api": "", "pids": {"receiver": program.pid}})
 
-    drill()
+    with pytest.raises(KeyboardInterrupt), scene.frozen("receiver"):
+        raise KeyboardInterrupt
     answer, _ = program.communicate(b"alive", timeout=10)
 
     assert answer == b"alive"
-    assert "does not answer, for 0 s" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "The receiver does not answer" in printed
+    assert "The receiver answers again" in printed
 
 
-def test_a_killed_program_is_gone(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CACHE", "kill")
-    with subprocess.Popen([sys.executable, "-c", ECHO], stdin=subprocess.PIPE) as program:
-        (states / "stack.json").write_text(json.dumps({"pids": {"cache": program.pid}}))
+def test_a_program_that_is_not_the_stacks_is_left_alone() -> None:
+    with (
+        pytest.raises(StackError, match="the stack did not start the wallet"),
+        Scene({"api": "", "pids": {}}).frozen("wallet"),
+    ):
+        pytest.fail("it was frozen")
 
-        drill()
 
-        assert program.wait(10) == -signal.SIGKILL
-    with pytest.raises(ProcessLookupError):
-        os.kill(program.pid, 0)
+def test_the_answers_that_users_saw_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = iter(["503 unavailable", "503 unavailable", "200 claimed"])
+
+    with pytest.raises(StopIteration):
+        wait(60, lambda: next(answers), pause_s=0)
+
+    assert "Users saw: 2 x 503 unavailable, 1 x 200 claimed" in capsys.readouterr().out
