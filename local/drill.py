@@ -10,9 +10,9 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -40,18 +40,27 @@ class Scene:
 
     def __init__(self, stack: dict[str, Any]) -> None:
         self.stack, self.mark = stack, uuid.uuid4().hex[:8]
-        self._api, self._count = str(stack["api"]), 0
+        self._api, self._count, self._clients = str(stack["api"]), 0, ExitStack()
+
+    def __enter__(self) -> Self:
+        """Return the scene."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections of all users."""
+        self._clients.close()
 
     def user(self, *, funds_fen: int = 0, scope: str = "") -> Client:
         """Return a new user, who has money if *funds_fen* is given."""
         self._count += 1
         name = f"drill-{self.mark}-{self._count}"
         who = {"sub": name, **({"scope": scope} if scope else {})}
-        token = Client(self._api).post("/dev/tokens", who)["token"]
+        with Client(self._api) as passer_by:
+            token = passer_by.post("/dev/tokens", who)["token"]
         if funds_fen:
             deposit = {"user": name, "amount_fen": funds_fen}
             self.user(scope=ADMIN_SCOPE).post("/admin/deposits", deposit)
-        return Client(self._api, token)
+        return self._clients.enter_context(Client(self._api, token))
 
     def send(self, **more: int) -> str:
         """Send a packet and return its id."""
@@ -250,7 +259,8 @@ def drill() -> None:
         choices = ", ".join(f"{name}={value}" for name, value in DRILLS)
         raise StackError(f"name one fault: {choices}; SECONDS=60 ends it after a minute")
     make, seconds = DRILLS[wanted[0]]
-    make(Scene(places.running_stack()), float(os.environ.get("SECONDS") or seconds))
+    with Scene(places.running_stack()) as scene:
+        make(scene, float(os.environ.get("SECONDS") or seconds))
 
 
 def _note(text: str) -> None:

@@ -99,6 +99,7 @@ class Stack:
         self.outputs: dict[str, str] = {}
         self._say = say
         self._processes: list[Process] = []
+        self._cache_lost_at_ms = 0
         self._listeners: dict[int, socket.socket] = {}
         self._lock: IO[str] | None = None
         self._making = threading.Lock()
@@ -276,6 +277,7 @@ class Stack:
             **self._programs,
             "receiver": self.receiver,
             "state_dir": str(self.state_dir),
+            "cache_lost_at_ms": self._cache_lost_at_ms,
             "pids": {process.name: process.pid for process in self._processes},
             "outputs": self.outputs,
             "options": self._access.options,
@@ -290,6 +292,7 @@ class Stack:
                 return process
             process.stop()
             self._processes.remove(process)
+            self._cache_lost_at_ms = time.time_ns() // 1_000_000
             self._start_cache().wait_until(
                 lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S
             )

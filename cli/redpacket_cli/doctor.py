@@ -27,6 +27,11 @@ _DOWN_AFTER_FAILURES = 5
 _WAITS_LONG_MS = 1_800_000
 """Milliseconds after which a withdrawal without a result is worth a look."""
 
+_LATELY_MS = 3_600_000
+"""Milliseconds for which a cache that lost its data is worth a look."""
+_ASKED_MAX = 3
+"""Withdrawals of one provider whose answers are read."""
+
 Finding = tuple[str, str, str]
 """State (ok, warn, fail or unknown), subject, and the details with the next step."""
 
@@ -93,6 +98,10 @@ def _cache(session: Session) -> Iterator[Finding]:
         used, limit = memory_of(ask_cache(session.target, ["INFO", "memory"]))
         if limit and used >= limit:
             yield "fail", "cache", "it is full, so first grabs fail. See docs/runbook/cache-full.md"
+        elif (lost_ms := session.target.local.get("cache_lost_at_ms", 0)) > _now_ms() - _LATELY_MS:
+            lost_at = shown.moment(lost_ms)
+            detail = f"it lost its data at {lost_at}. See docs/runbook/cache-lost.md"
+            yield "warn", "cache", detail
         else:
             yield "ok", "cache", "it answers"
         return
@@ -158,15 +167,8 @@ def _debts(session: Session) -> Iterator[Finding]:
 
 
 def _withdrawals(session: Session) -> Iterator[Finding]:
-    since_ms = int(time.time() * 1000) - _WAITS_LONG_MS
-    pending = [
-        each
-        for status in ("queued", "processing")
-        for each in lists.some(
-            session.target.operator, "/admin/withdrawals", {"status": status}, _SOME
-        )
-    ]
-    count = sum(each["created_at_ms"] < since_ms for each in pending)
+    since_ms = _now_ms() - _WAITS_LONG_MS
+    count = sum(each["created_at_ms"] < since_ms for each in _pending_withdrawals(session))
     if count:
         detail = f"{count} have no result after 30 minutes. See redpacket withdrawals list"
         yield "warn", "withdrawals", detail
@@ -174,17 +176,40 @@ def _withdrawals(session: Session) -> Iterator[Finding]:
         yield "ok", "withdrawals", "none waits long"
 
 
+def _pending_withdrawals(session: Session) -> list[dict[str, Any]]:
+    operator, path = session.target.operator, "/admin/withdrawals"
+    lists_of = (
+        lists.some(operator, path, {"status": status}, _SOME) for status in ("queued", "processing")
+    )
+    return [each for listed in lists_of for each in listed]
+
+
+def _lacks_money(session: Session, provider: str, pending: list[dict[str, Any]]) -> bool:
+    """Tell whether the provider's last answer about some withdrawals was `out_of_funds`."""
+    asked = [each["withdrawal_id"] for each in pending if each["channel"] == provider]
+    for withdrawal_id in asked[:_ASKED_MAX]:
+        calls = session.target.operator.get(f"/admin/withdrawals/{withdrawal_id}")["calls"]
+        last = max(calls, key=lambda call: int(call["at_ms"]), default={"answer": ""})
+        if "out_of_funds" in last["answer"]:
+            return True
+    return False
+
+
 def _providers(session: Session) -> Iterator[Finding]:
     from redpacket.ledger.provider_name import ProviderName
 
     configured = session.target.outputs["PaymentChannels"].split(",")
+    pending = _pending_withdrawals(session)
     for name in ProviderName:
         if name not in configured:
             yield "ok", f"provider {name}", "not configured"
             continue
         rows = rows_of(session.target, "PaymentsTable", f"gateway#{name}")
         told: dict[str, Any] = next((row for row in rows if row["sk"] == "answers"), {})
-        if since_ms := told.get("silent_since_ms"):
+        if _lacks_money(session, name, pending):
+            detail = "the merchant lacks money: refill it. See docs/runbook/withdrawals-wait.md"
+            yield "fail", f"provider {name}", detail
+        elif since_ms := told.get("silent_since_ms"):
             detail = f"silent since {shown.moment(since_ms)}. See docs/runbook/withdrawals-wait.md"
             yield "fail", f"provider {name}", detail
         elif answered_ms := told.get("answered_at_ms"):
@@ -210,6 +235,10 @@ _CHECKS = (
     *(_api, _functions, _cache, _alarms, _switches, _messages),
     *(_approvals, _returns, _debts, _withdrawals, _providers, _webhooks),
 )
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _waiting(

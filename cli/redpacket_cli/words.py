@@ -166,6 +166,9 @@ ZH = {
     "not configured": "未配置",
     "not called yet": "还没有调用过",
     "answering, last at {}": "正常应答，最近一次 {}",
+    "the merchant lacks money: refill it. See docs/runbook/withdrawals-wait.md": (
+        "商户余额不足，请充值。见 docs/runbook/withdrawals-wait.md"
+    ),
     "silent since {}. See docs/runbook/withdrawals-wait.md": (
         "自 {} 起没有应答。见 docs/runbook/withdrawals-wait.md"
     ),
@@ -205,6 +208,9 @@ ZH = {
     "it answers": "有应答",
     "it is full, so first grabs fail. See docs/runbook/cache-full.md": (
         "已满，首次抢会失败。见 docs/runbook/cache-full.md"
+    ),
+    "it lost its data at {}. See docs/runbook/cache-lost.md": (
+        "{} 丢失过数据。见 docs/runbook/cache-lost.md"
     ),
     "ElastiCache says {}. See docs/runbook/cache-lost.md": (
         "ElastiCache 的状态是 {}。见 docs/runbook/cache-lost.md"

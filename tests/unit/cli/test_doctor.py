@@ -4,6 +4,7 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,6 +150,33 @@ def test_each_provider_has_a_line(
     assert detail in lines["provider host"]["detail"]
 
 
+@pytest.mark.parametrize(
+    ("answers", "detail"),
+    [
+        (["no answer", "refused out_of_funds NOT_ENOUGH"], "the merchant lacks money"),
+        (["refused out_of_funds NOT_ENOUGH", "success"], "silent since 1970"),
+        ([], "silent since 1970"),
+    ],
+)
+def test_a_provider_that_lacks_money_is_not_called_silent(
+    stack: Stack, answers: list[str], detail: str
+) -> None:
+    _sound(stack)
+    stack.clients["dynamodb"] = Providers(silent_since_ms=1_000)
+    _output(stack, PaymentChannels="host,wechat")
+    withdrawal = {"withdrawal_id": "w1", "channel": "host", "created_at_ms": time.time() * 1000}
+    calls = [{"at_ms": at_ms, "answer": answer} for at_ms, answer in enumerate(answers)]
+    stack.answers["GET /admin/withdrawals"] = _ok(items=[withdrawal], next=None)
+    stack.answers["GET /admin/withdrawals/w1"] = _ok(**withdrawal, calls=calls[::-1])
+
+    items = stack.ask_json("doctor", code=1)["items"]
+
+    lines = {item["check"]: item for item in items}
+    assert lines["provider host"]["state"] == "fail"
+    assert detail in lines["provider host"]["detail"]
+    assert "money" not in lines["provider wechat"]["detail"]
+
+
 def _output(stack: Stack, **outputs: str) -> None:
     ready = json.loads((stack.folder / "stack.json").read_text())
     ready["outputs"] |= outputs
@@ -211,6 +239,18 @@ def test_a_full_cache_fails(stack: Stack, maxmemory: int, state: str) -> None:
     next(serving, None)
 
 
+@pytest.mark.parametrize(("ago_s", "state"), [(10, "warn"), (3_700, "ok")])
+def test_a_cache_that_lately_lost_its_data_is_a_warning(
+    stack: Stack, ago_s: int, state: str
+) -> None:
+    _sound(stack)
+    ready = json.loads((stack.folder / "stack.json").read_text())
+    ready["cache_lost_at_ms"] = int((time.time() - ago_s) * 1000)
+    (stack.folder / "stack.json").write_text(json.dumps(ready))
+
+    assert _states(stack, code=0)["cache"] == state
+
+
 @pytest.mark.parametrize(("status", "state"), [("available", "ok"), ("create-failed", "fail")])
 def test_a_cache_of_aws_is_judged_by_its_status(status: str, state: str) -> None:
     target = Target(stack="redpacket-prod", connect=lambda _: _Group(status))
@@ -248,7 +288,9 @@ def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
     stack.answers["GET /admin/switches"] = _ok(items=[off])
     stack.answers["GET /admin/approvals"] = _ok(items=[{}] * 100, next="1")
     stack.answers["GET /admin/payments/debts"] = _ok(items=[{}], next=None)
-    stack.answers["GET /admin/withdrawals"] = _ok(items=[{"created_at_ms": 0}], next=None)
+    stack.answers["GET /admin/withdrawals"] = _ok(
+        items=[{"created_at_ms": 0, "channel": "host"}], next=None
+    )
     stack.answers["GET /admin/webhooks"] = _ok(items=[_webhook("shop", 5)])
 
     states = _states(stack, code=0)
