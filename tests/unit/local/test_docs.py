@@ -334,6 +334,16 @@ def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
         assert f"({page.name})" in _text(INDEX), page
 
 
+def test_every_page_of_the_runbook_ends_with_the_command_that_shows_its_end() -> None:
+    for page in set(RUNBOOK.glob("*.md")) - {INDEX, REHEARSAL}:
+        last = _text(page).rstrip().rpartition("\n")[2]
+        named = re.findall(r"`(redpacket [^`]+)`", last)
+
+        assert last.startswith("It is over when `redpacket "), page
+        shown = "".join(_SHELL.findall(_text(page))) + _text(page).partition("**Do**")[0]
+        assert [command for command in named if command not in shown] == [], page
+
+
 _LOGGED = re.compile(r"redpacket (?:logs|count) (\S+) (?:'([^']+)'|([\w.]+))")
 _LOOPED = re.compile(r"for words in (.+?); do redpacket logs (\w+)")
 _OF_AWS = {"Task timed out", "Runtime exited", "AccessDenied"}
