@@ -15,6 +15,7 @@ from redpacket.packets.split import Terms, share_amount_fen
 from redpacket.packets.use_cases import expire_packets, refund_packet
 from redpacket.packets.use_cases.refund_packet import (
     OPERATIONS_PER_TRANSACTION,
+    SHARES_PER_TRANSACTION,
     batches,
 )
 from redpacket.packets.use_cases.sharded_claims import ShardedClaims
@@ -304,7 +305,9 @@ def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[P
     return packets
 
 
-def _refund_transactions(system: InMemorySystem) -> list[list[dict[str, Any]]]:
+def _refund_transactions(
+    system: InMemorySystem, lasting_ms: int = 0
+) -> list[list[dict[str, Any]]]:
     """Note every transaction from now on that changes a balance."""
     noted: list[list[dict[str, Any]]] = []
 
@@ -314,6 +317,7 @@ def _refund_transactions(system: InMemorySystem) -> list[list[dict[str, Any]]]:
         }
         if {"shares", "accounts"} <= tables:
             noted.append(operations)
+            system.pass_time(lasting_ms)
 
     system.before_each_transaction(note)
     return noted
@@ -507,6 +511,34 @@ def test_a_sweep_whose_time_is_up_says_so_once(system: InMemorySystem) -> None:
     system.expire(stop_in_ms=GRACE_MS)
 
     assert system.logger.events == ["sweep_out_of_time"]
+
+
+def test_a_sweep_refunds_no_chunk_from_the_millisecond_on_at_which_it_stops(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send(total_fen=1000, count=2 * SHARES_PER_TRANSACTION)
+    system.pass_time(61_000)
+    noted = _refund_transactions(system, lasting_ms=1_000)
+
+    report = system.expire(stop_in_ms=GRACE_MS + 1_000)
+
+    assert len(noted) == 1
+    assert 0 < report.refunded_fen == system.balance_fen("sender") < 1000
+    assert system.stored(packet).status == "closing"
+
+
+def test_a_turn_ends_at_its_millisecond_and_the_next_sender_has_one(system: InMemorySystem) -> None:
+    for sender in ("ann", "ben"):
+        system.send(sender, total_fen=1000, count=2 * SHARES_PER_TRANSACTION)
+    system.pass_time(61_000)
+    noted = _refund_transactions(system, lasting_ms=expire_packets.TURN_MS)
+
+    system.expire()
+
+    refunded = ["user:ann" if "user:ann" in str(each) else "user:ben" for each in noted]
+    assert len(refunded) == 4
+    assert refunded[:2] == refunded[2:]
+    assert len(set(refunded)) == 2
 
 
 def test_a_ledger_that_refuses_a_refund_for_no_claim_is_reported(

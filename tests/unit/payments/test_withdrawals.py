@@ -644,6 +644,17 @@ def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> Non
     assert len(town.gateway.called_at_ms) == 3
 
 
+def test_a_call_waits_until_the_millisecond_of_its_slot(town: PaymentSystem) -> None:
+    town.bills_per_minute = 60_000
+    for _ in range(3):
+        town.withdraw("user", 10)
+
+    town.dispatch(2_500)
+
+    first_ms = town.gateway.called_at_ms[0]
+    assert town.gateway.called_at_ms == [first_ms, first_ms + 1, first_ms + 2]
+
+
 def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     withdrawals = [town.withdraw("user", 10) for _ in range(FAILURES_MAX)]

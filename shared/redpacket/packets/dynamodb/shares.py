@@ -54,9 +54,9 @@ class DynamoShares:
         self, packet_id: str, after_no: int, limit: int
     ) -> tuple[list[Share], int | None]:
         partitions = partition_count(packet_id)
-        # A value of 0 or below encodes the start of a partition.
+        # A value of 0 or below encodes the start of a partition; a sign sorts before all digits.
         partition = ((after_no - 1) if after_no > 0 else -after_no) % partitions
-        first = max(0, after_no + 1)
+        first = f"{keys.SHARE_PREFIX}{after_no + 1:07d}"
         shares: list[Share] = []
         for _ in range(_QUERIES_PER_PAGE):
             row_limit = limit + 1 - len(shares)
@@ -66,7 +66,7 @@ class DynamoShares:
                 KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
                 ExpressionAttributeValues=values(
                     pk=keys.shares(packet_id, partition)["pk"],
-                    first=f"{keys.SHARE_PREFIX}{first:07d}",
+                    first=first,
                     last=f"{keys.SHARE_PREFIX}~",
                 ),
             )
@@ -77,7 +77,7 @@ class DynamoShares:
             partition += 1
             if partition == partitions:
                 return shares, None
-            first = 0
+            first = keys.SHARE_PREFIX
         return shares, -partition
 
     def find_claimer(self, packet_id: str, user_id: str) -> Claimer | None:
