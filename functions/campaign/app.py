@@ -24,7 +24,7 @@ from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as pre
 from redpacket.lottery.use_cases.read_draws import watch_lottery
 from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
 from redpacket.packets.api.packet_ids import preheat_cursor_of
-from redpacket.packets.api.views import rain_views
+from redpacket.packets.api.views import UserPresenter, shown_rounds
 from redpacket.packets.errors import PacketNotFound
 from redpacket.platform.errors import VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
@@ -60,9 +60,15 @@ def read_campaign(request: HttpRequest) -> HttpAnswer[Campaign]:
     """Show a campaign and its prizes to everybody; the answer is the same with a token."""
     lottery = containers.lottery.lotteries.get(campaign_id_of(request))
     campaign, rains = lottery.snapshot.campaign, containers.lottery.rains
-    packets, rounds = rains.get(campaign), rain_views(rains.rounds(campaign.campaign_id))
-    now_ms = containers.platform.clock.now_ms()
-    shown = lottery_views.campaign_view(lottery, packets, rounds, now_ms)
+    packets, rounds = rains.get(campaign), rains.rounds(campaign.campaign_id)
+    people = [share.claimer for each in rounds for share in each.podium if share.claimer]
+    profiles = containers.users.shown_profiles.list_profiles([each.user_id for each in people])
+    shown = lottery_views.campaign_view(
+        lottery,
+        packets,
+        shown_rounds(rounds, UserPresenter(profiles)),
+        containers.platform.clock.now_ms(),
+    )
     return tagged(shown, request, {"cache-control": CAMPAIGN_CACHING[0]})
 
 

@@ -28,6 +28,12 @@ def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict
     return rounds
 
 
+def _catch(operator: Operator, sub: str, packet_id: str) -> int:
+    """Grab a share, again while a function starts; return its amount."""
+    wait_for(lambda: "amount_fen" in operator.grab(sub, packet_id), "a share")
+    return int(operator.grab(sub, packet_id)["amount_fen"])
+
+
 @pytest.mark.parametrize(
     ("locale", "scheme", "viewport"), [("zh-CN", "light", PHONE), ("en-US", "dark", DESK)]
 )
@@ -56,6 +62,11 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     expect(tap).to_be_visible()
     began_ms = time.time() * 1000
     mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
+    others = [
+        _catch(operator, name, packet_id)
+        for packet_id in rounds[0]["packets"]
+        for name in (f"joe-{campaign_id}", f"kim-{campaign_id}")
+    ]
     while tap.is_visible():
         for x in range(40, viewport["width"] - 20, 80):
             page.mouse.click(x, 300)
@@ -65,9 +76,13 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
         tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
     ended_ms = time.time() * 1000
 
+    # The next round is announced.
+    expect(page.locator(".countdown")).to_be_visible()
     expect(sky).to_be_hidden()
     podium = page.locator(".rain-podium")
-    expect(podium).to_contain_text("¥")
+    # The best of all packets and players.
+    expect(podium.get_by_role("listitem")).to_have_count(3)
+    api = [request for request in asked if "/api/" in request or "/packets/" in request]
     mia.shoot(f"rain-podium-{locale}")
     assert mia.audit() == []
     # The round began and ended by the server's clock, although all shares were caught at once.
@@ -75,12 +90,14 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
     caught = page.locator(".rain-result").get_by_role("listitem")
     expect(caught).to_have_count(2)
-    expect(page.get_by_role("timer")).to_be_visible()
-    api = [request for request in asked if "/api/" in request or "/packets/" in request]
     grabs = [request for request in api if request.endswith("/grab")]
-    # One look for the ids, a grab for each packet, and one record for the podium.
+    # One look for the ids, a grab for each packet, and one look for the podium.
     assert len(grabs) == 2
     assert len(api) <= 2 + 3, api
     me = operator.as_user(mia.name)
-    fen = sum(round(100 * float(text.removeprefix("¥"))) for text in caught.all_inner_texts())
-    wait_for(lambda: me.get("/me").json()["balance_fen"] == fen, "the shares in the purse")
+    own = [round(100 * float(text.removeprefix("¥"))) for text in caught.all_inner_texts()]
+    wait_for(lambda: me.get("/me").json()["balance_fen"] == sum(own), "the shares in the purse")
+    best = sorted(others + own, reverse=True)[:3]
+    shown = operator.http.get(f"/campaigns/{campaign_id}").json()["rains"][0]["podium"]
+    assert [each["amount_fen"] for each in shown] == best
+    assert podium.locator("span").all_inner_texts() == [f"¥{fen / 100:.2f}" for fen in best]

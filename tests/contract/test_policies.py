@@ -24,6 +24,7 @@ from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
+from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.containers import containers
 from redpacket.containers.platform import Platform
 from redpacket.events.model.events import SUBSCRIBED
@@ -35,7 +36,7 @@ from redpacket.packets.clients.sqs_payouts import SETTLE
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, StatementKind
 from redpacket.payments.token_issuer import IssuerKeys
-from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
 from redpacket.reconciliation.ports import Found
@@ -562,6 +563,14 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
+    # A round of which this packet was a part has a podium.
+    played = campaign_keys.rain("shower", f"{starts_at_ms:013d}#played")
+    rounds = json.dumps([[starts_at_ms - 1, starts_at_ms, rain["packet_id"]]])
+    row: Row = {**played, "rounds": rounds, "funded_at_ms": starts_at_ms}
+    campaigns = handlers.recorder.dynamo.tables[STACK.physical("CampaignsTable")]
+    campaigns[played["pk"], played["sk"]] = to_wire(row)
+    podium = handlers.ask("GET /campaigns/{campaign_id}", **path)["rains"][0]["podium"]
+    assert len(podium) == 1
     shorter = {**plan, "ends_at_ms": ends_at_ms}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", shorter, **path)
     return ends_at_ms
@@ -908,7 +917,6 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
 UNUSED = """\
 ApprovalFunction.ReadShares dynamodb:BatchGetItem
 ApprovalFunction.ReadStock dynamodb:BatchGetItem
-CampaignFunction.ReadShares dynamodb:BatchGetItem
 CampaignFunction.ReadStock dynamodb:BatchGetItem
 DeliverFunction.KeepDeliveries dynamodb:BatchGetItem
 ExpireFunction.BookShares placed_at_ms

@@ -63,6 +63,13 @@ def _rains(user: HttpUser) -> list[dict[str, Any]]:
     return rains
 
 
+def _podiums(user: HttpUser) -> list[list[tuple[str, int]]]:
+    return [
+        [(each["nickname"], each["amount_fen"]) for each in shown["podium"]]
+        for shown in _rains(user)
+    ]
+
+
 def _left_fen(sponsor: HttpUser) -> int:
     left_fen: int = sponsor.http.get("/admin/campaigns/gala").json()["budget_left_fen"]
     return left_fen
@@ -85,10 +92,10 @@ def test_users_see_ids_three_seconds_ahead_and_take_one_share_of_each_packet_fro
         (start_ms + 50_000, start_ms + 70_000),
     ]
     _until(system, start_ms - 3_001)
-    assert _rains(player) == [{**each, "packets": []} for each in planned]
+    assert _rains(player) == [{**each, "packets": [], "podium": []} for each in planned]
     assert player.http.get("/campaigns/gala").json()["packets"] == []
     _until(system, start_ms - 3_000)
-    assert _rains(player) == [first, {**second, "packets": []}]
+    assert [shown["packets"] for shown in _rains(player)] == [first["packets"], []]
     early = player.grab(first["packets"][0])
     assert (early.status_code, early.json()["code"]) == (409, "packet_not_started")
 
@@ -101,6 +108,37 @@ def test_users_see_ids_three_seconds_ahead_and_take_one_share_of_each_packet_fro
 
     assert (taken, too_early.status_code, late.status_code) == ([200] * 4, 409, 410)
     assert _left_fen(sponsor) == BUDGET_FEN - 402
+
+
+@pytest.mark.parametrize("count", [3, 150])
+def test_a_round_ends_on_a_podium_of_the_best_claims_of_all_its_packets(
+    system: InMemorySystem, sponsor: HttpUser, a_user: MakeUser, plan: Plan, count: int
+) -> None:
+    body = plan(count=count, total_fen=8_000)
+    first = sponsor.post(PATH, body).json()["rains"][0]
+    _until(system, body["starts_at_ms"])
+    players = {f"Player {number}": a_user(f"player{number}") for number in range(count)}
+    for name, player in players.items():
+        player.http.put("/me/profile", json={"nickname": name})
+    caught = [
+        (name, player.grab(packet_id).json()["amount_fen"])
+        for packet_id in first["packets"]
+        for name, player in players.items()
+    ]
+    guest = a_user("guest")
+
+    before = _podiums(guest)
+    _until(system, first["ends_at_ms"])
+    ended = _podiums(guest)
+    system.pass_time(300_000)
+    later = _podiums(guest)
+
+    best = sorted((fen for _, fen in caught), reverse=True)[:3]
+    assert before == [[], []]
+    assert [fen for _, fen in ended[0]] == best
+    assert set(ended[0]) <= set(caught)
+    assert ended[1] == []
+    assert later == [ended[1]]
 
 
 def test_a_repeat_returns_the_same_rain_and_moves_nothing(

@@ -77,6 +77,7 @@ class LotteryContainer(Container):
         return CachedRains(
             self.campaigns.repository,
             self.packets.pages,
+            self.packets.repository,
             self.campaigns.rain_plans.list_rounds,
             clock=self.clock,
             logger=self.logger,

@@ -25,9 +25,6 @@ const OVER: (State | undefined)[] = ["gone", "expired", "refused", "missing"];
 /** Whether only this packet refuses; otherwise every packet of the campaign does, now. */
 const isOfPacket = (code: string) => code.startsWith("packet_") || code === "not_invited";
 
-/** Names on the podium of a round. */
-const PODIUM = 3;
-
 type Round = Schemas["RainRound"];
 type Phase = "ready" | "counting" | "playing" | "over";
 
@@ -57,7 +54,6 @@ export class Rain extends View {
     isAsking: { state: true },
     combo: { state: true },
     misses: { state: true },
-    podium: { state: true },
   };
   declare campaign: Schemas["Campaign"];
   /** The user's shares of this rain. */
@@ -73,8 +69,6 @@ export class Rain extends View {
   /** Hits since the last miss. */
   declare combo: number;
   declare misses: number;
-  /** The best claims of a packet of the round. */
-  declare podium: Schemas["ShownClaim"][];
   #bestCombo = 0;
   /** The planned round that is played or was the last one. */
   #planned: Round | undefined;
@@ -97,7 +91,6 @@ export class Rain extends View {
     this.isAsking = false;
     this.combo = 0;
     this.misses = 0;
-    this.podium = [];
   }
 
   override connectedCallback(): void {
@@ -159,16 +152,15 @@ export class Rain extends View {
     `;
   }
 
+  /** The best claims of the last round, which the campaign's next look has. */
   #podium() {
-    if (!this.podium.length) return nothing;
+    const podium = this.campaign.rains.findLast((round) => round.podium.length)?.podium;
+    if (!podium || this.#isPlaying) return nothing;
     return html`
       <section class="card rain-podium">
         <h2>${t("rain_podium")}</h2>
         <ol>
-          ${this.podium.map(
-            ({ nickname, amount_fen }) =>
-              html`<li><b>${nickname}</b>${amount_fen === null ? nothing : html`<span>¥${yuan(amount_fen)}</span>`}</li>`,
-          )}
+          ${podium.map(({ nickname, amount_fen: fen }) => html`<li><b>${nickname}</b><span>¥${yuan(fen)}</span></li>`)}
         </ol>
       </section>
     `;
@@ -271,7 +263,6 @@ export class Rain extends View {
     this.combo = 0;
     this.misses = 0;
     this.#bestCombo = 0;
-    this.podium = [];
     this.banner = undefined;
     this.#untilMs = performance.now() + countdownMs;
     this.#clock = setInterval(() => this.#tick(), 200);
@@ -296,21 +287,11 @@ export class Rain extends View {
     this.#sky = new Sky(this.querySelector("canvas")!, this.#hit, this.#miss);
   }
 
-  /** Shows the best claims of the packet that gave this user most. */
-  async #crown({ packets }: Round): Promise<void> {
-    const own = packets.filter((id) => this.catches.has(id));
-    const [best = packets[0]] = own.sort((one, other) => this.catches.get(other)! - this.catches.get(one)!);
-    if (!best) return;
-    const { claims } = await session.client.get<Schemas["Record"]>(`/packets/${best}?limit=100`);
-    this.podium = claims.sort((one, other) => (other.amount_fen ?? 0) - (one.amount_fen ?? 0)).slice(0, PODIUM);
-  }
-
   readonly #end = () => {
     if (!this.#isPlaying) return;
     this.phase = "over";
     this.#stop();
     this.querySelector("dialog")?.close();
-    if (this.#planned) void this.#crown(this.#planned).catch(() => undefined);
   };
 
   #stop(): void {

@@ -20,7 +20,7 @@ from redpacket.lottery.model.odds import POINT_BITS
 from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX, ROUNDS_SHOWN
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 from redpacket.packets.api import answer_fields as fields
-from redpacket.packets.api.answers import RainRound
+from redpacket.packets.api.answers import ShownRound
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
@@ -194,7 +194,7 @@ class Campaign(_Today):
         ),
     ]
     rains: Annotated[
-        list[RainRound],
+        list[ShownRound],
         about(
             "Planned rounds, next first, until five minutes after their end. `packets` is empty "
             "until three seconds before the start; grabs before the start are 409.",

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from redpacket.lottery.api import answers as campaigns
     from redpacket.lottery.model.winners import Address, Winner
     from redpacket.lottery.use_cases.preheat_campaign import Preheated
-    from redpacket.packets.api.answers import RainRound
+    from redpacket.packets.api.answers import ShownRound
     from redpacket.packets.model.packet import Packet
 
 
 def campaign_view(
-    lottery: Lottery, rain: Sequence[Packet], rounds: list[RainRound], now_ms: int
+    lottery: Lottery, rain: Sequence[Packet], rounds: list[ShownRound], now_ms: int
 ) -> campaigns.Campaign:
     """Return a campaign for anyone, without money, passphrase, plans and unused weights."""
     campaign = lottery.snapshot.campaign

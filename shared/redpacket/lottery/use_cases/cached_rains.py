@@ -8,9 +8,11 @@ from dataclasses import replace
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import is_giving
+from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.packets.model.rain import SHOWN_AHEAD_MS, Round
-from redpacket.packets.ports import Pages
+from redpacket.packets.ports import PacketReader, Pages
+from redpacket.packets.use_cases.round_podium import best_of_round
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.process_cache import ProcessCache
 from redpacket.platform.runtime import Clock, EventLogger
@@ -26,6 +28,9 @@ ROUNDS_KEPT_MS = 1_000
 _PAST_MS = 300_000
 """Milliseconds for which users see a round after its end."""
 
+_SETTLED_MS = 5_000
+"""Milliseconds after a round's end by which its last claims are durable."""
+
 _SIZE_MAX = 100
 
 
@@ -36,6 +41,7 @@ class CachedRains:
         self,
         campaigns: CampaignRepository,
         pages: Pages,
+        reader: PacketReader,
         list_rounds: Callable[[str, int], list[Round]],
         *,
         clock: Clock,
@@ -43,6 +49,7 @@ class CachedRains:
     ) -> None:
         self._campaigns = campaigns
         self._pages = pages
+        self._reader = reader
         self._list_rounds = list_rounds
         self._clock = clock
         self._logger = logger
@@ -51,6 +58,9 @@ class CachedRains:
         )
         self._rounds: ProcessCache[str, list[Round]] = ProcessCache(
             clock.now_ms, kept_ms=ROUNDS_KEPT_MS, size_max=_SIZE_MAX
+        )
+        self._podiums: ProcessCache[tuple[Round, bool], tuple[Share, ...]] = ProcessCache(
+            clock.now_ms, kept_ms=_PAST_MS, size_max=_SIZE_MAX
         )
 
     def get(self, campaign: CampaignPlan) -> list[Packet]:
@@ -75,11 +85,29 @@ class CachedRains:
         return [
             each if now_ms >= each.starts_at_ms - SHOWN_AHEAD_MS else replace(each, packet_ids=())
             for each in rounds
-            if now_ms < each.ends_at_ms + _PAST_MS
-        ][:ROUNDS_SHOWN]
+        ]
 
     def _read_rounds(self, campaign_id: str) -> list[Round]:
-        return self._list_rounds(campaign_id, self._clock.now_ms() - _PAST_MS)
+        now_ms = self._clock.now_ms()
+        rounds = self._list_rounds(campaign_id, now_ms - _PAST_MS)
+        shown = [each for each in rounds if now_ms < each.ends_at_ms + _PAST_MS][:ROUNDS_SHOWN]
+        return [replace(each, podium=self._podium(each, now_ms)) for each in shown]
+
+    def _podium(self, ended: Round, now_ms: int) -> tuple[Share, ...]:
+        """Return the best claims of a round that has ended; none if they can't be read now."""
+        if now_ms < ended.ends_at_ms:
+            return ()
+        key = (ended, now_ms >= ended.ends_at_ms + _SETTLED_MS)
+        best = self._podiums.find(key) or ()
+        if not best:
+            try:
+                packets = self._pages.list_eventually_consistent(ended.packet_ids)
+                best = best_of_round(packets, self._reader)
+            except Unavailable as error:
+                self._log(error)
+        if best:
+            self._podiums.keep(key, best)
+        return best
 
     def _log(self, error: Unavailable) -> None:
         self._logger.failure("campaign_not_read", error)

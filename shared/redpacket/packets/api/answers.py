@@ -11,7 +11,7 @@ from typing_extensions import TypeAliasType, TypedDict
 from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.model.packet import COUNT_MAX
-from redpacket.packets.model.rain import PACKETS_MAX, ROUNDS_MAX
+from redpacket.packets.model.rain import PACKETS_MAX, PODIUM_MAX, ROUNDS_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
 from redpacket.platform.bounds import CURSOR_MAX, FEN_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.platform.http import answer_fields as common
@@ -107,6 +107,25 @@ class RainRound(TypedDict):
     starts_at_ms: common.AtMs
     ends_at_ms: common.EndsAtMs
     packets: Annotated[list[fields.PacketId], Field(max_length=PACKETS_MAX)]
+
+
+class OnPodium(PublicPerson):
+    """One of the best claims of a round."""
+
+    amount_fen: fields.ShareFen
+
+
+class ShownRound(RainRound):
+    """Round with its podium."""
+
+    podium: Annotated[
+        list[OnPodium],
+        about(
+            "The best claims of all its packets, best first, from its end on, when "
+            "`amounts_shown` hides no amount. A round of more than 200,000 shares may have none.",
+            max_length=PODIUM_MAX,
+        ),
+    ]
 
 
 class PlannedRain(TypedDict):

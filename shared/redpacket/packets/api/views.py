@@ -86,6 +86,20 @@ def rain_views(rounds: Sequence[Round]) -> list[packets.RainRound]:
     ]
 
 
+def shown_rounds(rounds: Sequence[Round], presenter: UserPresenter) -> list[packets.ShownRound]:
+    """Return rounds with their podiums, for anyone."""
+    return [
+        {
+            **view,
+            "podium": [
+                {**presenter.public_view(_claimer(share)), "amount_fen": share.amount_fen}
+                for share in each.podium
+            ],
+        }
+        for each, view in zip(rounds, rain_views(rounds), strict=True)
+    ]
+
+
 def ended_view(packet: Packet) -> packets.EndedPacket:
     """Return the end of a packet that has ended; a canceled one never began."""
     expires_at_ms = packet.expires_at_ms

@@ -206,9 +206,9 @@ def claimer_of(share: Share) -> Claimer:
 
 def luckiest(shares: Iterable[Share]) -> Share | None:
     """Return the claim of the largest amount (手气最佳); the earliest wins a tie."""
-    claimed = [share for share in shares if share.status is ShareStatus.CLAIMED]
-    return min(
-        claimed,
-        key=lambda share: (-share.amount_fen, share.decided_at_ms, share.share_no),
-        default=None,
-    )
+    return min((s for s in shares if s.status is ShareStatus.CLAIMED), key=luck_of, default=None)
+
+
+def luck_of(share: Share) -> tuple[int, int, int]:
+    """Return the position of a claim among others: the smallest is the luckiest."""
+    return -share.amount_fen, share.decided_at_ms, share.share_no

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redpacket.packets.model.claim import Share
 
 ROUND_GAP_MS = 30_000
 """Milliseconds between two rounds, for the podium and the next countdown."""
@@ -17,17 +21,21 @@ PACKETS_MAX = 50
 ROUNDS_MAX = 10
 """Maximum rounds of a rain."""
 
+PODIUM_MAX = 3
+"""Claims on the podium of a round."""
+
 _PACKETS_DEFAULT = 6
 """Packets of a round, if the quota allows them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Packets that are open in the same seconds."""
+    """Packets that are open in the same seconds; *podium* has the best claims after the end."""
 
     starts_at_ms: int
     ends_at_ms: int
     packet_ids: tuple[str, ...] = ()
+    podium: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
