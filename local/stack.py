@@ -215,7 +215,7 @@ class Stack:
             cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
             self._say(f"cache: {HOST}:{self.ports.cache}")
             emulator.wait_until(self._is_emulator_ready, timeout_s=START_TIMEOUT_S)
-            self._say(f"AWS emulator: {HOST}:{self.ports.emulator}")
+            self._say(f"emulator: http://{HOST}:{self.ports.emulator}")
             self._start_conflicts()
             self._start_counterparties()
             providers = self._store_secrets()
@@ -396,7 +396,7 @@ class Stack:
                 started[port] = self._start_simulator(provider, port)
         for port, process in started.items():
             process.wait_until(partial(is_open, port), timeout_s=START_TIMEOUT_S)
-        self._say(f"payment gateway: {self.gateway}")
+        self._say(f"gateway: {self.gateway}")
         if self._access.wallet:
             callback = f"{self.api}/gateway/host/callback"
             self._say(

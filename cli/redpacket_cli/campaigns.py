@@ -303,10 +303,12 @@ def _campaign(campaign: dict[str, Any]) -> Group:
         )
         for each in campaign["prizes"]
     )
+    rules = ", ".join(f"{name} {value}" for name, value in campaign["rules"].items() if value)
     head = Text(
         f"{campaign['title']}  {translate(campaign['status'])}  version {campaign['version']}\n"
         f"{shown.moment(campaign['starts_at_ms'])} to {shown.moment(campaign['ends_at_ms'])}\n"
         f"{shown.yuan(campaign['budget_left_fen'])} left of {shown.yuan(campaign['budget_fen'])}; "
-        f"list of users: {campaign['audience_mode'] or 'none'}"
+        f"list of users: {campaign['audience_mode'] or 'none'}\n"
+        f"shares for one user: {campaign['quota_per_user'] or 'any'}; rules: {rules or 'none'}"
     )
     return Group(head, *([shown.table(columns, rows)] if campaign["prizes"] else []))

@@ -207,6 +207,8 @@ def show_packet(context: typer.Context, packet_id: PacketId) -> None:
             for row in rows_of(target, "SharesTable", f"shares#{packet_id}#{partition}")
         ),
     ]
+    if not rows:
+        raise _unknown(packet_id)
     columns = (
         "pk",
         "sk",
@@ -228,7 +230,10 @@ def show_account(
     """Show the balance of an account, and the sum of its entries, which must be equal."""
     session = session_of(context)
     balance_fen, total_fen, entry_count = None, 0, 0
-    for row in rows_of(session.target, "AccountsTable", account):
+    rows = list(rows_of(session.target, "AccountsTable", account))
+    if not rows:
+        raise _unknown(account)
+    for row in rows:
         if row["sk"] == "balance":
             balance_fen = row["balance_fen"]
         elif "amount_fen" in row:
@@ -237,6 +242,11 @@ def show_account(
     session.screen.report(sums)
     if (balance_fen or 0) != total_fen:
         raise typer.Exit(Exit.FOUND)
+
+
+def _unknown(name: str) -> Failure:
+    detail = f"{name} is in no table: take its id from a finding or a list"
+    return Failure(Exit.REFUSED, detail)
 
 
 _PAYMENT_COLUMNS = (
@@ -252,6 +262,8 @@ def show_payment(
 ) -> None:
     """Show the rows of a payment and its returns."""
     rows = list(rows_of(session_of(context).target, "PaymentsTable", f"payment#{payment_id}"))
+    if not rows:
+        raise _unknown(payment_id)
     tell_rows(context, rows, _PAYMENT_COLUMNS)
 
 

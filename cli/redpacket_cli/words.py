@@ -125,8 +125,12 @@ ZH = {
     "{}  {}  {} of {} taken, {} in all": "{}  {}  已领 {}/{}，共 {}",
     ", empty in {} s": "，{} 秒后领完",
     "{} of {} taken, {} left, {} a second{}": "已领 {}/{}，剩 {}，每秒 {}{}",
-    "{}  {}  version {}\n{} to {}\n{} left of {}; list of users: {}": (
-        "{}  {}  版本 {}\n{} 至 {}\n剩 {}，预算 {}；用户名单：{}"
+    "{}  {}  version {}\n{} to {}\n{} left of {}; list of users: {}\n"
+    "shares for one user: {}; rules: {}": (
+        "{}  {}  版本 {}\n{} 至 {}\n剩 {}，预算 {}；用户名单：{}\n每人最多领：{}；规则：{}"
+    ),
+    "{} is in no table: take its id from a finding or a list": (
+        "表里没有 {}：请从差异或列表里取它的编号"
     ),
     "about {}": "约 {} 条",
     "{} in all": "共 {} 条",

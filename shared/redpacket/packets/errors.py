@@ -52,7 +52,7 @@ class PacketEmptied(ClaimRefused):
 
 
 class PacketExpired(ClaimRefused):
-    """This packet has expired. The remaining shares were refunded to the sender."""
+    """This packet has expired. The rest is refunded to the sender within a minute."""
 
     code = "packet_expired"
     status = 410

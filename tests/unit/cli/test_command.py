@@ -679,8 +679,19 @@ SHOWN = {
     "budget_fen": 0,
     "budget_left_fen": 0,
     "audience_mode": None,
+    "quota_per_user": 0,
+    "rules": {"attempts_per_user_per_day": 5, "wins_per_user_per_day": 0},
     "prizes": [],
 }
+
+
+@pytest.mark.parametrize(("quota", "told"), [(3, "3"), (0, "any")])
+def test_a_campaign_is_shown_with_its_quota_and_rules(stack: Stack, quota: int, told: str) -> None:
+    stack.answers = {"GET /admin/campaigns/newyear": _ok(**SHOWN | {"quota_per_user": quota})}
+
+    shown = stack.run("campaign", "show", "newyear").stdout
+
+    assert f"shares for one user: {told}; rules: attempts_per_user_per_day 5\n" in shown
 
 
 def test_a_campaign_is_edited_from_a_file_with_its_prizes(stack: Stack) -> None:
