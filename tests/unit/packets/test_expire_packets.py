@@ -305,9 +305,7 @@ def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[P
     return packets
 
 
-def _refund_transactions(
-    system: InMemorySystem, lasting_ms: int = 0
-) -> list[list[dict[str, Any]]]:
+def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[list[dict[str, Any]]]:
     """Note every transaction from now on that changes a balance."""
     noted: list[list[dict[str, Any]]] = []
 
