@@ -92,10 +92,10 @@ def test_a_part_of_a_list_is_read_without_who_was_removed(office: Office) -> Non
 def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Office) -> None:
     campaign = office.made()
     assert campaign.audience_mode is None
-    versions = []
+    versions: list[int] = []
 
     for mode in (ALLOW, DENY):
-        office.rows.set_mode(campaign.campaign_id, mode)
+        office.rows.set_mode(campaign.campaign_id, mode, 1 + len(versions))
 
         stored = office.campaigns.find_campaign(campaign.campaign_id)
         snapshot = office.prizes.find_snapshot(campaign.campaign_id)

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from testing.in_memory_system import InMemorySystem
 from testing.platform.handlers import handlers_of
 from testing.platform.users import HttpUser
@@ -63,6 +64,10 @@ def _audience(by: HttpUser, **body: Any) -> httpx.Response:
     return by.post("/admin/campaigns/gala/audience", body)
 
 
+def _decide(by: HttpUser, unit: str, status: str) -> httpx.Response:
+    return by.http.put(f"/admin/campaigns/gala/winners/{unit}", json={"status": status})
+
+
 DECIDING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
     "a certain win": lambda by, plan: _campaign(by, plan, miss_weight=0),
     "no limits": lambda by, plan: _campaign(by, plan, rules={}),
@@ -77,6 +82,8 @@ DECIDING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
     "other weights": lambda by, _: _prize(by, "cup", CUP, weight=0),
     "no other prize": lambda by, _: _prize(by, "cup", CUP, status="off"),
     "no goods": lambda by, _: _stock(by, "cup", -5),
+    "more goods": lambda by, _: _stock(by, "cup", 5),
+    "other goods": lambda by, _: _prize(by, "mug", CUP),
     "a list": lambda by, _: _audience(by, add=["accomplice"], mode="allow"),
     "others": lambda by, _: _audience(by, add=["honest"]),
 }
@@ -85,8 +92,6 @@ OTHERS: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
     "a pause": lambda by, plan: _campaign(by, plan, status="off"),
     "words of a prize": lambda by, _: _prize(by, "cash", CASH, title="money"),
     "no cash": lambda by, _: _prize(by, "cash", CASH, status="off"),
-    "more goods": lambda by, _: _stock(by, "cup", 5),
-    "other goods": lambda by, _: _prize(by, "mug", CUP),
 }
 
 
@@ -118,7 +123,7 @@ def test_a_lottery_without_cash_needs_no_treasury(
 
 
 @pytest.mark.parametrize("edit", OTHERS.values(), ids=OTHERS.keys())
-def test_words_pauses_and_more_goods_need_no_treasury(
+def test_words_and_pauses_need_no_treasury(
     operate: HttpUser, treasury: HttpUser, plan: dict[str, Any], edit: Any
 ) -> None:
     assert _prize(treasury, "cash", CASH).is_success
@@ -129,7 +134,56 @@ def test_words_pauses_and_more_goods_need_no_treasury(
 # ---------------------------------------------------------------- while a request waits
 
 
-@pytest.mark.parametrize("case", ["one claim", "a list", "no limits", "the window"])
+def test_cash_that_operate_turned_off_is_turned_on_by_the_treasury(
+    operate: HttpUser, treasury: HttpUser, second: HttpUser
+) -> None:
+    assert _prize(treasury, "cash", CASH).is_success
+    assert _prize(operate, "cash", CASH, status="off").is_success
+
+    refused = _prize(operate, "cash", CASH)
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert _prize(second, "cash", CASH).is_success
+
+
+def test_codes_and_forfeited_goods_beside_cash_need_the_treasury(
+    system: InMemorySystem,
+    operate: HttpUser,
+    treasury: HttpUser,
+    plan: dict[str, Any],
+    a_user: MakeUser,
+) -> None:
+    assert _campaign(operate, plan, miss_weight=0).is_success
+    code = {"title": "code", "kind": "code", "weight": 1, "total": 0}
+    assert _prize(operate, "code", code).is_success
+    system.pass_time(10_000)
+    ann = a_user("ann")
+    assert ann.draw("gala").json()["prize"]["prize_id"] == "cup"
+    assert _prize(treasury, "cash", CASH).is_success
+    unit = operate.http.get("/admin/campaigns/gala/winners").json()["items"][0]["unit"]
+
+    refused = [
+        operate.post("/admin/campaigns/gala/prizes/code/codes", {"add": ["A1"]}),
+        _decide(operate, unit, "forfeited"),
+    ]
+
+    assert [each.status_code for each in refused] == [403, 403]
+    assert _decide(operate, unit, "handed_over").is_success
+
+
+WAITING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
+    **DECIDING,
+    "a member less": lambda by, _: _audience(by, remove=["staff"], add=["accomplice"]),
+}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("one claim", "a list", "no limits", "the window", "a member less"),
+        *("other weights", "no other prize", "no goods", "more goods", "other goods"),
+    ],
+)
 def test_cash_that_waits_is_refused_after_its_rules_changed(
     system: InMemorySystem,
     operate: HttpUser,
@@ -138,20 +192,35 @@ def test_cash_that_waits_is_refused_after_its_rules_changed(
     plan: dict[str, Any],
     case: str,
 ) -> None:
+    assert _audience(operate, add=["staff"]).is_success
     with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
         asked = _prize(treasury, "cash", CASH)
         shown = second.http.get("/admin/approvals").json()["items"][0]["changes"]
-        assert DECIDING[case](operate, plan).is_success
+        assert WAITING[case](operate, plan).is_success
 
         approved = second.approve(asked)
 
     assert asked.status_code == 202
     told = {change["field"]: change["after"] for change in shown}
     assert told["audience_mode"] is None
+    assert told["audience_size"] == "1"
+    assert '"cup":{' in told["prizes"]
     assert told["required_claims"] == "[]"
     assert told["miss_weight"] == "90"
     assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
     assert system.balance_fen(treasury.user_id) == 1_000_000
+
+
+def test_a_list_is_not_edited_while_cash_comes_in(
+    system: InMemorySystem, operate: HttpUser, treasury: HttpUser
+) -> None:
+    system.before_first_transaction(lambda _: _prize(treasury, "cash", CASH))
+
+    with handlers_of(system):
+        refused = [_audience(operate, add=["accomplice"]) for _ in range(2)]
+
+    assert [each.status_code for each in refused] == [503, 403]
+    assert system.audience_rows.edit("gala", [], []) == 0
 
 
 def test_a_budget_that_waits_is_refused_after_the_lists_mode_changed(
@@ -195,3 +264,40 @@ def test_cash_is_approved_after_words_changed(
         approved = [second.approve(each) for each in (asked, other)]
 
     assert [each.json()["is_applied"] for each in approved] == [True, True]
+
+
+@pytest.mark.parametrize(("edited", "approved_status"), [("rules", 409), ("odds", 200)])
+def test_approved_money_backs_no_other_odds_than_the_approved_ones(
+    system: InMemorySystem,
+    operate: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+    edited: str,
+    approved_status: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written, answers = DynamoPrizes.put_prize, list[httpx.Response]()
+    odds = {"weight": 10**6} if edited == "odds" else {}
+
+    def overtaken(self: DynamoPrizes, *args: Any, **given: Any) -> Any:
+        monkeypatch.setattr(DynamoPrizes, "put_prize", written)
+        if edited == "rules":
+            assert _campaign(operate, plan, miss_weight=0).is_success
+        else:
+            answers.append(_prize(treasury, "cash", CASH, **odds))
+        return written(self, *args, **given)
+
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        asked = _prize(treasury, "cash", CASH)
+        monkeypatch.setattr(DynamoPrizes, "put_prize", overtaken)
+        approved = second.approve(asked)
+        if edited == "rules":
+            answers.append(_prize(treasury, "cash", CASH))
+
+    assert (approved.status_code, [each.status_code for each in answers]) == (
+        approved_status,
+        [202],
+    )
+    weights = {prize.prize_id: prize.weight for prize in system.prizes.list_prizes("gala")}
+    assert weights == ({"cup": 10} if edited == "rules" else {"cup": 10, "cash": 10})

@@ -98,10 +98,11 @@ class EditingContainer(Container):
         rows, cache = self.campaigns.audience_rows, self.campaigns.audience_cache
         prizes = self.lottery.prize_rows
 
-        def has_cash_prizes(campaign_id: str) -> bool:
-            return has_cash(prizes.list_prizes(campaign_id))
+        def find_cash(campaign_id: str) -> tuple[bool, int]:
+            snapshot = prizes.find_snapshot(campaign_id)
+            return (has_cash(snapshot.prizes), snapshot.version) if snapshot else (False, 0)
 
-        return AudiencePorts(self.campaigns.repository, rows, cache, load, has_cash_prizes)
+        return AudiencePorts(self.campaigns.repository, rows, cache, load, find_cash)
 
     @cached_property
     def preheat_ports(self) -> PreheatPorts:

@@ -457,7 +457,7 @@ def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:
 def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> None:
     campaign = system.rain()
     system.audience_rows.edit(campaign.campaign_id, ["ann", "bob"], [])
-    system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY)
+    system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY, 1)
     system.verdicts.put("ann", RiskDecision(VerdictKind.DENY, 10**13))
     packet = system.send_of(campaign, total_fen=900, count=3)
 

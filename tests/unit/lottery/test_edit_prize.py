@@ -7,9 +7,7 @@ import pytest
 
 from redpacket.campaigns.errors import CampaignEnded, CampaignNotFound
 from redpacket.campaigns.model import CampaignStatus
-from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.errors import InsufficientFunds
-from redpacket.ledger.model import TransferKind
 from redpacket.lottery.api.answers import PrizeAdmin
 from redpacket.lottery.api.views import prize_admin_view
 from redpacket.lottery.model.lottery import (
@@ -26,8 +24,6 @@ from redpacket.packets.model.claim import GrabStatus
 from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import list_received
 from redpacket.platform import errors
-from redpacket.platform.dynamodb.client import to_wire
-from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize, list_shares
 from testing.in_memory_system import InMemorySystem
 from testing.operations.office import Office
@@ -441,15 +437,20 @@ def test_a_forged_copy_of_a_request_backs_no_prize_by_a_foreign_packet() -> None
         a_prize("gala", name, kind=PrizeKind.PACKET, amount_fen=10_000, total=4)
         for name in ("cash", "more")
     ]
-    digest = edit_prize._digest("prize", "put", "gala", "more", "4", "10000")
-    copy = keys.request_copy(Request("gala#more", digest, digest).id_of(TransferKind.SEND))
+    ahead = system.branched()
+    ((own, _),) = ahead.put_prize(prizes[1]).packets
+    (copy,) = (
+        row
+        for row in ahead.dynamo.tables["accounts"].values()
+        if row.get("result_id") == {"S": own}
+    )
     users = system.send("alice", total_fen=40_000, share_fen_max=20_000, life_ms=3_600_000)
     ((others, _),) = system.put_prize(prizes[0]).packets
     before_fen = system.balance_fen("operator")
 
     for packet_id in (users.packet_id, others):
-        row = to_wire({**copy, "body_hash": digest, "result_id": packet_id})
-        system.dynamo.tables["accounts"][copy["pk"], copy["sk"]] = row
+        place = copy["pk"]["S"], copy["sk"]["S"]
+        system.dynamo.tables["accounts"][place] = {**copy, "result_id": {"S": packet_id}}
         with pytest.raises(errors.InvariantViolated, match=packet_id):
             system.put_prize(prizes[1])
 

@@ -83,7 +83,7 @@ def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMe
     plan = a_campaign(campaign_id="gala", version=1)
     edit = system.process().apply_campaign
     edit(plan, 100, None, ANN)
-    system.audience_rows.set_mode("gala", AudienceMode.ALLOW)
+    system.audience_rows.set_mode("gala", AudienceMode.ALLOW, 1)
     system.clock.sleep_ms(1)
 
     edited, _ = edit(replace(plan, title="new"), 100, 2, ANN)

@@ -136,14 +136,14 @@ def test_cash_is_stocked_by_the_treasury_and_goods_by_who_operates(system: InMem
         process.put_prize(cash, None, operator)
     with pytest.raises(Forbidden):
         process.put_prize(goods, None, treasurer)
-    process.put_prize(cash, None, treasurer)
     process.put_prize(goods, None, operator)
+    _stock(system, "cup", 2, operator)
+    process.put_prize(cash, None, treasurer)
     for prize_id, stranger in (("cash", operator), ("cup", treasurer)):
         for delta in (1, -1):
             with pytest.raises(Forbidden):
                 _stock(system, prize_id, delta, stranger)
     _stock(system, "cash", 2, treasurer)
-    _stock(system, "cup", 2, operator)
 
     # Its words and odds hold no money.
     process.put_prize(replace(cash, total=7, title="new"), None, operator)

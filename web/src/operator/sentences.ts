@@ -70,14 +70,26 @@ export function isDefault({ before, after }: Change): boolean {
 
 /** The changes for people: each rule by its own name, and no count of edits. */
 export function readable(changes: readonly Change[]): Change[] {
-  return changes.filter(({ field }) => field !== "version").flatMap((change) => (change.field === "rules" ? rulesOf(change) : [change]));
+  return changes
+    .filter(({ field }) => field !== "version" && field !== "audience_edits")
+    .flatMap((change) => (change.field === "rules" ? rulesOf(change) : change.field === "prizes" ? oddsOf(change) : [change]));
+}
+
+/** The odds of other prizes, which an approver of cash sees. */
+function oddsOf({ after }: Change): Change[] {
+  const prizes = JSON.parse(after ?? "{}") as Record<string, Record<string, string | number | boolean>>;
+  return Object.entries(prizes).map(([id, odds]) => {
+    const set = Object.entries(odds).filter(([, value]) => value);
+    const text = set.map(([field, value]) => `${fieldOf(field)} ${valueOf(field, String(value))}`).join(", ");
+    return { field: id, before: text, after: text };
+  });
 }
 
 function rulesOf({ before, after }: Change): Change[] {
   const [old, now] = [before, after].map((text) => JSON.parse(text ?? "{}") as Record<string, number>);
   return Object.keys({ ...old, ...now })
     .map((field) => ({ field, before: textOf(old?.[field]), after: textOf(now?.[field]) }))
-    .filter((rule) => rule.before !== rule.after);
+    .filter((rule) => before === after || rule.before !== rule.after);
 }
 
 const textOf = (value: number | undefined) => (value === undefined ? null : String(value));

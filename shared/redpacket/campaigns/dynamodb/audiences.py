@@ -19,10 +19,11 @@ from redpacket.platform.errors import Contended, InvalidRequest
 IS_THERE = "attribute_exists(pk)"
 IS_MEMBER = "is_member = :yes"
 IS_NO_MEMBER = "attribute_not_exists(pk) OR is_member = :no"
+IS_AS_READ = "version = :read_version"
 IS_SHORT_ENOUGH = "attribute_not_exists(member_count) OR member_count <= :most"
 
-_USERS_PER_TRANSACTION = 99
-"""Users in one transaction: DynamoDB's limit is 100 rows, and one is the list's size."""
+_USERS_PER_TRANSACTION = 98
+"""Users in one transaction of 100 rows, with the list's size and the campaign."""
 
 _TRIES = 6
 
@@ -35,27 +36,46 @@ class DynamoAudiences:
         self._audience = dynamo.tables.audience
         self._campaigns = dynamo.tables.campaigns
 
-    def edit(self, campaign_id: str, add: Sequence[str], remove: Sequence[str]) -> int:
-        """Add and remove users by batch, and return the size. Raises InvalidRequest if too long."""
+    def edit(
+        self,
+        campaign_id: str,
+        add: Sequence[str],
+        remove: Sequence[str],
+        version: int | None = None,
+    ) -> int:
+        """Add and remove users by batch, and return the size.
+
+        An operator's edit is of the campaign's *version*, and is counted there, so that neither
+        cash nor its approval overlooks it. Raises InvalidRequest if too long, Contended.
+        """
         for user_ids, is_member in ((remove, False), (add, True)):
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
                 chunk = user_ids[start : start + _USERS_PER_TRANSACTION]
-                self._change(campaign_id, chunk, is_member=is_member)
+                self._change(campaign_id, chunk, version, is_member=is_member)
         row = self._dynamo.get(self._audience, campaign_keys.audience_size(campaign_id))
         return int(row["member_count"]) if row else 0
 
-    def set_mode(self, campaign_id: str, mode: AudienceMode) -> None:
-        """Set the list's mode.
+    def set_mode(self, campaign_id: str, mode: AudienceMode, version: int) -> None:
+        """Set the mode of the list of a campaign of *version*. Raises Contended.
 
         The new versions make draws reload the snapshot, and refuse edits that wait for approval.
         """
         change = "SET audience_mode = :mode ADD version :one"
-        self._dynamo.transact(
-            [
-                update(self._campaigns, key, change, condition=IS_THERE, mode=mode, one=1)
-                for key in (campaign_keys.campaign(campaign_id), campaign_keys.shown(campaign_id))
-            ]
+        plan = update(
+            *(self._campaigns, campaign_keys.campaign(campaign_id), change),
+            condition=IS_THERE,
+            mode=mode,
+            one=1,
         )
+        shown = update(
+            *(self._campaigns, campaign_keys.shown(campaign_id), change),
+            condition=IS_AS_READ,
+            mode=mode,
+            one=1,
+            read_version=version,
+        )
+        if not self._dynamo.try_transact([plan, shown]):
+            raise Contended
 
     def list_members(self, campaign_id: str, bucket: int) -> list[str]:
         """Return the users in one bucket of a list."""
@@ -67,17 +87,24 @@ class DynamoAudiences:
         )
         return [str(row["sk"]) for row in rows if row["is_member"]]
 
-    def _change(self, campaign_id: str, user_ids: Sequence[str], *, is_member: bool) -> None:
+    def _change(
+        self, campaign_id: str, user_ids: Sequence[str], version: int | None, *, is_member: bool
+    ) -> None:
         left = list(user_ids)
         for _ in range(_TRIES):
             if not left:
                 return
             operations = [self._membership(campaign_id, user, is_member) for user in left]
-            operations.append(self._count(campaign_id, len(left) if is_member else -len(left)))
+            change = len(left) if is_member else -len(left)
+            operations.append(self._count(campaign_id, change))
+            if version is not None:
+                operations.append(self._counted_edit(campaign_id, change, version))
             try:
                 self._dynamo.transact(operations)
             except TransactionCanceled as canceled:
-                *rows, size = canceled.rows
+                rows, (size, *campaign) = canceled.rows[: len(left)], canceled.rows[len(left) :]
+                if any(row is not None for row in campaign):
+                    break
                 if size is not None and not any(row is not None for row in rows):
                     message = f"would exceed the limit of {AUDIENCE_MAX} users in a list"
                     raise InvalidRequest.of("add", message) from None
@@ -94,6 +121,17 @@ class DynamoAudiences:
             condition=IS_NO_MEMBER if is_member else IS_MEMBER,
             new=is_member,
             **({"no": False} if is_member else {"yes": True}),
+        )
+
+    def _counted_edit(self, campaign_id: str, change: int, version: int) -> Operation:
+        return update(
+            self._campaigns,
+            campaign_keys.shown(campaign_id),
+            "ADD audience_edits :one, audience_size :change",
+            condition=IS_AS_READ,
+            one=1,
+            change=change,
+            read_version=version,
         )
 
     def _count(self, campaign_id: str, change: int) -> Operation:

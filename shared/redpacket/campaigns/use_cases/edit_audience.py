@@ -32,14 +32,14 @@ class Audience:
 class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
-    *has_cash* tells whether a campaign's lottery has cash prizes.
+    *find_cash* returns whether a campaign's lottery has cash prizes, and the version that says so.
     """
 
     campaigns: CampaignRepository
     rows: DynamoAudiences
     cache: AudienceCache
     load_lottery: Callable[[str], None]
-    has_cash: Callable[[str], bool]
+    find_cash: Callable[[str], tuple[bool, int]]
 
 
 def edit_audience(
@@ -54,21 +54,23 @@ def edit_audience(
 ) -> Audience:
     """Edit the list, then its mode (None keeps it). Raises CampaignNotFound, InvalidRequest.
 
-    Raises Forbidden for cash without the treasury. *note* is called before the first change. If the
-    cache may lack the edit, raises Unavailable; a repeat fixes it.
+    Raises Forbidden for cash without the treasury, and Contended if cash came in between. *note* is
+    called before the first change. If the cache may lack the edit, raises Unavailable; a repeat
+    fixes it.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
-    if ports.has_cash(campaign_id):
+    has_cash, version = ports.find_cash(campaign_id)
+    if has_cash:
         operator.require(Duty.TREASURY)
     if both := set(add) & set(remove):
         message = f"{len(both)} of them are also in add. List each user once"
         raise InvalidRequest.of("remove", message)
     note()
     users = tuple(dict.fromkeys(add)), tuple(dict.fromkeys(remove))
-    size = ports.rows.edit(campaign_id, *users)
+    size = ports.rows.edit(campaign_id, *users, version)
     ports.cache.edit(campaign_id, *users)
     if mode and mode is not campaign.audience_mode:
-        ports.rows.set_mode(campaign_id, mode)
+        ports.rows.set_mode(campaign_id, mode, version)
         ports.load_lottery(campaign_id)
     return Audience(size, mode or campaign.audience_mode)
 

@@ -67,8 +67,8 @@ def snapshot_of(row: dict[str, Any]) -> CampaignSnapshot:
     prizes = tuple(
         _prize_of(plan.campaign_id, dict(zip(columns, values, strict=True))) for values in rows
     )
-    mode = audience_mode_of(row)
-    return CampaignSnapshot(plan, prizes, row["version"], row["commitment"], mode)
+    audience = audience_mode_of(row), row.get("audience_edits", 0), row.get("audience_size", 0)
+    return CampaignSnapshot(plan, prizes, row["version"], row["commitment"], *audience)
 
 
 def note_row(note: PageNote) -> dict[str, Value]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from enum import Enum, auto
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
-from redpacket.campaigns.model import AudienceMode, CampaignPlan
 from redpacket.fairness.dynamodb import keys as fairness_keys
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay, day_seed
@@ -46,7 +45,10 @@ from redpacket.platform.dynamodb.client import (
 from redpacket.platform.errors import Contended, InvariantViolated
 from redpacket.platform.idempotency import Request
 
-IS_AS_READ = "version = :read_version"
+IS_AS_READ = (
+    "version = :read_version AND audience_edits = :edits"
+    " OR version = :read_version AND attribute_not_exists(audience_edits)"
+)
 IS_THERE = "attribute_exists(pk)"
 
 _PUT_TRIES = 6
@@ -119,7 +121,7 @@ class DynamoPrizes:
             prizes = {prize.prize_id: prize for prize in snapshot.prizes}
             if _version(prizes.get(prize.prize_id)) != _version(before):
                 return None
-            if seen and _campaign(seen) != _campaign(snapshot):
+            if seen and _seen(seen, prize) != _seen(snapshot, prize):
                 return None
             after = {**prizes, prize.prize_id: prize}
             writes: list[Guarded[_NotPut]] = [
@@ -199,8 +201,10 @@ class DynamoPrizes:
         ]
 
 
-def _campaign(snapshot: CampaignSnapshot) -> tuple[CampaignPlan, AudienceMode | None]:
-    return snapshot.campaign, snapshot.audience_mode
+def _seen(snapshot: CampaignSnapshot, prize: Prize) -> tuple[object, ...]:
+    """Return the facts that an edit of *prize* relied on; cash relies on other prizes too."""
+    prizes = snapshot.prizes if prize.packets else ()
+    return snapshot.campaign, snapshot.audience_mode, snapshot.audience_edits, prizes
 
 
 def _replace_prizes(
@@ -214,6 +218,7 @@ def _replace_prizes(
         prizes=packed_prizes(tuple(after.values())),
         one=1,
         read_version=snapshot.version,
+        edits=snapshot.audience_edits,
     )
 
 

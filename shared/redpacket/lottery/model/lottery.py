@@ -85,7 +85,8 @@ class Prize:
 class CampaignSnapshot:
     """Everything that decides a draw, as of one *version*, which every edit raises.
 
-    *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw.
+    *commitment* fixes the seeds of all days and never changes. *audience_mode* limits who may draw;
+    each of the *audience_edits* changed who that is, without a version.
     """
 
     campaign: CampaignPlan
@@ -93,6 +94,8 @@ class CampaignSnapshot:
     version: int
     commitment: str = ""
     audience_mode: AudienceMode | None = None
+    audience_edits: int = 0
+    audience_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 
-from redpacket.campaigns.model import CampaignPlan
+from redpacket.campaigns.model import CampaignPlan, CampaignStatus
 from redpacket.lottery.model.lottery import CampaignSnapshot, Prize, PrizeKind
 from redpacket.operations.model.operators import Change, Duty, Operator, changes_between
 
-_FREE = {"title", "description", "image_url", "attributes", "amounts_shown"}
+FREE = {"title", "description", "image_url", "attributes", "amounts_shown", "version"}
 """Fields that change nobody's chance."""
 
 
@@ -20,21 +20,42 @@ def has_cash(prizes: Iterable[Prize]) -> bool:
 
 def check_plan(operator: Operator, after: CampaignPlan, before: CampaignPlan) -> None:
     """Raise Forbidden for rules of cash without the treasury; a pause is no such rule."""
-    _check(operator, changes_between(asdict(before), asdict(after)), {*_FREE, "status"})
+    _check(operator, changes_between(asdict(before), asdict(after)), {*FREE, "status"})
 
 
 def check_prize(operator: Operator, after: Prize, before: Prize) -> None:
     """Raise Forbidden for odds of cash without the treasury; cash itself may be turned off."""
-    status = {"status"} if before.kind is PrizeKind.PACKET else set[str]()
+    is_off = before.kind is PrizeKind.PACKET and after.status is CampaignStatus.OFF
+    status = {"status"} if is_off else set[str]()
     changes = changes_between(asdict(before), asdict(after))
-    _check(operator, changes, {*_FREE, *status, "version"})
+    _check(operator, changes, {*FREE, *status})
+
+
+def check_stock(operator: Operator, prizes: Iterable[Prize]) -> None:
+    """Raise Forbidden for more or fewer goods beside cash without the treasury."""
+    if has_cash(prizes):
+        operator.require(Duty.TREASURY)
+
+
+def audience_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
+    """Return the facts of the list that an approver sees; each edit of it asks again."""
+    return _shown(
+        {
+            "audience_mode": snapshot.audience_mode,
+            "audience_size": snapshot.audience_size,
+            "audience_edits": snapshot.audience_edits,
+        }
+    )
 
 
 def rules_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
-    """Return the rules that an approver of cash sees; the approval is of these alone."""
+    """Return the rules that an approver of cash sees; the approval is of these alone.
+
+    Other cash is left out, because its own approval is of its odds.
+    """
     plan = snapshot.campaign
+    odds = ("status", "weight", "total", "per_day", "per_hour", "once_per_user")
     rules: dict[str, object] = {
-        "audience_mode": snapshot.audience_mode,
         "required_claims": plan.required_claims,
         "starts_at_ms": plan.starts_at_ms,
         "ends_at_ms": plan.ends_at_ms,
@@ -42,8 +63,17 @@ def rules_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
         "when_sold_out": plan.when_sold_out,
         "passphrase": plan.passphrase,
         "rules": asdict(plan.rules),
+        "prizes": {
+            prize.prize_id: {name: getattr(prize, name) for name in odds}
+            for prize in snapshot.prizes
+            if not prize.packets
+        },
     }
-    return tuple(replace(each, before=each.after) for each in changes_between(None, rules))
+    return audience_of(snapshot) + _shown(rules)
+
+
+def _shown(facts: dict[str, object]) -> tuple[Change, ...]:
+    return tuple(replace(each, before=each.after) for each in changes_between(None, facts))
 
 
 def _check(operator: Operator, changes: Iterable[Change], free: set[str]) -> None:

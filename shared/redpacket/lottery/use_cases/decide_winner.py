@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
+from redpacket.lottery.use_cases.cash_rules import check_stock
 from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.operations.model.operators import (
     Action,
@@ -50,10 +52,14 @@ def decide_winner(
     """Decide on a won unit, or return the same earlier decision.
 
     A forfeited unit can be drawn again immediately.
-    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise.
+    Raises CampaignNotFound, InvalidRequest for cash, VersionConflict if it was decided otherwise,
+    and Forbidden for a forfeited unit beside cash without the treasury.
     """
     for _ in range(_TRIES):
-        prize = _goods_of(campaign_id, prize_id, ports.prizes)
+        prizes = {prize.prize_id: prize for prize in ports.prizes.list_prizes(campaign_id)}
+        prize = _goods_of(prizes, prize_id)
+        if status is WinnerStatus.FORFEITED:
+            check_stock(operator, prizes.values())
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
             raise CampaignNotFound
@@ -101,8 +107,7 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(campaign_id: str, prize_id: str, repository: DynamoPrizes) -> Prize:
-    prizes = {prize.prize_id: prize for prize in repository.list_prizes(campaign_id)}
+def _goods_of(prizes: Mapping[str, Prize], prize_id: str) -> Prize:
     if prize_id not in prizes:
         raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
-from redpacket.lottery.use_cases.cash_rules import check_plan, has_cash
+from redpacket.lottery.use_cases.cash_rules import audience_of, check_plan, has_cash
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
-    Change,
     Duty,
     Operator,
     campaign_subject,
@@ -73,7 +72,7 @@ def edit_campaign(
             created = _edited(plan, budget_fen, None)
             _check_duties(operator, created, None, None)
             action = _action(operator, created, None, clock)
-            spent = _spend(operator, created, None, action, ports.approval_policy)
+            spent = _spend(operator, created, None, action, ports)
             if campaigns.create(created, action, spent):
                 return get_campaign(plan.campaign_id, campaigns=campaigns), True
             continue
@@ -84,7 +83,7 @@ def edit_campaign(
             after = _edited(plan, budget_fen, before)
             _check_duties(operator, after, before, snapshot)
             action = _action(operator, after, before, clock)
-            spent = _spend(operator, after, before, action, ports.approval_policy)
+            spent = _spend(operator, after, before, action, ports, snapshot)
             if snapshot and snapshot.prizes:
                 _check_timezone(after, before)
                 _check_codes_last(snapshot, after)
@@ -188,14 +187,13 @@ def _spend(
     after: Campaign,
     before: Campaign | None,
     action: Action,
-    approval_policy: ApprovalPolicy,
+    ports: CampaignPorts,
+    snapshot: CampaignSnapshot | None = None,
 ) -> Allowance | None:
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
-    # The list's mode is no part of the edit, but the approver sees who may take part.
-    changes = action.changes
-    if before:
-        changes += (Change("audience_mode", before.audience_mode, before.audience_mode),)
-    return approval_policy.spend(
+    # The list is no part of the edit, but the approver sees who may take part.
+    changes = action.changes + (audience_of(snapshot) if snapshot else ())
+    return ports.approval_policy.spend(
         operator, action.subject, after.budget_fen - had_fen, version=version, changes=changes
     )
 

@@ -24,7 +24,13 @@ from redpacket.lottery.model.lottery import (
     PrizeKind,
     check_version,
 )
-from redpacket.lottery.use_cases.cash_rules import check_prize, has_cash, rules_of
+from redpacket.lottery.use_cases.cash_rules import (
+    FREE,
+    check_prize,
+    check_stock,
+    has_cash,
+    rules_of,
+)
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.errors import AllowanceMoved, NotAsApproved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
@@ -109,6 +115,7 @@ def put_prize(
         if plan.kind is PrizeKind.CODE and plan.total:
             raise _invalid("total", "must be 0 for a new code prize: each added code is one unit")
         operator.require(_duty_of_stock(plan))
+        check_stock(operator, snapshot.prizes)
         _check_amount(plan, ports)
         # All retries share this id, including other operators'; it is no user's id.
         marker = _Marker(f"{plan.campaign_id}#{plan.prize_id}", "put")
@@ -146,7 +153,8 @@ def change_stock(
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound
-        _check_stock(operator, before, snapshot.prizes if delta < 0 else ())
+        operator.require(_duty_of_stock(before))
+        check_stock(operator, snapshot.prizes)
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
         check_version(version, before, "prize")
@@ -191,6 +199,7 @@ def add_codes(
         before = prizes.get(prize_id)
         if before is None:
             raise CampaignNotFound
+        check_stock(operator, snapshot.prizes)
         if before.kind is not PrizeKind.CODE:
             raise _invalid("add", f"requires a prize of kind code, not {before.kind}")
         until_ms = before.codes_until_ms or snapshot.campaign.ends_at_ms + 2 * CODES_KEPT_MS
@@ -268,7 +277,12 @@ def _funded(
             changes=changes,
         )
 
-    wanted = marker.word, prize.campaign_id, prize.prize_id, str(count), str(prize.amount_fen)
+    # A packet is found only under the rules for which it was funded, since a request may wait.
+    odds = *changes_between(None, asdict(prize)), *rules_of(snapshot)
+    passing = {*FREE, "total", "packets"}
+    rules = repr([(each.field, each.after) for each in odds if each.field not in passing])
+    place = marker.word, prize.campaign_id, prize.prize_id
+    wanted = *place, str(count), str(prize.amount_fen), rules
     action = funding_action(packet, ActionKind.PRIZE_FUNDED, operator.person)
     packet_id = _fund(packet, marker.user_id, wanted, action, spend, ports)
     return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
@@ -365,13 +379,6 @@ def _refuse_approved(operator: Operator) -> None:
 
 def _duty_of_stock(prize: Prize) -> Duty:
     return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
-
-
-def _check_stock(operator: Operator, prize: Prize, others: Sequence[Prize]) -> None:
-    """Raise Forbidden without the duties; fewer goods raise the odds of cash among *others*."""
-    operator.require(_duty_of_stock(prize))
-    if has_cash(others):
-        operator.require(Duty.TREASURY)
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
