@@ -128,6 +128,24 @@ def test_an_order_that_is_refused_never_reaches_the_ledger(
     assert system.ledger_state().packets == []
 
 
+@pytest.mark.parametrize("is_of_a_campaign", [True, False])
+def test_two_sends_of_the_last_fen_leave_no_account_one_fen_below_zero(
+    system: InMemorySystem, *, is_of_a_campaign: bool
+) -> None:
+    campaign = system.rain() if is_of_a_campaign else None
+    first, second = (
+        an_order(key=key, total_fen=1, count=1, campaign=campaign) for key in ("first", "second")
+    )
+    system.deposit("sender", 1)
+    system.before_first_transaction(lambda _: system.send_order(first))
+
+    with pytest.raises(InsufficientFunds):
+        system.send_order(second)
+
+    assert system.balance_fen("sender") == 0
+    assert len(system.ledger_state().packets) == 1
+
+
 def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -> None:
     system.claim_cache = Away()
 
