@@ -6,6 +6,7 @@ import pytest
 
 from local.gateways.records import Line
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.model.provider import (
     StatementKind,
     StatementLine,
@@ -190,6 +191,19 @@ def test_a_channel_that_is_far_behind_catches_up_by_seven_days_and_yesterday_is_
     assert schedule.run(11, 10)[HOST] == [*_days(day, 1, 2, 3, 4, 5, 6), *_days(day, 10)]
     assert schedule.late() == [HOST, WECHAT]
     assert schedule.run(15)[HOST] == _days(day, 7, 8, 9, 10)
+    assert schedule.late() == []
+
+
+def test_a_compared_day_in_the_future_is_told_and_ends_no_comparison(
+    schedule: _Schedule, day: str
+) -> None:
+    schedule.run(11, 1)
+    row = schedule.town.system.row("payments", payment_keys.provider_row(WECHAT, "statements"))
+    row["compared_day"] = {"S": "2099-01-01"}
+
+    assert schedule.run(11, 1)[WECHAT] == _days(day, 1)
+    assert schedule.late() == [WECHAT]
+    assert schedule.run(11, 1)[WECHAT] == _days(day, 2)
     assert schedule.late() == []
 
 

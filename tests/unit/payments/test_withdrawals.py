@@ -30,7 +30,7 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.dispatch import BATCH
-from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX
+from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, REST_MS_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
     call_transfer,
@@ -748,6 +748,14 @@ def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSyst
     assert (report.answered_count, report.failed_count) == (0, 0)
     assert town.clock.now_ms() == now_ms
     assert town.gateway.called_at_ms == []
+
+
+def test_a_pause_that_no_breaker_makes_is_none(town: PaymentSystem) -> None:
+    town.store.set_breaker(WECHAT, town.clock.now_ms() + REST_MS_MAX + 1, 3)
+
+    assert town.pace.rests_until_ms() == 0
+    town.store.set_breaker(WECHAT, town.clock.now_ms() + REST_MS_MAX, 3)
+    assert town.pace.rests_until_ms() == town.clock.now_ms() + REST_MS_MAX
 
 
 def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> None:

@@ -182,6 +182,28 @@ def test_a_row_that_was_changed_or_lost_is_found(
         assert all(user in difference.what for difference in reconciliation.differences)
 
 
+def test_an_entry_that_is_dated_anew_is_found(town: InMemorySystem) -> None:
+    accounts = town.dynamo.tables["accounts"]
+    entry = next(row for (_, sk), row in accounts.items() if sk.startswith("entry#"))
+
+    entry["at_ms"] = {"N": str(int(entry["at_ms"]["N"]) + 1_000)}
+
+    assert ("I3", f"{entry['pk']['S']} {entry['sk']['S']}") in _told(town)
+
+
+@pytest.mark.parametrize("change", ["cancelled", "endless"])
+def test_money_that_no_sweep_returns_is_found(
+    town: InMemorySystem, packet_id: str, change: str
+) -> None:
+    row = town.row("packets", packet_keys.packet(packet_id))
+    if change == "cancelled":
+        row["status"] = {"S": "cancelled"}
+    else:
+        row["expires_at_ms"] = {"N": "9999999999999"}
+
+    assert ("I8", packet_id) in _told(town)
+
+
 def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_id: str) -> None:
     accounts = town.dynamo.tables["accounts"]
     key = keys.claim_entry("user:ann", town.clock.now_ms() - MOVING_MS - 5, packet_id, 4)
@@ -189,6 +211,7 @@ def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_i
         **next(row for (_, sk), row in accounts.items() if sk.startswith("claim#")),
         "pk": {"S": "user:ann"},
         "sk": {"S": key["sk"]},
+        "placed_at_ms": {"N": key["sk"].split("#")[1]},
         "transfer_id": {"S": f"settle:{packet_id}:4"},
         "counterparty": {"S": f"packet:{packet_id}"},
     }

@@ -4,11 +4,18 @@ from typing import TypeAlias
 
 import pytest
 
+from redpacket.ledger.dynamodb.keys import work_shard
+from redpacket.ledger.model import Transfer, TransferKind
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import return_row
 from redpacket.payments.model.payments import Payment, PaymentReturn, ReturnReason, ReturnStatus
-from redpacket.payments.model.provider import StatementKind, TransferFound, TransferState
+from redpacket.payments.model.provider import (
+    StatementKind,
+    TransferFound,
+    TransferState,
+    statement_day,
+)
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.platform.dynamodb.client import to_wire
@@ -16,6 +23,7 @@ from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_services import FakeDeadLetters
+from testing.reconciliation.planted import forge_transfer
 
 DAY_MS = 86_400_000
 
@@ -228,6 +236,52 @@ def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
         of_id = withdrawal.withdrawal_id
         subject = f"withdrawal:{of_id[:-1]}x" if change == "no row" else f"withdrawal:{of_id}"
     assert _told(town) == {("I6", subject)}
+
+
+@pytest.mark.parametrize("change", ["partition", "moved_at_ms", "noted_at_ms"])
+def test_a_line_where_no_comparison_looks_is_told(town: PaymentSystem, change: str) -> None:
+    town.pay_in("alice", 900)
+    rows = town.system.dynamo.tables["payments"]
+    key = next(key for key in rows if key[0].startswith(payment_keys.OUTSIDE_PREFIX))
+    if change == "partition":
+        rows["outside#x", key[1]] = {**rows.pop(key), "pk": {"S": "outside#x"}}
+    elif change == "moved_at_ms":
+        rows[key]["moved_at_ms"] = {"N": str(town.system.clock.now_ms() - 40 * DAY_MS)}
+    else:
+        day = statement_day(town.system.clock.now_ms() - 40 * DAY_MS)
+        rows[key]["moved_at_ms"] = {"N": str(town.system.clock.now_ms() - 40 * DAY_MS)}
+        pk = payment_keys.outside_lines("wechat", "payment", day, work_shard(key[1].split("#")[0]))
+        rows[pk, key[1]] = {**rows.pop(key), "pk": {"S": pk}}
+
+    assert {rule for rule, _ in _told(town)} == {"I6"}
+
+
+def test_a_paid_withdrawal_that_returns_is_told_although_its_line_is_emptied(
+    town: PaymentSystem,
+) -> None:
+    withdrawal = _paid_out(town)
+    row = _row(town, payment_keys.withdrawal(withdrawal.withdrawal_id))
+    row |= {"withdrawal_status": {"S": "failed"}, "returned_on": {"S": "failed"}}
+    rows = town.system.dynamo.tables["payments"]
+    for key in rows:
+        if "#transfer#" in key[0]:
+            rows[key]["amount_fen"] = {"N": "0"}
+
+    told = _told(town)
+
+    assert ("I6", f"withdrawal:{withdrawal.withdrawal_id}") in told
+    assert "I7" in {rule for rule, _ in told}
+
+
+def test_a_receivable_above_zero_is_told(town: PaymentSystem) -> None:
+    now_ms = town.system.clock.now_ms()
+    debt = Transfer(
+        *("collected:forged", TransferKind.PAYMENT_REFUNDED, "user:bob", "receivable:bob"),
+        *(5_000, now_ms),
+    )
+    forge_transfer(town.system, debt)
+
+    assert _told(town) == {("I7", "receivable:bob")}
 
 
 def test_a_status_that_no_code_knows_is_told_by_the_next_run(town: PaymentSystem) -> None:

@@ -19,6 +19,7 @@ from redpacket.packets.model.picture import (
     picture_of,
 )
 from redpacket.packets.split import UNIT_FEN_MAX
+from redpacket.platform.bounds import LIFE_S_MAX
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example
 from redpacket.platform.http.request_fields import (
@@ -44,8 +45,6 @@ PaymentMethod = Annotated[
 ]
 DEFAULT_GREETING = "恭喜发财，大吉大利"
 RECIPIENTS_MAX = 100
-LIFE_S_MAX = 7 * 24 * 3600
-"""Maximum life in seconds that a sender may choose; a campaign's packet may live until its end."""
 LIFE_S_DEFAULT = 24 * 3600
 
 

@@ -14,6 +14,7 @@ from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import ClaimCache, Funding, PacketReader, Pictures
 from redpacket.packets.split import SEED_BYTES, Split, Terms, check_possible
 from redpacket.packets.use_cases.campaign_packets import funding_action
+from redpacket.platform.bounds import START_AHEAD_MS_MAX
 from redpacket.platform.errors import InvalidRequest, Rejected, Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.runtime import Clock, EventLogger
@@ -56,10 +57,6 @@ class SendOrder:
     pay_channel: str = ""
     pay_method: str = ""
     refused_fields: tuple[tuple[str, str], ...] = ()
-
-
-START_AHEAD_MS_MAX = 30 * 24 * 3_600_000
-"""Milliseconds from a send to the latest start that a sender may choose."""
 
 
 @dataclass(frozen=True, slots=True)

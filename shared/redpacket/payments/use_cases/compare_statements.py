@@ -101,9 +101,14 @@ def compare_statements(
 
 
 def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
-    """Return the last compared day; a new provider begins with yesterday."""
+    """Return the last compared day; a new provider begins with yesterday.
+
+    No day after yesterday was compared, whatever the row says.
+    """
     day = payments.compared.find_compared(channel)
-    if day is None:
+    if day is None or day > statement_day(payments.clock.now_ms() - _DAY_MS):
+        if day:
+            _report([_of_day(channel, day, "a day that has not ended")], payments)
         day = statement_day(payments.clock.now_ms() - 2 * _DAY_MS)
         payments.compared.note_compared(channel, day)
     return day

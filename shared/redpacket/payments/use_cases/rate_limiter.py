@@ -79,7 +79,7 @@ class Pace:
     def promise(self) -> int:
         """Estimate the time of one more withdrawal without taking a slot. Raises Unavailable."""
         (at_ms,) = self._take(PROMISES, 1)
-        rests_until_ms, _ = self.store.find_breaker(self.channel)
+        rests_until_ms, _ = self._find_breaker()
         return self.open_from_ms(max(at_ms, rests_until_ms))
 
     def open_from_ms(self, at_ms: int) -> int:
@@ -89,14 +89,14 @@ class Pace:
     def rests_until_ms(self) -> int:
         """Return the end of the breaker's or night's pause in ms, or 0 if calls are allowed."""
         now_ms = self.clock.now_ms()
-        rests_until_ms, _ = self.store.find_breaker(self.channel)
+        rests_until_ms, _ = self._find_breaker()
         begins_ms = self.open_from_ms(max(now_ms, rests_until_ms))
         return begins_ms if begins_ms > now_ms else 0
 
     def rest(self) -> int:
         """Pause all functions, longer each time in a row; return the end in ms."""
         now_ms = self.clock.now_ms()
-        until_ms, times = self.store.find_breaker(self.channel)
+        until_ms, times = self._find_breaker()
         if until_ms > now_ms:
             return until_ms
         until_ms = now_ms + min(REST_FIRST_MS << min(times, 10), REST_MS_MAX)
@@ -105,7 +105,7 @@ class Pace:
 
     def recover(self) -> None:
         """Reset the breaker after an answer: the next pause is short again."""
-        _, times = self.store.find_breaker(self.channel)
+        _, times = self._find_breaker()
         if times:
             self.store.set_breaker(self.channel, 0, 0)
 
@@ -113,6 +113,11 @@ class Pace:
         """Store for operators whether the provider answered a run; nothing depends on it."""
         with suppress(Unavailable):
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
+
+    def _find_breaker(self) -> tuple[int, int]:
+        """Return the end of the pause and its count; a later end than any pause has is none."""
+        until_ms, times = self.store.find_breaker(self.channel)
+        return until_ms if until_ms <= self.clock.now_ms() + REST_MS_MAX else 0, times
 
     def _take(self, name: str, count: int) -> list[int]:
         interval_us = self.interval_us

@@ -37,7 +37,12 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
-from redpacket.platform.bounds import CLOCKS_DIFFER_MS, FEN_MAX
+from redpacket.platform.bounds import (
+    CLOCKS_DIFFER_MS,
+    FEN_MAX,
+    LIFE_S_MAX,
+    START_AHEAD_MS_MAX,
+)
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
 MOVING_MS = LATE_AFTER_MS
@@ -123,6 +128,8 @@ class Run:
             "payment_life_ms": PAYMENT_LIFE_MS,
             "watched_ms": WATCHED_MS,
             "fen_max": FEN_MAX,
+            "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
+            "compared_ms": 3 * DAY_MS,
             "has_receipts": int(self.has_receipts),
             # A limit no longer reads the sums of older days.
             "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),

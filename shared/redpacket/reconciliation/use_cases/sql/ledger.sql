@@ -61,9 +61,15 @@ WHERE year IS NOT NULL GROUP BY account, what, year HAVING MAX(at_ms) < :until_m
 
 -- check_bounds I7
 SELECT account AS subject, 'balance at least' AS what,
-  CASE WHEN balance_fen >= 0 OR account = 'deposits' OR account LIKE 'receivable:%' THEN balance_fen ELSE 0 END AS expected, balance_fen AS actual FROM balance
+  CASE WHEN account = 'deposits' OR account LIKE 'receivable:%' AND balance_fen <= 0 OR account NOT LIKE 'receivable:%' AND balance_fen >= 0 THEN balance_fen ELSE 0 END AS expected, balance_fen AS actual FROM balance
 UNION ALL
-SELECT transfer_id, 'amount within 1..' || CAST(:fen_max AS varchar), CASE WHEN ABS(amount_fen) BETWEEN 1 AND :fen_max THEN amount_fen ELSE 1 END, amount_fen FROM entry
+SELECT transfer_id, 'amount within 1..' || CAST(:fen_max AS varchar), CASE WHEN amount_fen BETWEEN 1 AND :fen_max THEN amount_fen ELSE 1 END, amount_fen FROM (
+  SELECT transfer_id, ABS(amount_fen) AS amount_fen FROM entry
+  UNION ALL SELECT name, amount_fen FROM receipt
+  UNION ALL SELECT name, amount_fen FROM payment
+  UNION ALL SELECT name, amount_fen FROM payment_return
+  UNION ALL SELECT name, amount_fen FROM withdrawal
+  UNION ALL SELECT name, amount_fen FROM booked) x
 
 -- check_dates I3
 SELECT name AS subject, 'written by now' AS what, CASE WHEN at_ms <= :now_ms + :late_ms THEN at_ms ELSE :now_ms END AS expected, at_ms AS actual FROM (
@@ -81,6 +87,8 @@ SELECT name AS subject, 'written by now' AS what, CASE WHEN at_ms <= :now_ms + :
   UNION ALL SELECT name, noted_at_ms FROM payment_refund
   UNION ALL SELECT name, COALESCE(ended_at_ms, created_at_ms) FROM withdrawal
   UNION ALL SELECT name, noted_at_ms FROM booked) x
+UNION ALL
+SELECT name, 'time of its key', keyed_ms, place_ms FROM entry
 
 -- check_readable I3
 SELECT name AS subject, 'row that can be read' AS what, 'yes' AS expected, CASE WHEN text IS NULL OR number IS NULL THEN 'no' ELSE 'yes' END AS actual FROM (

@@ -96,6 +96,10 @@ FROM fate WHERE fate = 'claimed'
 -- check_late_close I8
 SELECT packet_id AS subject, 'closed by' AS what, CASE WHEN status NOT IN ('closed', 'cancelled') AND :now_ms > end_ms + :late_ms THEN end_ms + :late_ms ELSE :now_ms END AS expected, :now_ms AS actual
 FROM (SELECT packet_id, status, CASE WHEN status = 'unpaid' THEN created_at_ms + :payment_life_ms ELSE expires_at_ms END AS end_ms FROM packet) x
+UNION ALL
+SELECT packet_id, 'cancelled with money of', 0, total_fen FROM packet WHERE status = 'cancelled' AND funded_at_ms IS NOT NULL
+UNION ALL
+SELECT packet_id, 'ends by', funded_at_ms + :longest_ms, expires_at_ms FROM packet WHERE campaign_id IS NULL AND expires_at_ms > funded_at_ms + :longest_ms
 
 -- check_claim_counts I9
 SELECT campaign_id || ' ' || user_id AS subject, 'claims counted' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (

@@ -2,7 +2,8 @@
 SELECT text(pk) AS account, text(pk) || ' ' || text(sk) AS name, text(transfer_id) AS transfer_id, text(kind) AS kind,
   num(amount_fen) AS amount_fen, text(counterparty) AS counterparty, num(at_ms) AS at_ms,
   COALESCE(num(placed_at_ms), 0) AS placed_at_ms, COALESCE(num(placed_at_ms), num(at_ms)) AS position_ms,
-  COALESCE(text(commitment), '') AS commitment
+  COALESCE(text(commitment), '') AS commitment, TRY_CAST(split_part(text(sk), '#', 2) AS decimal(18, 0)) AS keyed_ms,
+  CASE WHEN text(sk) LIKE 'claim#%' THEN COALESCE(num(placed_at_ms), num(at_ms)) ELSE num(at_ms) END AS place_ms
 FROM accounts_raw WHERE text(sk) LIKE 'entry#%' OR text(sk) LIKE 'claim#%'
 
 -- balance
@@ -146,7 +147,8 @@ FROM payments_raw WHERE text(pk) LIKE 'user#%' AND text(sk) LIKE 'withdrawn#%'
 
 -- booked
 SELECT text(pk) || ' ' || text(sk) AS name, text(bill_kind) AS kind, split_part(text(sk), '#', 1) AS number, split_part(text(sk), '#', 2) AS outside_no,
-  num(amount_fen) AS amount_fen, num(noted_at_ms) AS noted_at_ms, COALESCE(text(of_number), '') AS of_number
+  num(amount_fen) AS amount_fen, num(noted_at_ms) AS noted_at_ms, COALESCE(text(of_number), '') AS of_number,
+  num(moved_at_ms) AS moved_at_ms, split_part(text(pk), '#', 3) || ' ' || split_part(text(pk), '#', 4) AS part
 FROM payments_raw WHERE text(pk) LIKE 'outside#%'
 
 -- logged
