@@ -79,7 +79,7 @@ def statements() -> Iterator[tuple[str, str]]:
     yield from rows(run).items()
     for name, text in checks(run).items():
         yield f"{name}, counted", counted(text)
-        yield f"{name}, confirmed", confirmed(text, rules()[name], "look_1.found")
+        yield f"{name}, confirmed", confirmed(name, text, "look_1.found")
     yield "shown", shown("found")
     yield from ((f"report {name}", text) for name, text in reports(run, "look_1").items())
     for name, text in texts("audits").items():

@@ -140,7 +140,11 @@ def _letters(function: str, row: str) -> str:
     table, key, attribute = ROWS[row]
     names, update = frozenset(key), frozenset({*key, attribute})
     tried = [("p", "PutItem", names, "", "NONE"), ("u", "UpdateItem", update, "", "NONE")]
-    tried += [("r", "PutItem", names, "", "ALL_OLD"), ("r", "UpdateItem", update, "", "ALL_OLD")]
+    tried += [
+        ("r", action, named, "", returned)
+        for action, named in (("PutItem", names), ("UpdateItem", update))
+        for returned in ("ALL_OLD", "UPDATED_OLD", "UPDATED_NEW")
+    ]
     # AWS does not say whether the key counts as attributes that a read names.
     tried += [
         ("r", action, named, ALL, "NONE")

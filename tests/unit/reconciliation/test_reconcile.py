@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from redpacket.ledger.dynamodb import keys
+from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.packets.dynamodb.items import share_row
 from redpacket.packets.model.claim import Share
@@ -19,6 +20,7 @@ from testing.builders import NOW_MS, a_campaign, a_refund, list_shares
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 from testing.platform.fake_services import FakeDeadLetters
+from testing.reconciliation.planted import forge_transfer
 
 LIFE_MS = 3_600_000
 
@@ -381,6 +383,21 @@ def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> N
     assert {
         check.name: check.differences for check in reconciliation.checks if check.differences
     } == {"check_entries": 1}
+
+
+def test_a_forged_move_that_is_dated_anew_between_the_looks_is_confirmed(
+    town: InMemorySystem,
+) -> None:
+    at_ms = town.clock.now_ms() - MOVING_MS - 5
+    forge_transfer(town, Transfer("forged", TransferKind.DEPOSIT, DEPOSITS, "user:eve", 1, at_ms))
+    first = town.compare(FakeDeadLetters(0))
+    for row in town.dynamo.tables["accounts"].values():
+        if row.get("transfer_id") == {"S": "forged"}:
+            row["at_ms"] = {"N": str(at_ms - 1_000)}
+
+    told = _rules(town.compare(FakeDeadLetters(0), first).differences)
+
+    assert {("I1", DEPOSITS), ("I1", "user:eve")} <= told
 
 
 def test_a_balance_that_moves_before_each_look_is_judged(town: InMemorySystem) -> None:

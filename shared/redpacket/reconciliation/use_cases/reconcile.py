@@ -112,7 +112,7 @@ def reconcile(
         if count and suspected is not None and name not in suspected:
             count = 0
         if count:
-            query = confirmed(sql, rule, f"{first['database']}.{table}") if first else None
+            query = confirmed(name, sql, f"{first['database']}.{table}") if first else None
             engine.rows(filled(table, query or differing(sql)))
             count = int(engine.rows(f"SELECT COUNT(*) AS differences FROM {table}")[0][0] or 0)  # noqa: S608
             differences = [_difference(rule, row) for row in engine.rows(shown(table))]

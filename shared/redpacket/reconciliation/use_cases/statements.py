@@ -268,12 +268,16 @@ def differing(check: str) -> str:
     )
 
 
-def confirmed(check: str, rule: str, first: str) -> str:
+def confirmed(name: str, check: str, first: str) -> str:
     """Return the query of a check's differences that the first look kept in the table *first*.
 
-    A count that moved between the looks differs by other numbers; one at rest, by the same.
+    A count that moved between the looks differs by other numbers; one at rest, by the same. The
+    balance of an account that moves tells the difference in its words. For all other checks the
+    subject decides: *what* may name a time that a forger changes between the looks.
     """
-    columns = ("subject", "what", *(("expected", "actual") if rule == "I9" else ()))
+    columns = {"I9": ("subject", "what", "expected", "actual")}.get(rules()[name], ("subject",))
+    if name == "check_entries":
+        columns = ("subject", "what")
     key = " || ' ' || ".join(f"COALESCE({column}, 'none')" for column in columns)
     return f"SELECT * FROM ({differing(check)}) d WHERE {key} IN (SELECT {key} FROM {first})"  # noqa: S608
 
