@@ -239,6 +239,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         "ErasureFunction": {changes: since | own},
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},
         "ProfileFunction": {changes: own, reads: own},
+        "CampaignFunction": {changes: names, reads: shown},
         "RecordsFunction": {reads: shown},
         "DeliverFunction": {reads: {"pk", "host_id"}},
     }
