@@ -40,31 +40,6 @@ def campaign(operator: Operator) -> str:
     return campaign_id
 
 
-def test_eight_winners_and_the_buttons_fit_on_the_wall(
-    a_person: MakePerson, operator: Operator
-) -> None:
-    campaign_id = plan(operator, title="年会红包雨", budget_fen=50_000)
-    operator.fund("operator")
-    packet_id = operator.send(operator.http, campaign_id=campaign_id, count=20, total_fen=20_000)
-    for number in range(9):
-        assert operator.grab(f"wall-{number}", packet_id, f"同事{number}")["amount_fen"]
-    boss = a_person("Operator", None)
-    for width, height in ((1920, 1080), (1280, 720)):
-        boss.page.set_viewport_size({"width": width, "height": height})
-        boss.go(f"/operator/campaigns/{campaign_id}/wall")
-        expect(boss.page.locator(".lucky li")).to_have_count(8)
-        last = boss.page.locator(".lucky li").last.bounding_box()
-        ways = boss.page.locator(".ways").bounding_box()
-        boss.shoot(f"console-wall-{height}", full=False)
-        assert last
-        assert ways
-        assert last["y"] + last["height"] <= ways["y"]
-        assert ways["y"] + ways["height"] <= height
-    # Packets in play count in their list, too.
-    boss.go(f"/operator/packets?campaign_id={campaign_id}")
-    expect(boss.page.locator("td[data-label='已领']")).to_have_text("9")
-
-
 def _row(person: BrowserUser, text: str) -> Any:
     return person.page.get_by_role("row").filter(has_text=text)
 

@@ -56,22 +56,12 @@ export function speeds(samples: readonly Sample[]): number[] {
   });
 }
 
-/** Somebody who took a share or won a prize. */
-export interface Lucky {
-  atMs: number;
-  name: string;
-  fen?: number | null;
-  prize?: string;
-}
-
 export interface Look {
   taken: number;
   left: number;
   packets: number;
   /** Number of packets beyond the limit to follow. */
   unfollowed: number;
-  /** The newest claims of the packets that are followed. */
-  claims: Lucky[];
 }
 
 /** The newest rows of an append-only list: each read continues from its last page. */
@@ -99,15 +89,65 @@ export class Tail<Row> {
   }
 }
 
+type Claim = Schemas["Feed"]["claims"][number];
+
+/** Pages of a feed that one look reads. */
+const PAGES_MAX = 5;
+/** Looks after a packet's end, in which its last names arrive. */
+const LOOKS_AFTER_END = 5;
+
+/** All claims of a packet as anyone sees them; each read continues from the last full page. */
+export class Claims {
+  readonly #client: Client;
+  readonly #path: string;
+  #cursor: string | undefined;
+  #before: Claim[] = [];
+  #last: Claim[] = [];
+  #looksAfterEnd = 0;
+
+  constructor(client: Client, packetId: string) {
+    this.#client = client;
+    this.#path = `/packets/${encodeURIComponent(packetId)}/feed`;
+  }
+
+  get rows(): Claim[] {
+    return [...this.#before, ...this.#last];
+  }
+
+  /** Whether nothing more is expected. */
+  get isOver(): boolean {
+    return this.#looksAfterEnd > LOOKS_AFTER_END;
+  }
+
+  async read(): Promise<void> {
+    for (let pages = 0; pages < PAGES_MAX; pages++) {
+      const feed = await this.#client.get<Schemas["Feed"]>(address(this.#path, { limit: 100, cursor: this.#cursor }));
+      const isEnded = ["emptied", "closed"].includes(feed.status);
+      if (isEnded && this.#cursor && this.#before.some(({ amount_fen: fen }) => fen === null)) {
+        // Amounts that were hidden are shown from now on.
+        this.#cursor = undefined;
+        this.#before = [];
+        continue;
+      }
+      if (isEnded && feed.next === null) this.#looksAfterEnd++;
+      this.#last = feed.claims;
+      if (feed.next === null) return;
+      this.#cursor = feed.next;
+      this.#before.push(...feed.claims);
+      this.#last = [];
+    }
+  }
+}
+
 /** Counts units of prizes, and shares of the packets that no prize pays from. */
-export async function look(client: Client, campaign: Campaign, packets: Packet[], claims = 1): Promise<Look> {
+export async function look(client: Client, campaign: Campaign, packets: Packet[]): Promise<Look> {
   const rains = packets.filter((packet) => packet.prize_id === null);
   const open = rains.filter((packet) => !OVER.includes(packet.status));
   // Feeds take an id, which operators who do not act on the packet don't see.
   const followed = open.flatMap(({ packet_id: id }) => id ?? []).slice(0, FOLLOWED_MAX);
   const feeds = await Promise.all(
     followed.map((id) =>
-      client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: claims })),
+      client.get<Schemas["Feed"]>(address(`/packets/${encodeURIComponent(id)}/feed`, { limit: 1 })),
     ),
   );
   const ended = rains.filter((packet) => packet.status === "closed");
@@ -121,9 +161,6 @@ export async function look(client: Client, campaign: Campaign, packets: Packet[]
       sum(campaign.prizes.map((prize) => prize.total - prize.issued)) + sum(feeds.map((feed) => feed.remaining_count)),
     packets: rains.length,
     unfollowed: open.length - followed.length,
-    claims: feeds.flatMap((feed) =>
-      feed.claims.map((claim) => ({ atMs: claim.claimed_at_ms, name: claim.nickname, fen: claim.amount_fen })),
-    ),
   };
 }
 

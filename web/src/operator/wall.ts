@@ -1,31 +1,72 @@
-/** A campaign on a big screen: numbers, its code and its winners, to be read from three meters away. */
+/** A campaign as a stage for a projector: countdown, a code for the room, names as they arrive, a podium. */
 
 import { html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 
 import type { Schemas } from "../api/client.ts";
+import { problemOf, type Problem } from "../api/problems.ts";
+import { now } from "../now.ts";
+import { Poll } from "../poll.ts";
 import { session } from "../session.ts";
 import { qrView } from "../views/qr.ts";
 import { loadingView, problemView } from "../views/view.ts";
-import { Tail, type Lucky } from "./live.ts";
-import { stateOf, type Prize } from "./plan.ts";
+import { Claims, FOLLOWED_MAX, packetsOf, Tail } from "./live.ts";
 import { linkOf, modulesOf } from "./promote.ts";
-import { inZone, money } from "./view.ts";
-import { CampaignView } from "./watch.ts";
+import { ConsoleView, inZone, money } from "./view.ts";
 import { o } from "./words.ts";
 
+const EVERY_MS = 2_000;
+/** The public list misses a packet that is emptied between two looks; the operators' list has it later. */
+const LOOKS_PER_LIST = 5;
 const SHOWN_MAX = 8;
-type Winner = Schemas["ListedWinner"];
+const PODIUM = 3;
+type Campaign = Schemas["Campaign"];
 
-export class OperatorWall extends CampaignView {
-  static override properties = { ...CampaignView.properties, modules: { state: true } };
+/** Somebody who took a share or won a prize. */
+interface Lucky {
+  key: string;
+  atMs: number;
+  name: string;
+  fen?: number | null;
+  prize?: string;
+}
+
+export class OperatorWall extends ConsoleView {
+  static override properties = {
+    ...ConsoleView.properties,
+    campaignId: {},
+    campaign: { state: true },
+    trouble: { state: true },
+    modules: { state: true },
+  };
+  declare campaignId: string;
+  /** As guests see it: without money. */
+  declare campaign: Campaign | undefined;
+  declare trouble: Problem | undefined;
   declare modules: boolean[][] | undefined;
-  protected override claims = SHOWN_MAX;
-  #winners: Lucky[] = [];
-  readonly #tails = new Map<string, Tail<Winner>>();
+  #lucky: Lucky[] = [];
+  #looks = 0;
+  #listed: string[] = [];
+  readonly #claims = new Map<string, Claims>();
+  readonly #tails = new Map<string, Tail<Schemas["ListedWinner"]>>();
+  #clock: ReturnType<typeof setInterval> | undefined;
+  readonly #poll = new Poll({
+    ask: async () => {
+      await this.#look();
+      this.trouble = undefined;
+      return EVERY_MS;
+    },
+    failed: (error) => {
+      this.trouble = problemOf(error);
+      return this.trouble.retryAfterS === undefined ? undefined : EVERY_MS;
+    },
+  });
 
   override connectedCallback(): void {
     super.connectedCallback();
     document.body.classList.add("on-wall");
+    this.#poll.start();
+    this.#clock = setInterval(() => this.requestUpdate(), 250);
     void this.attempt(async () => {
       this.modules = await modulesOf(linkOf(this.campaignId));
     });
@@ -34,58 +75,74 @@ export class OperatorWall extends CampaignView {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     document.body.classList.remove("on-wall");
+    this.#poll.stop();
+    clearInterval(this.#clock);
   }
 
-  protected override async lookNow(isWhole = false): Promise<void> {
-    await super.lookNow(isWhole);
-    const prizes = this.campaign!.prizes.filter((prize) => prize.issued > 0 && prize.kind !== "packet");
-    const listed = await Promise.all(prizes.map((prize) => this.#winnersOf(prize)));
-    this.#winners = listed.flat();
-    this.requestUpdate();
+  async #look(): Promise<void> {
+    const { client } = session;
+    const campaign = await client.get(`/campaigns/${this.campaignId}`);
+    if (this.#looks++ % LOOKS_PER_LIST === 0) {
+      const packets = await packetsOf(client, this.campaignId);
+      const shown = packets.filter(({ prize_id, status }) => prize_id === null && !["unpaid", "cancelled"].includes(status));
+      // Operators who do not act on a packet don't see its id.
+      this.#listed = shown.flatMap(({ packet_id: id }) => id ?? []);
+    }
+    const open = campaign.packets.map((packet) => packet.packet_id);
+    const ids = new Set([...campaign.rains.flatMap(({ packets }) => packets), ...open, ...this.#listed]);
+    for (const id of ids) if (!this.#claims.has(id)) this.#claims.set(id, new Claims(client, id));
+    const followed = [...this.#claims.values()].filter(({ isOver }) => !isOver).slice(-FOLLOWED_MAX);
+    const goods = campaign.prizes.filter((prize) => prize.kind !== "packet");
+    const [winners] = await Promise.all([
+      Promise.all(goods.map((prize) => this.#winnersOf(prize))),
+      ...followed.map((claims) => claims.read().catch(() => undefined)),
+    ]);
+    this.#lucky = [...this.#claims].flatMap(([id, { rows }]) =>
+      rows.map(({ claimed_at_ms: atMs, nickname: name, amount_fen: fen }, at) => ({ key: `${id} ${at}`, atMs, name, fen })),
+    );
+    this.#lucky.push(...winners.flat());
+    this.campaign = campaign;
   }
 
-  async #winnersOf(prize: Prize): Promise<Lucky[]> {
+  async #winnersOf({ prize_id, title }: Schemas["Prize"]): Promise<Lucky[]> {
     const path = `/admin/campaigns/${this.campaignId}/winners`;
-    const cached = this.#tails.get(prize.prize_id);
-    const tail = cached ?? new Tail<Winner>(session.client, path, { prize_id: prize.prize_id });
-    this.#tails.set(prize.prize_id, tail);
+    const tail = this.#tails.get(prize_id) ?? new Tail<Schemas["ListedWinner"]>(session.client, path, { prize_id });
+    this.#tails.set(prize_id, tail);
     const rows = await tail.read();
-    return rows.slice(-SHOWN_MAX).map((row) => ({
-      atMs: row.won_at_ms,
-      name: row.nickname ?? o("somebody"),
-      prize: prize.title,
+    return rows.slice(-SHOWN_MAX).map(({ won_at_ms: atMs, nickname, unit }) => ({
+      key: `${prize_id} ${unit}`,
+      atMs,
+      name: nickname ?? o("somebody"),
+      prize: title,
     }));
   }
 
   override render() {
-    const { campaign, seen } = this;
-    if (!campaign || !seen) return this.trouble ? problemView(this.trouble, () => this.poll.start()) : loadingView();
-    const lucky = [...seen.claims, ...this.#winners].sort((first, other) => other.atMs - first.atMs).slice(0, SHOWN_MAX);
-    const speed = this.meter.perSecond;
+    const { campaign } = this;
+    if (!campaign) return this.trouble ? problemView(this.trouble, () => this.#poll.start()) : loadingView();
+    const newest = [...this.#lucky].sort((first, other) => other.atMs - first.atMs).slice(0, SHOWN_MAX);
     return html`
       <div class="wall">
         <header>
           <h1 tabindex="-1">${campaign.title}</h1>
-          <p>${o(`state_${stateOf(campaign)}`)} · ${o("ends_at", { at: inZone(campaign.ends_at_ms, campaign.timezone) })}</p>
+          ${this.#now(campaign)}
         </header>
-        <dl>
-          ${this.#number("taken", seen.taken.toLocaleString())} ${this.#number("left", seen.left.toLocaleString())}
-          ${this.#number("per_second", speed === undefined ? "…" : speed.toFixed(1))}
-        </dl>
         <section class="join">
           <div class="qr">${this.modules ? qrView(this.modules, o("qr")) : nothing}</div>
           <p>${o("scan")}</p>
         </section>
-        <section class="lucky">
-          <h2>${o("lucky")}</h2>
-          <ul>
-            ${lucky.map(
-              (winner) => html`<li>
-                <b>${winner.name}</b><span>${winner.prize ?? (winner.fen ? o("yuan", { n: money(winner.fen) }) : o("got_one"))}</span>
-              </li>`,
-            )}
-          </ul>
-          ${lucky.length ? nothing : html`<p class="hint">${o("none_yet")}</p>`}
+        <section class="party">
+          ${this.#podium(campaign)}
+          <div class="lucky">
+            ${newest.length ? html`<h2>${o("lucky")}</h2>` : html`<p class="hint">${o("none_yet")}</p>`}
+            <ul>
+              ${repeat(
+                newest,
+                ({ key }) => key,
+                (winner) => html`<li><b>${winner.name}</b><span>${winner.prize ?? this.#sum(winner.fen)}</span></li>`,
+              )}
+            </ul>
+          </div>
         </section>
         <p class="ways">
           <button class="secondary" @click=${() => void document.documentElement.requestFullscreen().catch(() => undefined)}>
@@ -97,9 +154,48 @@ export class OperatorWall extends CampaignView {
     `;
   }
 
-  #number(name: "taken" | "left" | "per_second", value: string) {
-    return html`<div><dt>${o(name)}</dt><dd>${value}</dd></div>`;
+  #sum(fen: number | null | undefined): string {
+    return fen ? o("yuan", { n: money(fen) }) : o("got_one");
   }
+
+  /** The state of the campaign, and the countdown to its start, or to the start or end of a round. */
+  #now({ state, starts_at_ms: startsAtMs, ends_at_ms: endsAtMs, timezone, rains }: Campaign) {
+    const nowMs = now();
+    const at = (atMs: number) => inZone(atMs, timezone);
+    if (state === "paused" || state === "ended") return html`<p>${o(`state_${state}`)}</p>`;
+    if (startsAtMs > nowMs) return this.#countdown(o("starts_at", { at: at(startsAtMs) }), startsAtMs - nowMs);
+    const round = rains.find(({ ends_at_ms: endMs }) => endMs > nowMs);
+    if (!round) return html`<p>${o("state_running")} · ${o("ends_at", { at: at(endsAtMs) })}</p>`;
+    const leftMs = round.starts_at_ms - nowMs;
+    if (leftMs > 0) return this.#countdown(o("next_round"), leftMs);
+    return this.#countdown(o("this_round"), round.ends_at_ms - nowMs);
+  }
+
+  #countdown(text: string, leftMs: number) {
+    return html`<p>${text}</p><p class="left" role="timer">${clockOf(leftMs)}</p>`;
+  }
+
+  /** The best claims of the last round, of all its packets, or else of what this screen has seen. */
+  #podium({ rains }: Campaign) {
+    const round = rains.findLast(({ podium }) => podium.length);
+    const seen = this.#lucky.filter(({ fen }) => fen).sort((first, other) => other.fen! - first.fen!);
+    const best = round?.podium.map(({ nickname: name, amount_fen: fen }) => ({ name, fen })) ?? seen.slice(0, PODIUM);
+    if (!best.length) return nothing;
+    return html`
+      <div class="podium">
+        <h2>${o("podium")}</h2>
+        <ol>
+          ${best.map(({ name, fen }) => html`<li><b>${name}</b><span>${this.#sum(fen)}</span></li>`)}
+        </ol>
+      </div>
+    `;
+  }
+}
+
+/** 3,723,000 -> "01:02:03". */
+function clockOf(leftMs: number): string {
+  const s = Math.ceil(leftMs / 1000);
+  return [s / 3600, (s / 60) % 60, s % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
 }
 
 customElements.define("op-wall", OperatorWall);

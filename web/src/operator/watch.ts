@@ -1,4 +1,4 @@
-/** A campaign that is polled, for its page and for the wall. */
+/** A campaign that is polled, for its page. */
 
 import type { Schemas } from "../api/client.ts";
 import { problemOf, type Problem } from "../api/problems.ts";
@@ -29,8 +29,6 @@ export class CampaignView extends ConsoleView {
   declare seen: Look | undefined;
   /** Why the last look failed; an action's result stays shown beside it. */
   declare trouble: Problem | undefined;
-  /** Claims that a look reads of each packet. */
-  protected claims = 1;
   protected switches: readonly Schemas["Switch"][] = [];
   protected readonly meter = new Meter();
   protected readonly poll = new Poll({
@@ -70,7 +68,7 @@ export class CampaignView extends ConsoleView {
         client.get("/admin/switches").then(({ items }) => items),
       ]);
     }
-    const seen = await look(client, campaign, this.#packets, this.claims);
+    const seen = await look(client, campaign, this.#packets);
     const atMs = now();
     this.meter.note(atMs, seen.taken);
     const sample = { atMs, taken: seen.taken, budgetLeftFen: campaign.budget_left_fen };
