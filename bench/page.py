@@ -59,7 +59,47 @@ RECORD: dict[str, Any] = {
     "mine": None,
     "next": None,
 }
+CAMPAIGN_ID = "newyear"
+CAMPAIGN: dict[str, Any] = {
+    "campaign_id": CAMPAIGN_ID,
+    "title": "新春红包雨",
+    "description": "",
+    "starts_at_ms": 0,
+    "ends_at_ms": 2**52,
+    "timezone": "Asia/Shanghai",
+    "state": "running",
+    "quota_per_user": 0,
+    "rules": {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 3},
+    "prizes": [
+        {
+            "prize_id": "tea",
+            "title": "明前龙井",
+            "kind": "goods",
+            "status": "on",
+            "is_sold_out": False,
+            "amount_fen": None,
+            "image_url": None,
+            "description": "",
+            "attributes": {},
+            "once_per_user": False,
+            "weight": 1,
+            "probability": 0.5,
+        }
+    ],
+    "packets": [{"packet_id": PACKET_ID, "count": 5}],
+    "rains": [],
+    "day": "20261128",
+    "commitment": None,
+}
 ANSWERS: dict[str, Any] = {
+    f"/campaigns/{CAMPAIGN_ID}": CAMPAIGN,
+    f"/campaigns/{CAMPAIGN_ID}/draws": {
+        "user_token": "x" * 24,
+        "items": [],
+        "next": None,
+        "attempts_left": 3,
+        "wins_left_today": 3,
+    },
     f"/packets/{PACKET_ID}": RECORD,
     "/dev/tokens": {"token": "e30.e30.x"},
     "/me": {**PERSON, "balance_fen": 8888},
@@ -67,14 +107,15 @@ ANSWERS: dict[str, Any] = {
 }
 WATCH = """
 const watch = () => {
-  const coin = document.querySelector("red-packet")?.shadowRoot
-    ?.querySelector("button.coin[aria-disabled=false]");
-  if (coin) window.usableMs = performance.now();
+  if (FIND) window.usableMs = performance.now();
   else setTimeout(watch, 5);
 };
 watch();
 sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickname: "Bob" }));
 """
+_COIN = """document.querySelector("red-packet")?.shadowRoot
+    ?.querySelector("button.coin[aria-disabled=false]")"""
+_GAME = """document.querySelector("rp-rain .primary")"""
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -89,9 +130,11 @@ def measure() -> dict[str, float]:
         raise SystemExit("needs Chromium (apt-get install chromium) and the page (make page)")
     with _served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        visits = [_visit(browser, address) for _ in range(ROUNDS)]
+        link = f"/packets/{PACKET_ID}"
+        visits = [_visit(browser, address, link, _COIN) for _ in range(ROUNDS)]
         line = {
             "page_kb": max(kb for kb, _ in visits),
+            "campaign_kb": _visit(browser, address, f"/campaigns/{CAMPAIGN_ID}", _GAME)[0],
             "element_kb": _packed_kb([places.PAGE / "red-packet.js"]),
             "operator_kb": _packed_kb(path for path in _files() if _is_operators(path)),
             "usable_ms": round(median(ms for _, ms in visits)),
@@ -142,21 +185,21 @@ def _served() -> Iterator[str]:
         server.should_exit = True
 
 
-def _visit(browser: Browser, address: str) -> tuple[float, float]:
-    """Return the KB of all bodies that a packet's link loads, and the ms until it is usable."""
+def _visit(browser: Browser, address: str, path: str, usable: str) -> tuple[float, float]:
+    """Return the KB of all bodies that a link loads, and the ms until *usable* finds an element."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     session = context.new_cdp_session(page)
     session.send("Network.emulateNetworkConditions", SLOW_4G)
     session.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWDOWN})
-    page.add_init_script(WATCH)
+    page.add_init_script(WATCH.replace("FIND", usable))
     loaded: list[Request] = []
 
     def note(request: Request) -> None:
         loaded.append(request)
 
     page.on("requestfinished", note)
-    page.goto(f"{address}/packets/{PACKET_ID}")
+    page.goto(address + path)
     # Not by wait_for_function: the page's policy allows no string to become a script.
     while (usable_ms := page.evaluate("window.usableMs")) is None:
         page.wait_for_timeout(20)
@@ -169,7 +212,7 @@ def _visit(browser: Browser, address: str) -> tuple[float, float]:
 def _axe_serious(browser: Browser, address: str, scheme: Any) -> int:
     context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
     page = context.new_page()
-    page.add_init_script(WATCH)
+    page.add_init_script(WATCH.replace("FIND", _COIN))
     serious_count = 0
     for path, seen in (
         (f"/packets/{PACKET_ID}", "red-packet button.coin"),

@@ -187,6 +187,26 @@ def test_readers_see_everybodys_luck_before_they_open(
     expect(late.page.locator("red-packet li")).to_have_count(3)
 
 
+def test_a_late_reader_of_a_campaigns_packet_finds_what_else_is_open(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    campaign_id = plan(operator, title="年会红包", budget_fen=2_000)
+    operator.fund("operator")
+    emptied, other = (
+        operator.send(operator.http, campaign_id=campaign_id, count=1) for _ in range(2)
+    )
+    assert operator.grab("early", emptied)["amount_fen"]
+
+    late = a_person(f"late-{campaign_id}", f"/packets/{emptied}")
+    state(late.page, "gone").to_be_visible()
+    late.page.get_by_role("link", name="看看这场活动还有什么").click()
+
+    expect(late.page).to_have_url(re.compile(f"/campaigns/{campaign_id}$"))
+    expect(late.page.get_by_role("button", name="开始抢")).to_be_visible()
+    packets = operator.http.get(f"/campaigns/{campaign_id}").json()["packets"]
+    assert other in [packet["packet_id"] for packet in packets]
+
+
 def test_history_names_senders_greetings_and_what_is_taken(
     a_person: MakePerson, operator: Operator
 ) -> None:
