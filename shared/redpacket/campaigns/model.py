@@ -28,6 +28,9 @@ class AmountsShown(StrEnum):
 # Check the operator's slug before building a key.
 CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
+RESERVED_ID = "thanks"
+"""Name of the rows that stand beside claim counts by campaign in QuotasTable."""
+
 # Same form as campaign ids, without the separators of keys and of the script's table.
 PRIZE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -149,8 +152,8 @@ class Campaign(CampaignPlan):
 
 
 def check_campaign_id(campaign_id: str) -> str:
-    """Return *campaign_id*, or raise CampaignNotFound if it is malformed."""
-    if not CAMPAIGN_ID.fullmatch(campaign_id):
+    """Return *campaign_id*, or raise CampaignNotFound if it is malformed or reserved."""
+    if not CAMPAIGN_ID.fullmatch(campaign_id) or campaign_id == RESERVED_ID:
         raise CampaignNotFound
     return campaign_id
 

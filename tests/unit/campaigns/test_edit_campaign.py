@@ -54,7 +54,7 @@ def office(system: InMemorySystem) -> Desk:
 def test_a_campaigns_id_is_a_slug() -> None:
     for campaign_id in ("rain", "spring-2027", "1", "a_b", "a" * 63):
         assert check_campaign_id(campaign_id) == campaign_id
-    for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨"):
+    for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨", "thanks"):
         with pytest.raises(CampaignNotFound):
             check_campaign_id(other)
 

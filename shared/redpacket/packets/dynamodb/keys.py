@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redpacket.campaigns.model import RESERVED_ID
 from redpacket.packets.model.packet import partition_count, shard_count
 
 
@@ -64,7 +65,7 @@ def thanks_text(packet_id: str, share_no: int) -> dict[str, str]:
     return {"pk": f"{THANKS_PREFIX}{packet_id}#text#{partition}#{place // THANKS_PLACES}"}
 
 
-THANKS_PREFIX = "thanks#"
+THANKS_PREFIX = f"{RESERVED_ID}#"
 
 THANKS_PARTITIONS, THANKS_PLACES = 8, 100
 
