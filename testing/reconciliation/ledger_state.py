@@ -272,7 +272,11 @@ def read_ledger_state(
         lotteries=_lotteries(lottery_rows, shares),
         windows=_windows(lottery_rows),
         outside=_outside(scan_rows(dynamodb, payments_table) if payments_table else ()),
-        actions=[logged_of(row).action for row in scan_rows(dynamodb, journal_table)]
+        actions=[
+            logged_of(row).action
+            for row in scan_rows(dynamodb, journal_table)
+            if row.get("is_cause")
+        ]
         if journal_table
         else None,
     )

@@ -563,6 +563,10 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     _restart(cache)
     handlers.ask("POST /packets/{packet_id}/grab", "cat", packet_id=rain["packet_id"])
+    drizzle, drops = {"campaign_id": "drizzle"}, {"rounds": 1, "packets": 1, "seconds": 10}
+    soon = {**drops, "starts_at_ms": starts_at_ms + 9_000, "total_fen": 100, "count": 1}
+    handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **drizzle)
+    handlers.operate("POST /admin/campaigns/{campaign_id}/rains", soon, **drizzle)
     # A round of which this packet was a part has a podium.
     played = campaign_keys.rain("shower", f"{starts_at_ms:013d}#played")
     rounds = json.dumps([[starts_at_ms - 1, starts_at_ms, rain["packet_id"]]])
@@ -924,6 +928,10 @@ LotteryFunction.ClaimShare is_last
 LotteryFunction.ClaimShare via
 LotteryFunction.ReadShares dynamodb:BatchGetItem
 LotteryFunction.ReadShares dynamodb:GetItem
+OrderFunction.BeginPayments payer_hash
+OrderFunction.BeginPayments payer_sealed
+OrderFunction.OrderPayments closed_at_ms
+OrderFunction.OrderPayments work_pk
 PaymentFunction.KeepPayments dynamodb:ConditionCheckItem
 PaymentFunction.KeepPayments dynamodb:Query
 PaymentFunction.PostPayments commitment
@@ -931,6 +939,7 @@ PaymentFunction.ReadPaidPackets dynamodb:GetItem
 PrizeFunction.ReadShares dynamodb:BatchGetItem
 PrizeFunction.ReadStock dynamodb:BatchGetItem
 TransferFunction.KeepPayments dynamodb:BatchGetItem
+TransferFunction.OpenAndCancelPackets closed_at_ms
 TransferFunction.OpenPayees secretsmanager:GetSecretValue
 WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 

@@ -43,6 +43,8 @@ ROWS = {
     "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
     "verdict": ("Audience", operator_keys.verdict("u"), "denied_until_ms"),
     "campaign": ("Campaigns", campaign_keys.campaign("c"), "budget_fen"),
+    "prizes": ("Campaigns", campaign_keys.shown("c"), "prizes"),
+    "terms": ("Packets", packet_keys.packet("p"), "terms"),
     "seed": ("Campaigns", campaign_keys.lottery_seed("c"), "seed"),
     "unit": ("Draws", draw_keys.unit("c", "z", 1), "user_id"),
     "decision": ("Draws", draw_keys.unit("c", "z", 1), "winner_status"),
@@ -101,16 +103,21 @@ claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru L
 quota                Grab:ru
 member               Campaign:ru Erasure:ru Grab:r Lottery:r
 verdict              Admin:u Campaign:ru Erasure:ru Grab:r Lottery:r
-campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
-                     Send:pru
-seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
-                     Send:pru
+campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \
+                     Send:pr
+seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \
+                     Send:pr
+prizes               Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
+                     Send:pr
+terms                Admin:r Announce:r Approval:pru Campaign:r Erasure:r Expire:pru Grab:r \
+                     Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
+                     Transfer:r
 unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Profile:r Reconcile:r
 decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Profile:r Reconcile:r
 place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
 code                 Lottery:r Prize:p
 code_count           Lottery:r Prize:pru
-payment              Erasure:r Order:pru Payment:pru Transfer:pru
+payment              Erasure:r Order:pr Payment:pru Transfer:pru
 withdrawal           Erasure:r Payment:pru Transfer:pru
 expiring_withdrawal  Erasure:r Payment:pru Transfer:pru
 withdrawn            Erasure:r Order:u Payment:pru Transfer:pru
@@ -225,3 +232,37 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
     # AnnounceFunction sets each such record aside.
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert "audit log" in alarm["AlarmDescription"]
+
+
+ADDED = {
+    "the cause of moved money": ("Journal", operator_keys.action("1"), {"is_cause"}),
+    "a return of a payment": ("Payments", payment_keys.payment_return("1", "t"), {"return_status"}),
+    "a campaign": ("Campaigns", campaign_keys.campaign("c"), {"budget_fen", "title"}),
+    "a lottery": ("Campaigns", campaign_keys.shown("c"), {"prizes"}),
+}
+MAY_ADD = {
+    "the cause of moved money": {"Admin", "Approval"},
+    "a return of a payment": {"Payment", "Transfer"},
+    "a campaign": {"Approval", "Campaign"},
+    "a lottery": {"Approval", "Campaign"},
+}
+
+
+@pytest.mark.parametrize("row", ADDED)
+def test_a_row_with_what_decides_is_put_by_these_functions_and_no_other(row: str) -> None:
+    table, key, names = ADDED[row]
+
+    may_put = {
+        function.removesuffix("Function")
+        for function in FUNCTIONS
+        if may(
+            STACK,
+            Access(
+                *(function, "dynamodb:PutItem", STACK.arn(f"{table}Table")),
+                frozenset({*key, *names}),
+                partitions=frozenset({key["pk"]}),
+            ),
+        )
+    }
+
+    assert may_put == MAY_ADD[row]

@@ -79,6 +79,23 @@ def test_a_deposit_of_another_amount_than_the_audit_log_has_is_found(town: InMem
     assert _night(town) == ({"check_causes"}, {"check_causes"})
 
 
+@pytest.mark.parametrize("kind", ["deposit", "campaign_money_moved", "campaign_mark_removed"])
+def test_a_row_of_the_audit_log_that_others_may_put_is_no_cause(
+    town: InMemorySystem, kind: str
+) -> None:
+    town.process().unmark_account(a_person("rain").user_id, a_person("auditor"))
+    rows = [row for row in town.dynamo.tables["journal"].values() if row["kind"]["S"] == kind]
+
+    for row in rows:
+        # Seven roles put rows, and none of them with this attribute.
+        assert row.pop("is_cause") == {"BOOL": True}
+
+    assert rows
+    check = "check_marks" if kind == "campaign_mark_removed" else "check_causes"
+    sql, python = _night(town)
+    assert check in sql & python
+
+
 # ---- marks
 
 

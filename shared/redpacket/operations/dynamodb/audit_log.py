@@ -24,6 +24,13 @@ from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.user import User
 
+_CAUSES = {
+    ActionKind.DEPOSIT,
+    ActionKind.CAMPAIGN_MONEY_MOVED,
+    ActionKind.CAMPAIGN_MARK_REMOVED,
+}
+"""Actions that reconciliation takes for the cause of a move; two roles alone may mark a row so."""
+
 _HOUR_MS = 3_600_000
 _COUNTED_MAX = 1_000
 """Lists of an hour whose reads a process counts."""
@@ -98,6 +105,7 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "subject": action.subject,
             "at_ms": action.at_ms,
             "changes": changes_text(action.changes),
+            **({"is_cause": True} if action.kind in _CAUSES else {}),
         },
     )
 

@@ -19,13 +19,13 @@ SELECT CASE WHEN text(kind) = 'deposit' THEN text(subject) ELSE 'user:' || regex
   CASE WHEN text(kind) = 'deposit' THEN 'deposit' ELSE 'campaign_money' END AS kind,
   regexp_extract(text(changes), '"field":"transfer_id","before":null,"after":"([^"]*)"', 1) AS transfer_id, num(at_ms) AS at_ms,
   TRY_CAST(NULLIF(regexp_extract(text(changes), '"field":"amount_fen","before":null,"after":"([0-9]{1,16})"', 1), '') AS decimal(18, 0)) AS amount_fen
-FROM journal_raw WHERE text(kind) IN ('deposit', 'campaign_money_moved')
+FROM journal_raw WHERE flag(is_cause) = 'true' AND text(kind) IN ('deposit', 'campaign_money_moved')
 
 -- mark
 SELECT text(subject) AS account, MIN(CASE WHEN text(kind) = 'deposit' THEN num(at_ms) END) AS marked_at_ms,
   MIN(CASE WHEN text(kind) = 'campaign_mark_removed' THEN num(at_ms) END) AS unmarked_at_ms
-FROM journal_raw
-WHERE text(kind) = 'campaign_mark_removed' OR text(kind) = 'deposit' AND text(changes) LIKE '%"field":"is_for_campaigns","before":null,"after":"true"%'
+FROM journal_raw WHERE flag(is_cause) = 'true'
+AND (text(kind) = 'campaign_mark_removed' OR text(kind) = 'deposit' AND text(changes) LIKE '%"field":"is_for_campaigns","before":null,"after":"true"%')
 GROUP BY text(subject)
 
 -- receipt
