@@ -275,9 +275,11 @@ def confirmed(name: str, check: str, first: str) -> str:
     balance of an account that moves tells the difference in its words. For all other checks the
     subject decides: *what* may name a time that a forger changes between the looks.
     """
-    columns = {"I9": ("subject", "what", "expected", "actual")}.get(rules()[name], ("subject",))
+    columns = ["subject"]
     if name == "check_entries":
-        columns = ("subject", "what")
+        columns += ["what"]
+    elif rules()[name] == "I9":
+        columns += ["what", "expected", "actual"]
     key = " || ' ' || ".join(f"COALESCE({column}, 'none')" for column in columns)
     return f"SELECT * FROM ({differing(check)}) d WHERE {key} IN (SELECT {key} FROM {first})"  # noqa: S608
 
