@@ -1,5 +1,6 @@
 """Rules that decide who wins a lottery's cash: the treasury paid for the ones that it saw."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -264,6 +265,22 @@ def test_cash_is_approved_after_words_changed(
         approved = [second.approve(each) for each in (asked, other)]
 
     assert [each.json()["is_applied"] for each in approved] == [True, True]
+
+
+def test_odds_of_cash_without_units_need_the_treasury_and_are_shown_with_its_first_stock(
+    system: InMemorySystem, operate: HttpUser, treasury: HttpUser, second: HttpUser
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        assert _prize(treasury, "cash", CASH, total=0).is_success
+
+        refused = _prize(operate, "cash", CASH, total=0, weight=10**6)
+        asked = _stock(treasury, "cash", 20)
+        shown = second.http.get("/admin/approvals").json()["items"][0]["changes"]
+        approved = second.approve(asked)
+
+    odds = json.loads(next(each["after"] for each in shown if each["field"] == "prizes"))
+    assert (refused.status_code, approved.status_code) == (403, 200)
+    assert (odds["cash"]["weight"], odds["cash"]["amount_fen"]) == (10, 20_000)
 
 
 @pytest.mark.parametrize(("edited", "approved_status"), [("rules", 409), ("odds", 200)])

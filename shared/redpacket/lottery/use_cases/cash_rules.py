@@ -14,8 +14,8 @@ FREE = {"title", "description", "image_url", "attributes", "amounts_shown", "ver
 
 
 def has_cash(prizes: Iterable[Prize]) -> bool:
-    """Return whether money is behind one of *prizes*."""
-    return any(prize.packets for prize in prizes)
+    """Return whether one of *prizes* is cash, even before it has units."""
+    return any(prize.kind is PrizeKind.PACKET for prize in prizes)
 
 
 def check_plan(operator: Operator, after: CampaignPlan, before: CampaignPlan) -> None:
@@ -48,13 +48,13 @@ def audience_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
     )
 
 
-def rules_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
+def rules_of(snapshot: CampaignSnapshot, prize_id: str = "") -> tuple[Change, ...]:
     """Return the rules that an approver of cash sees; the approval is of these alone.
 
-    Other cash is left out, because its own approval is of its odds.
+    Cash other than *prize_id* is left out, because its own approval is of its odds.
     """
     plan = snapshot.campaign
-    odds = ("status", "weight", "total", "per_day", "per_hour", "once_per_user")
+    odds = ("status", "weight", "total", "amount_fen", "per_day", "per_hour", "once_per_user")
     rules: dict[str, object] = {
         "required_claims": plan.required_claims,
         "starts_at_ms": plan.starts_at_ms,
@@ -66,7 +66,7 @@ def rules_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
         "prizes": {
             prize.prize_id: {name: getattr(prize, name) for name in odds}
             for prize in snapshot.prizes
-            if not prize.packets
+            if prize.kind is not PrizeKind.PACKET or prize.prize_id == prize_id
         },
     }
     return audience_of(snapshot) + _shown(rules)

@@ -263,7 +263,7 @@ def _funded(
         raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
     if campaign.ends_at_ms <= packet.created_at_ms:
         raise CampaignEnded
-    changes = *_changes(prize, before), *rules_of(snapshot)
+    changes = *_changes(prize, before), *rules_of(snapshot, prize.prize_id)
     # A packet that an earlier call funded spends nothing, and its rules may have changed since.
     if operator.approved and operator.approved.changes != changes:
         raise NotAsApproved
