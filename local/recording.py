@@ -1,6 +1,6 @@
-"""Records docs/tour.webp and a picture of each scene on the stack of `make up`.
+"""Records docs/tour.webp and pictures of its scenes on the stack of `make up`.
 
-The scenes are opening, rain, console and proof.
+The scenes are opening, rain, console, stage and proof.
 
 make docs RECORD=1
 """
@@ -143,6 +143,7 @@ class Stage:
         path = f"/admin/campaigns/{self.campaign_id}"
         times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS}
         body = {"title": "新春红包雨", "status": "on", "budget_fen": 500_000, **times}
+        body["amounts_shown"] = "live"
         self.operator.put(path, body)
         rain = {"kind": "lucky", "total_fen": 50_000, "count": 100, "greeting": "恭喜发财"}
         rain["campaign_id"] = self.campaign_id
@@ -179,8 +180,12 @@ def main() -> None:
         with _page(browser, operator, DESK) as page:
             page.goto(f"{stage.api}/operator/campaigns/{stage.campaign_id}")
             page.locator("canvas").first.wait_for()
-            film.add(_film(page, lambda: _watch(page, stage, rain)), speed=6)
+            film.add(_film(page, lambda: _watch(page, stage, rain[:3])), speed=6)
             film.picture("console")
+            page.set_viewport_size({"width": 1280, "height": 720})
+            page.goto(f"{stage.api}/operator/campaigns/{stage.campaign_id}/wall")
+            page.locator(".lucky li").first.wait_for()
+            film.add(_film(page, lambda: _watch(page, stage, rain[3:])), speed=3)
         stage.grab(packet_id, CROWD[2:5])
         with _page(browser, reader, PHONE) as page:
             page.goto(f"{stage.api}/packets/{packet_id}/proof")
