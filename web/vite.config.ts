@@ -38,7 +38,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: "begin", test: /src\/(main|begin|paths|routes|session|config|claims|now|oidc|store|providers\/(registry|host|\w+\/(provider|config|words))|api\/(client|ids|keys|problems))\.ts|vite\/preload/ },
-            { name: "app", test: /src\/(app|router|poll|money|sound|graphemes|api\/limits|packet\/|i18n\/(frame|language|choice|packet|problems|others\/index)|views\/(view|packet-view|commitments))|\/(lit|lit-html|lit-element|@lit)\// },
+            { name: "app", test: /src\/(app|router|poll|returned|money|sound|graphemes|api\/limits|packet\/|i18n\/(frame|language|choice|packet|problems|others\/index)|views\/(view|fields|packet-view|commitments))|\/(lit|lit-html|lit-element|@lit)\// },
             { name: "people", test: /src\/(providers\/say|i18n\/people|views\/(home|send|draft|share|wallet|balance|confirm|money|order-payment|payment|sign-in))\.ts/ },
             // Each is loaded in the provider's app only, and to bind an account of it.
             { debugName: "provider", name: (path) => /src\/providers\/(\w+)\//.exec(path)?.[1], test: /src\/providers\/\w+\// },

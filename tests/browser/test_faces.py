@@ -77,6 +77,12 @@ def test_a_picture_of_ones_own_is_on_the_cover_and_in_the_friends_list(
     # Signing out is in the sheet, and the next user of the device is shown as themselves.
     cleo.page.get_by_role("button", name="Cleo-Face").click()
     sheet.get_by_role("button", name="退出登录").click()
+    question = cleo.page.get_by_role("dialog", name="要退出登录吗？")
+    question.get_by_role("button", name="不退出").click()
+    expect(sheet).to_be_visible()
+    sheet.get_by_role("button", name="退出登录").click()
+    cleo.shoot("face-sign-out", full=False)
+    question.get_by_role("button", name="退出登录").click()
     cleo.page.get_by_role("button", name="Bob", exact=True).click()
     expect(cleo.page.locator(".bar .name")).to_have_text("Bob")
     expect(cleo.page.locator(".bar .seal img")).to_have_count(0)

@@ -90,8 +90,11 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     una.agree()
     expect(una.page.get_by_role("alert")).to_be_visible()
     expect(greeting).to_be_focused()
-    assert greeting.evaluate("field => field.validationMessage") == "有不能用的字符（U+202E）"
+    expect(greeting).to_have_accessible_description("有不能用的字符（U+202E）")
+    expect(greeting).to_have_attribute("aria-invalid", "true")
+    una.audit_views("send-refused", is_strict=True)
     greeting.fill("👨‍👩‍👧‍👦" * 51)
+    expect(greeting).not_to_have_attribute("aria-invalid", "true")
     assert greeting.evaluate("field => field.validationMessage") == "最多 50 个字"
     greeting.fill("👨‍👩‍👧‍👦" * 50)
     assert greeting.evaluate("field => field.validationMessage") == ""

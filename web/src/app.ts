@@ -7,6 +7,7 @@ import { begun } from "./begin.ts";
 import { f, type FrameWord } from "./i18n/frame.ts";
 import { languages } from "./i18n/choice.ts";
 import { language } from "./i18n/language.ts";
+import { problemText } from "./i18n/packet.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { sealView } from "./packet/cover.ts";
@@ -14,7 +15,7 @@ import { session, type Person } from "./session.ts";
 import { device } from "./store.ts";
 import { appHere, signInProvider } from "./providers/registry.ts";
 import "./views/packet-view.ts";
-import { isUp, View, problemView } from "./views/view.ts";
+import { isUp, loadingView, View, problemView } from "./views/view.ts";
 
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
@@ -76,7 +77,9 @@ export class App extends View {
       for (const view of this.querySelectorAll("main > *")) if (view instanceof View) view.requestUpdate();
       void this.attempt(() => this.#load());
     });
+    addEventListener("offline", () => this.requestUpdate());
     addEventListener("online", () => {
+      this.requestUpdate();
       if (this.problem && this.isReady) void this.#retry();
     });
     void this.attempt(async () => {
@@ -145,6 +148,7 @@ export class App extends View {
     const name = title ? f(title) : this.name;
     document.title = (name ? `${name} · ` : "") + f("brand");
     const notice = session.person ? undefined : session.notice;
+    const isOffline = !navigator.onLine;
     return html`
       <a class="skip" href="#main" @click=${this.#skip}>${f("skip")}</a>
       <header class="bar">
@@ -164,7 +168,10 @@ export class App extends View {
         @named=${({ detail }: CustomEvent<string>) => (this.name = detail)}
       >
         <p class=${notice ? "notice" : "unseen"} role="status">${notice && f(`notice_${notice}`)}</p>
-        ${this.problem
+        <p class=${isOffline ? "notice" : "unseen"} role="status">${isOffline ? problemText("offline") : nothing}</p>
+        ${isOffline && this.problem?.code === "offline"
+          ? html`<h1 class="unseen" tabindex="-1">${name || f("brand")}</h1>${loadingView()}`
+          : this.problem
           ? problemView(this.problem, () => void this.#retry())
           : this.isReady && this.#isThere
             ? keyed(`${location.pathname} ${session.person?.sub}`, this.#view())

@@ -61,6 +61,7 @@ export class Session {
       token: () => this.#token,
       renew: () => this.#renew(),
       sleep: untilOnline,
+      isAway: () => !navigator.onLine,
     });
     return this.#client;
   }

@@ -54,6 +54,8 @@ export interface ClientOptions {
   fetch?: typeof fetch;
   /** Waits; a test's clock. */
   sleep?: (ms: number) => Promise<void>;
+  /** Whether the device knows that it has no network: waiting for it spends no repeat. */
+  isAway?: () => boolean;
   /** From 0 to 1, for jitter. */
   random?: () => number;
 }
@@ -107,17 +109,19 @@ export class Client {
   ): Promise<AnswerOf<Path, Verb>>;
   ask<Answer extends object>(method: Method, path: string, ask?: Ask): Promise<Answer>;
   async ask(method: Method, path: string, ask: Ask = {}): Promise<unknown> {
-    const { sleep = pause, random = Math.random } = this.#options;
-    for (let tries = 0; ; tries++) {
+    const { sleep = pause, random = Math.random, isAway = () => false } = this.#options;
+    const { repeats = 0 } = ask;
+    for (let tries = 0; ; ) {
       try {
         return await this.#once(method, path, ask);
       } catch (error) {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
-        if (isOver || tries >= (ask.repeats ?? 0) || ask.signal?.aborted) throw error;
+        if (isOver || tries >= repeats || ask.signal?.aborted) throw error;
         ask.onRepeat?.(error);
         // Twice as long each time, and spread: a crowd that was refused together comes back apart.
         const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
         await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
+        if (error.code !== "offline" || !isAway()) tries++;
       }
     }
   }

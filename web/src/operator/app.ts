@@ -17,7 +17,7 @@ import "./packets.ts";
 import { ROLES } from "./roles.ts";
 import { PLACES, routeOf, type Place } from "./routes.ts";
 import "./switches.ts";
-import { duties, ownToken } from "./view.ts";
+import { confirm, duties, ownToken } from "./view.ts";
 import "./winners.ts";
 import { o } from "./words.ts";
 
@@ -103,7 +103,7 @@ export class OperatorApp extends View {
         <span class="gap"></span>
         ${languages(o("language"))}
         ${person
-          ? html`<button class="who" @click=${() => session.signOut()}>
+          ? html`<button class="who" @click=${this.#signOut}>
               <span class="name">${person.nickname}</span> <small>${o("sign_out")}</small>
             </button>`
           : nothing}
@@ -208,6 +208,11 @@ export class OperatorApp extends View {
     const become = () => void this.attempt(() => session.signInAs({ ...user, scope: `hongbao/${role}` }));
     return html`<button class="person" @click=${become}>${user.nickname}</button>`;
   }
+
+  readonly #signOut = async () => {
+    const body = html`<p>${o("sign_out_hint")}</p>`;
+    if (await confirm(o("sign_out_title"), body, o("sign_out"))) session.signOut();
+  };
 
   readonly #skip = (event: Event) => {
     event.preventDefault();

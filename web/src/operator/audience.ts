@@ -33,7 +33,7 @@ export class OperatorAudience extends ConsoleView {
     return html`
       <p class="hint">${o(mode ? `audience_${mode}` : "audience_none")}</p>
       <form class="filters" @submit=${(event: SubmitEvent) => this.#submit(event)}>
-        <label><span>${o("users_file")}</span><input type="file" name="users" accept=".csv,.txt" required /></label>
+        <label><span>${o("users_file")}</span><input type="file" name="users" data-api="add remove" accept=".csv,.txt" required /></label>
         <label>
           <span>${o("audience_use")}</span>
           <select name="use" required>

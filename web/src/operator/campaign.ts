@@ -1,10 +1,10 @@
 /** One campaign: its actions, its progress, and its warnings. */
 
-import { html, nothing } from "lit";
+import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
-import { checked, loadingView, problemView, typed } from "../views/view.ts";
+import { boneView, checked, loadingView, problemView, typed } from "../views/view.ts";
 import "./audience.ts";
 import { warnings, type Look, type Warning } from "./live.ts";
 import { address } from "./pages.ts";
@@ -104,11 +104,11 @@ export class OperatorCampaign extends CampaignView {
 
   #figures(campaign: Campaign, seen: Look) {
     const speed = this.meter.perSecond;
-    const figure = (name: string, value: string | number, more = "") =>
+    const figure = (name: string, value: string | number | TemplateResult, more = "") =>
       html`<div><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
     return html`
       <dl class="figures">
-        ${figure(o("per_second"), speed === undefined ? "…" : speed.toFixed(1))}
+        ${figure(o("per_second"), speed === undefined ? boneView() : speed.toFixed(1))}
         ${figure(o("taken"), seen.taken)} ${figure(o("left"), seen.left)}
         ${figure(
           o("budget_left"),
@@ -152,6 +152,7 @@ export class OperatorCampaign extends CampaignView {
     if (prize.kind === "code") return this.#codes(prize);
     const change = (event: SubmitEvent) => {
       event.preventDefault();
+      this.form = event.target as HTMLFormElement;
       const delta = Number(typed(event.target, "delta"));
       const isChange = Number.isSafeInteger(delta) && delta !== 0;
       if (checked(event.target, "delta", isChange ? "" : o("delta_invalid"))) void this.#changeStock(prize, delta);
@@ -165,11 +166,12 @@ export class OperatorCampaign extends CampaignView {
   #codes(prize: Prize) {
     const add = (event: SubmitEvent) => {
       event.preventDefault();
-      const file = new FormData(event.target as HTMLFormElement).get("codes");
+      this.form = event.target as HTMLFormElement;
+      const file = new FormData(this.form).get("codes");
       if (file instanceof File) void this.#addCodes(prize, file);
     };
     return html`<form class="row" @submit=${add}>
-      <input name="codes" type="file" accept=".txt,.csv" required aria-label="${prize.title}: ${o("codes_file")}" />
+      <input name="codes" data-api="add" type="file" accept=".txt,.csv" required aria-label="${prize.title}: ${o("codes_file")}" />
       <button class="secondary" ?disabled=${this.isBusy}>${o("add_codes")}</button>
     </form>`;
   }

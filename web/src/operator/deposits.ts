@@ -1,6 +1,6 @@
 /** Money into a user's account, and moves of campaign money; above the limit another operator approves. */
 
-import { html } from "lit";
+import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { parseYuan } from "../money.ts";
@@ -30,6 +30,7 @@ export class OperatorDeposits extends ConsoleView {
           <span>${o("amount")}</span>
           <input
             name="amount"
+            data-api="amount_fen"
             inputmode="decimal"
             required
             autocomplete="off"
@@ -49,7 +50,7 @@ export class OperatorDeposits extends ConsoleView {
         ${["from", "to", "reason"].map(
           (name) =>
             html`<label class="field tall">
-              <span>${o(`money_${name}` as "money_from")}</span><input name=${name} required autocomplete="off" />
+              <span>${o(`money_${name}` as "money_from")}</span><input name=${name} data-api=${name === "to" ? "user" : nothing} required autocomplete="off" />
             </label>`,
         )}
         <button class="primary" ?disabled=${this.isBusy}>${o("move")}</button>
@@ -59,7 +60,7 @@ export class OperatorDeposits extends ConsoleView {
 
   async #move(event: SubmitEvent): Promise<void> {
     event.preventDefault();
-    const form = event.target as HTMLFormElement;
+    const form = (this.form = event.target as HTMLFormElement);
     const [from = "", to = "", reason = ""] = ["from", "to", "reason"].map((name) => typed(form, name));
     if (!from || !to || !reason || this.isBusy) return;
     const body = facts([o("money_from"), from], [o("money_to"), to], [o("money_reason"), reason]);
@@ -82,7 +83,7 @@ export class OperatorDeposits extends ConsoleView {
 
   async #submit(event: SubmitEvent): Promise<void> {
     event.preventDefault();
-    const form = event.target as HTMLFormElement;
+    const form = (this.form = event.target as HTMLFormElement);
     const user = typed(form, "user");
     this.amount = typed(form, "amount");
     const amountFen = parseYuan(this.amount);

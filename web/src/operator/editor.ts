@@ -33,6 +33,12 @@ import { o, type OpWord } from "./words.ts";
 type Written = Pick<Campaign, "version"> & Partial<Campaign>;
 const KINDS = ["goods", "packet", "code"] as const;
 const ZONES = ["Asia/Shanghai", "Asia/Hong_Kong", "Asia/Singapore", "Asia/Tokyo", "Europe/London", "America/New_York"];
+/** Names of the API for fields that have others here. */
+const API_NAMES: Record<string, string> = {
+  ...{ id: "campaign_id", starts: "starts_at_ms", ends: "ends_at_ms", budget: "budget_fen", quota: "quota_per_user" },
+  ...{ attempts: "rules.attempts_per_user_per_day", wins: "rules.wins_per_user_per_day" },
+  ...{ percent: "weight", amount: "amount_fen" },
+};
 const slot = (id: string) => `redpacket.plan.${id || "new"}`;
 const random = (length: number) => newKey().slice(0, length);
 
@@ -40,13 +46,13 @@ export class OperatorEditor extends ConsoleView {
   static override properties = {
     ...ConsoleView.properties,
     campaignId: {},
-    form: { state: true },
+    plan: { state: true },
     wrong: { state: true },
     isDraft: { state: true },
   };
   /** Empty for a new campaign. */
   declare campaignId: string;
-  declare form: PlanForm | undefined;
+  declare plan: PlanForm | undefined;
   declare wrong: Record<string, OpWord>;
   /** Whether the form was found in this browser. */
   declare isDraft: boolean;
@@ -66,7 +72,7 @@ export class OperatorEditor extends ConsoleView {
       else await ownToken().catch(() => undefined);
       const kept = device.getItem(slot(this.campaignId));
       this.isDraft = kept !== null;
-      this.form = kept ? (JSON.parse(kept) as PlanForm) : this.#fresh();
+      this.plan = kept ? (JSON.parse(kept) as PlanForm) : this.#fresh();
     });
   }
 
@@ -77,7 +83,7 @@ export class OperatorEditor extends ConsoleView {
   }
 
   override render() {
-    const { form } = this;
+    const form = this.plan;
     const isOn = this.#before?.status === "on";
     return html`
       <h1 tabindex="-1">${o(this.campaignId ? "edit_campaign" : "new_campaign")}</h1>
@@ -118,6 +124,7 @@ export class OperatorEditor extends ConsoleView {
       <span>${o(label)}</span>
       <input
         name=${name}
+        data-api=${name.replace(/[^.]+$/, (last) => API_NAMES[last] ?? last)}
         type=${isNumber ? "text" : (more.type ?? "text")}
         inputmode=${isNumber ? "decimal" : nothing}
         list=${more.list ?? nothing}
@@ -224,7 +231,7 @@ export class OperatorEditor extends ConsoleView {
         : html`<button
             type="button"
             class="quiet"
-            @click=${() => this.#change({ prizes: this.form!.prizes.filter((other) => other.id !== prize.id) })}
+            @click=${() => this.#change({ prizes: this.plan!.prizes.filter((other) => other.id !== prize.id) })}
           >
             ${o("remove_prize")}
           </button>`}
@@ -270,7 +277,7 @@ export class OperatorEditor extends ConsoleView {
     const entered = type === "checkbox" ? checked : value;
     if (list !== "prizes") this.#change({ [name]: entered });
     else {
-      const prizes = this.form!.prizes.map((prize, n) => (n === Number(at) ? { ...prize, [field!]: entered } : prize));
+      const prizes = this.plan!.prizes.map((prize, n) => (n === Number(at) ? { ...prize, [field!]: entered } : prize));
       this.#change({ prizes });
     }
     if (this.wrong[name]) this.wrong = { ...this.wrong, [name]: undefined as never };
@@ -286,22 +293,22 @@ export class OperatorEditor extends ConsoleView {
       input.value = "";
       if (!picture) return o("bad_picture");
       const { cover_url } = await write<Schemas["UploadedPicture"]>("POST", "/admin/pictures", { picture });
-      const prizes = this.form!.prizes.map((other) => (other.id === prize.id ? { ...other, image_url: cover_url } : other));
+      const prizes = this.plan!.prizes.map((other) => (other.id === prize.id ? { ...other, image_url: cover_url } : other));
       this.#change({ prizes });
       return o("done");
     });
   }
 
   #change(changed: Partial<PlanForm>): void {
-    this.form = { ...this.form!, ...changed };
-    device.setItem(slot(this.campaignId), JSON.stringify(this.form));
+    this.plan = { ...this.plan!, ...changed };
+    device.setItem(slot(this.campaignId), JSON.stringify(this.plan));
   }
 
   #discard(): void {
     device.removeItem(slot(this.campaignId));
     this.isDraft = false;
     this.wrong = {};
-    this.form = this.#fresh();
+    this.plan = this.#fresh();
   }
 
   #submit(event: SubmitEvent, status: Campaign["status"]): void {
@@ -310,7 +317,7 @@ export class OperatorEditor extends ConsoleView {
   }
 
   async #save(status: Campaign["status"]): Promise<void> {
-    const form = this.form!;
+    const form = this.plan!;
     this.wrong = mistakes(form, !this.campaignId);
     if (Object.keys(this.wrong).length) {
       await this.updateComplete;
@@ -360,8 +367,12 @@ export class OperatorEditor extends ConsoleView {
       try {
         answer = await write<Written | Awaiting>(method, path, sent);
       } catch (error) {
-        const name = prize && this.form!.prizes.find((candidate) => candidate.id === prize)?.title;
-        if (error instanceof Problem && name) this.message = o("prize_failed", { name, why: problemText(error.code) });
+        const place = this.plan!.prizes.findIndex(({ id }) => id === prize);
+        const name = this.plan!.prizes[place]?.title;
+        if (error instanceof Problem && name) {
+          this.message = o("prize_failed", { name, why: problemText(error.code) });
+          error.errors = error.errors.map((each) => ({ ...each, field: `prizes.${place}.${each.field}` }));
+        }
         throw error;
       }
       if (awaits(answer)) return at + 1 < steps.length ? "rest" : "last";

@@ -68,6 +68,14 @@ export class OperatorList extends ConsoleView {
     return Object.fromEntries(names.flatMap((name) => (query.get(name) ? [[name, query.get(name)!]] : [])));
   }
 
+  override async refresh(): Promise<void> {
+    const rows = new Rows(session.client, this.list.path, this.#filters);
+    const before = this.rows;
+    await rows.more();
+    // A list that was extended keeps its place.
+    if (this.rows === before && before.items.length <= rows.items.length) this.rows = rows;
+  }
+
   reload(): void {
     this.#reading.abort();
     this.#reading = new AbortController();

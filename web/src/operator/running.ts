@@ -55,12 +55,12 @@ function sumField() {
     input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
     input.nextElementSibling!.textContent = read;
   };
-  const input = html`<input name="total" inputmode="decimal" required autocomplete="off" @input=${type} />`;
+  const input = html`<input name="total" data-api="total_fen" inputmode="decimal" required autocomplete="off" @input=${type} />`;
   return field(o("total"), html`${input}<small aria-live="polite"></small>`);
 }
 
-function textOf(form: FormData | undefined, name: string): string {
-  const value = form?.get(name);
+function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
   return typeof value === "string" ? value.trim() : "";
 }
 
@@ -72,20 +72,27 @@ export async function planRain(campaign: Campaign) {
     field(o(`rain_${name}`), html`<input name=${name} type="number" min="1" max=${max} .value=${String(value)} required />`);
   const body = html`
     <p class="hint">${o("plan_rain_hint", { left: yuanGrouped(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
-    ${sumField()} ${field(o("starts"), html`<input name="starts" type="datetime-local" .value=${starts} required />`)}
+    ${sumField()} ${field(o("starts"), html`<input name="starts" data-api="starts_at_ms" type="datetime-local" .value=${starts} required />`)}
     ${number("seconds", 20, 600)} ${number("rounds", 1, 10)} ${number("packets", Math.min(6, quota || 6), 50)}
     ${number("count", 100, 1_000_000)}
   `;
-  const form = await confirm(o("plan_rain_title"), body, o("plan_rain"));
-  const [totalFen, startsMs] = [parseYuan(textOf(form, "total")), atMs(textOf(form, "starts"), timezone)];
-  if (!form || !totalFen || !startsMs) return undefined;
-  const [seconds, rounds, packets, count] = ["seconds", "rounds", "packets", "count"].map((name) => Number(textOf(form, name)));
-  const sent = { starts_at_ms: startsMs, seconds, rounds, total_fen: totalFen, count, packets };
-  const slot = `planned rain ${id}`;
+  let done: string | undefined;
+  await confirm(o("plan_rain_title"), body, o("plan_rain"), async (form) => {
+    const [totalFen, startsMs] = [parseYuan(textOf(form, "total"))!, atMs(textOf(form, "starts"), timezone)!];
+    const [seconds, rounds, packets, count] = ["seconds", "rounds", "packets", "count"].map((name) => Number(textOf(form, name)));
+    const sent = { starts_at_ms: startsMs, seconds, rounds, total_fen: totalFen, count, packets };
+    const { rains } = await once<Schemas["PlannedRain"]>(`planned rain ${id}`, `/admin/campaigns/${id}/rains`, sent);
+    done = o("plan_rain_done", { n: rains.length, at: inZone(startsMs, timezone), sum: yuanGrouped(totalFen) });
+  });
+  return done;
+}
+
+/** Writes under a key that is noted first: after a reload the same rain has the same key, and is sent once. */
+async function once<Answer extends object>(slot: string, path: string, sent: object): Promise<Answer> {
   const { key } = session.writes.begin(slot, session.person?.sub ?? "", sent);
-  const { rains } = await write<Schemas["PlannedRain"]>("POST", `/admin/campaigns/${id}/rains`, sent, key);
+  const answer = await write<Answer>("POST", path, sent, key);
   session.writes.end(slot);
-  return o("plan_rain_done", { n: rains.length, at: inZone(startsMs, timezone), sum: yuanGrouped(totalFen) });
+  return answer;
 }
 
 /** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
@@ -96,18 +103,16 @@ export async function sendRain(campaign: Campaign) {
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
-  const form = await confirm(o("rain_title"), body, o("send_rain"));
-  const text = (name: string) => textOf(form, name);
-  const totalFen = parseYuan(text("total"));
-  if (!form || !totalFen) return undefined;
-  const sent = {
-    ...{ kind: "lucky", total_fen: totalFen, count: Number(text("count")), campaign_id: campaign.campaign_id },
-    ...(text("greeting") && { greeting: text("greeting") }),
-  };
-  // Noted first: after a reload the same rain has the same key, and is sent once.
-  const slot = `rain ${campaign.campaign_id}`;
-  const { key } = session.writes.begin(slot, session.person?.sub ?? "", sent);
-  await write<Schemas["SentPacket"]>("POST", "/admin/packets", sent, key);
-  session.writes.end(slot);
-  return o("rain_done", { n: sent.count, sum: yuanGrouped(totalFen) });
+  let done: string | undefined;
+  await confirm(o("rain_title"), body, o("send_rain"), async (form) => {
+    const totalFen = parseYuan(textOf(form, "total"))!;
+    const greeting = textOf(form, "greeting");
+    const sent = {
+      ...{ kind: "lucky", total_fen: totalFen, count: Number(textOf(form, "count")), campaign_id: campaign.campaign_id },
+      ...(greeting && { greeting }),
+    };
+    await once<Schemas["SentPacket"]>(`rain ${campaign.campaign_id}`, "/admin/packets", sent);
+    done = o("rain_done", { n: sent.count, sum: yuanGrouped(totalFen) });
+  });
+  return done;
 }

@@ -16,9 +16,11 @@ export class OperatorSwitches extends ConsoleView {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    void this.attempt(async () => {
-      this.switches = (await session.client.get("/admin/switches")).items;
-    });
+    void this.attempt(() => this.refresh());
+  }
+
+  override async refresh(): Promise<void> {
+    this.switches = (await session.client.get("/admin/switches")).items;
   }
 
   override render() {

@@ -107,9 +107,14 @@ export function takeOver(): string {
   return message;
 }
 
-/** Asks with the console's words; returns the form after consent, otherwise undefined. */
-export function confirm(title: string, body: TemplateResult, yes: string): Promise<FormData | undefined> {
-  return ask(title, body, { yes, no: o("cancel") });
+/** Asks with the console's words; returns the form after consent and *work*, otherwise undefined. */
+export function confirm(
+  title: string,
+  body: TemplateResult,
+  yes: string,
+  work?: (form: FormData) => Promise<unknown>,
+): Promise<FormData | undefined> {
+  return ask(title, body, { yes, no: o("cancel") }, work);
 }
 
 /** Lines of a question: its subject and its text. */

@@ -1,6 +1,6 @@
 /** The closed packet: its sender, the greeting, and the coin to tap. */
 
-import { html, nothing, type TemplateResult } from "lit";
+import { html, nothing, svg, type TemplateResult } from "lit";
 
 import { graphemes } from "../graphemes.ts";
 import { duration, p, problemText } from "../i18n/packet.ts";
@@ -117,9 +117,18 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
       aria-label=${isGrab ? p("grab_label") : p("open_label")}
       aria-disabled=${isOff ? "true" : "false"}
     >
+      ${state === "admitted" ? ringView((flow.admittedUntilMs - now()) / flow.admittedForMs) : nothing}
       ${word ? html`<span data-sign=${text}><small>${word}</small></span>` : html`<span>${text}</span>`}
     </button>
   `;
+}
+
+/** The part of the time that is left, around the coin. */
+function ringView(part: number): TemplateResult {
+  const left = Math.max(0, Math.min(1, part)) * 100;
+  return html`<svg class="ring" viewBox="0 0 124 124" aria-hidden="true">
+    ${svg`<circle cx="62" cy="62" r="58" pathLength="100" stroke-dasharray="${left} 100" />`}
+  </svg>`;
 }
 
 function phraseView(flow: PacketFlow, deeds: CoverDeeds) {

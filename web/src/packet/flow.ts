@@ -57,6 +57,8 @@ export class PacketFlow {
   /** Until then the button is off. */
   waitUntilMs = 0;
   admittedUntilMs = 0;
+  /** Life of the admission. */
+  admittedForMs = 0;
   /** The viewer's name and picture, which the feed has only after the settlement. */
   viewer: { nickname?: string | undefined; avatarUrl?: string | null | undefined } = {};
   readonly live: Live;
@@ -138,7 +140,9 @@ export class PacketFlow {
       if ("grab_token" in answer) {
         this.#grabToken = answer.grab_token;
         this.admittedUntilMs = answer.expires_at_ms;
+        this.admittedForMs = answer.expires_at_ms - now();
         this.#go("admitted");
+        this.#countDown();
       } else {
         this.claim = answer;
         this.isRepeat = answer.outcome === "already_claimed";
@@ -285,6 +289,23 @@ export class PacketFlow {
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };
     void tick();
+  }
+
+  /** Shows the seconds of the admission; afterwards the viewer grabs again. */
+  #countDown(): void {
+    const { now, sleep, changed } = this.#options;
+    void sleep(Math.min(1000, Math.max(0, this.admittedUntilMs - now()))).then(() => {
+      if (this.#isEnded || this.state !== "admitted") return;
+      if (now() < this.admittedUntilMs) {
+        changed();
+        this.#countDown();
+        return;
+      }
+      this.#grabToken = undefined;
+      this.problem = "grab_token_invalid";
+      this.#go("ready");
+      void this.refresh();
+    });
   }
 
   #tickUntil(atMs: number): void {

@@ -192,7 +192,7 @@ function claimView(claim: Row, own?: PacketFlow) {
     <li class=${claim.is_luckiest ? "is-best" : ""}>
       ${sealView(nickname, own?.viewer.avatarUrl ?? claim.avatar_url)}
       <span class="taker">
-        <span class="name">${nickname}${own ? html` <i>${p("you")}</i>` : nothing}</span>
+        <span class="mine"><span class="name">${nickname}</span>${own ? html` <i>${p("you")}</i>` : nothing}</span>
         <time>${clock(claim.claimed_at_ms)}${emoji ? ` ${emoji}` : nothing}</time>
         ${text ? html`<q>${text}</q>` : nothing}
       </span>

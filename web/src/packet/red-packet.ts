@@ -9,6 +9,7 @@ import { p } from "../i18n/packet.ts";
 import { announcement, coverView } from "./cover.ts";
 import { insideView } from "./inside.ts";
 import { PacketFlow } from "./flow.ts";
+import { onReturn } from "../returned.ts";
 import { fetchFrom } from "./origin.ts";
 import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
@@ -59,6 +60,7 @@ export class RedPacket extends LitElement {
   declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
+  #forget: (() => void) | undefined;
 
   constructor() {
     super();
@@ -73,16 +75,14 @@ export class RedPacket extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     window.addEventListener("message", this.#onMessage);
-    window.addEventListener("pageshow", this.#onReturn);
-    document.addEventListener("visibilitychange", this.#onReturn);
+    this.#forget = onReturn(() => void this.flow?.refresh(), 0);
     if (this.hasUpdated) this.#restart();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     window.removeEventListener("message", this.#onMessage);
-    window.removeEventListener("pageshow", this.#onReturn);
-    document.removeEventListener("visibilitychange", this.#onReturn);
+    this.#forget?.();
     this.listening?.stop();
     this.flow?.end();
   }
@@ -215,11 +215,6 @@ export class RedPacket extends LitElement {
     field.value = heard;
     void this.flow?.take(heard);
   }
-
-  readonly #onReturn = (event: Event) => {
-    const isReturn = "persisted" in event ? event.persisted : !document.hidden;
-    if (isReturn) void this.flow?.refresh();
-  };
 
   readonly #onMessage = (event: MessageEvent) => {
     if (!this.tokenOrigin || event.origin !== this.tokenOrigin) return;

@@ -4,6 +4,7 @@ import { html } from "lit";
 
 import { yuanGrouped } from "../money.ts";
 import { session } from "../session.ts";
+import { boneView } from "./view.ts";
 
 let cached: { sub: string | undefined; fen: number } | undefined;
 
@@ -14,6 +15,5 @@ export function noteBalance(fen: number): number {
 
 export function balanceView(fen: number | undefined) {
   const shown = fen ?? (cached?.sub === session.person?.sub ? cached?.fen : undefined);
-  // Empty, and as high as a number: "–" would flash.
-  return html`<p class="balance">${shown === undefined ? "\u00a0" : `¥${yuanGrouped(shown)}`}</p>`;
+  return html`<p class="balance">${shown === undefined ? boneView() : `¥${yuanGrouped(shown)}`}</p>`;
 }

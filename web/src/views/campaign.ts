@@ -67,6 +67,10 @@ export class CampaignView extends View {
     clearInterval(this.#clock);
   }
 
+  override refresh(): Promise<void> {
+    return this.#load();
+  }
+
   async #load(): Promise<void> {
     this.#askedAtMs = now();
     const campaign = await session.client.get(`/campaigns/${this.campaignId}`);

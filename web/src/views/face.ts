@@ -7,6 +7,7 @@ import { sealView } from "../packet/cover.ts";
 import { isNameless, session, type Me } from "../session.ts";
 import { signInProvider } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
+import { ask } from "./ask.ts";
 import { Sheet } from "./sheet.ts";
 import { atMost, problemView, typed, View } from "./view.ts";
 
@@ -79,7 +80,7 @@ class FaceSheet extends Sheet {
             ${SEALS.map((seal) => this.#picture(`/seals/${seal}.svg`, t(`seal_${seal}`)))}
             ${this.own ? this.#picture(this.own, t("face_own")) : nothing}
             <label class="upload" title=${t("face_upload")}>
-              <input type="file" accept="image/*" aria-label=${t("face_upload")} aria-describedby="face-upload" @change=${this.#take} />
+              <input type="file" name="upload" data-api="avatar_url picture" accept="image/*" aria-label=${t("face_upload")} aria-describedby="face-upload" @change=${this.#take} />
               <i aria-hidden="true">${this.state === "uploading" ? "…" : "+"}</i>
             </label>
           </fieldset>
@@ -161,7 +162,9 @@ class FaceSheet extends Sheet {
     this.state = "idle";
   };
 
-  readonly #signOut = () => {
+  readonly #signOut = async () => {
+    const words = { yes: t("sign_out"), no: t("sign_out_no") };
+    if (!(await ask(t("sign_out_title"), html`<p>${t("sign_out_hint")}</p>`, words))) return;
     this.close();
     session.signOut();
   };

@@ -12,7 +12,7 @@ import { sealView } from "../packet/cover.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import "./copy.ts";
-import { loadingView, problemView, View } from "./view.ts";
+import { boneView, loadingView, problemView, View } from "./view.ts";
 
 type Tab = "received" | "sent" | "transfers";
 type Packets = Schemas["Sent"] | Schemas["Received"];
@@ -55,13 +55,26 @@ export class Home extends View {
     });
   }
 
-  async #show(tab: Tab, cursor?: string): Promise<void> {
-    this.tab = tab;
-    if (!cursor) this.page = undefined;
+  override async refresh(): Promise<void> {
+    const { tab, page } = this;
+    const [me, first] = await Promise.all([session.client.get("/me"), this.#read(tab)]);
+    this.me = me;
+    noteBalance(me.balance_fen);
+    // A list that was extended keeps its place.
+    if (this.page === page && (page?.items.length ?? 0) <= first.items.length) this.page = first;
+  }
+
+  #read(tab: Tab, cursor?: string): Promise<Page> {
     const query = new URLSearchParams();
     if (cursor) query.set("cursor", cursor);
     if (this.#year && tab !== "transfers") query.set("year", this.#year);
-    const page = await session.client.get<Page>(`/me/${tab}?${query}`);
+    return session.client.get<Page>(`/me/${tab}?${query}`);
+  }
+
+  async #show(tab: Tab, cursor?: string): Promise<void> {
+    this.tab = tab;
+    if (!cursor) this.page = undefined;
+    const page = await this.#read(tab, cursor);
     if (this.tab !== tab) return;
     // Sums are of all pages; only the items are added.
     const items = cursor && this.page ? [...this.page.items, ...page.items] : page.items;
@@ -157,8 +170,8 @@ export class Home extends View {
             )}
           </select>
         </label>
-        <p class="label">${page ? t(word, { n: page.count }) : "\u00a0"}</p>
-        <p class="total">${page ? `¥${yuanGrouped(page.total_fen)}` : "\u00a0"}</p>
+        <p class="label">${page ? t(word, { n: page.count }) : boneView()}</p>
+        <p class="total">${page ? `¥${yuanGrouped(page.total_fen)}` : boneView()}</p>
         ${luckiest
           ? html`<p class="lucky">${t(luckiest === 1 ? "luckiest_once" : "luckiest_count", { n: luckiest })}</p>`
           : nothing}

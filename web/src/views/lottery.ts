@@ -111,6 +111,12 @@ export class Lottery extends View {
     this.listening?.stop();
   }
 
+  override async refresh(): Promise<void> {
+    if (!session.person || this.isDrawing) return;
+    await this.#readDraws("?cursor=newest");
+    if (this.won) await this.#readWon();
+  }
+
   /** The API counts a read without a query as a visit. */
   async #readDraws(query = ""): Promise<void> {
     const page = await session.client.get<Schemas["Draws"]>(`${this.#path}/draws${query}`);

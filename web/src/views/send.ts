@@ -17,7 +17,7 @@ import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type 
 import { confirmedBody } from "./confirm.ts";
 import { move, type Rows } from "./money.ts";
 import { orderPayment } from "./order-payment.ts";
-import { atMost, problemView, View } from "./view.ts";
+import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
@@ -61,10 +61,11 @@ export class Send extends View {
     const pending = session.writes.find<Schemas["SendBody"]>("send", session.person?.sub ?? "");
     const body = pending?.body ?? (confirmedBody("send") as Partial<Schemas["SendBody"]> | undefined);
     if (body) void this.#send(body, true);
-    void session.client
-      .get("/me")
-      .then((me) => (this.balanceFen = me.balance_fen))
-      .catch(() => undefined);
+    void this.refresh().catch(() => undefined);
+  }
+
+  override async refresh(): Promise<void> {
+    this.balanceFen = (await session.client.get("/me")).balance_fen;
   }
 
   get #shareFenMax(): number {
@@ -116,9 +117,7 @@ export class Send extends View {
           ${t("put_in")}
         </button>
         <p class="hint center">
-          ${this.balanceFen === undefined
-            ? nothing
-            : html`${t("balance_is", { amount: yuan(this.balanceFen) })}<br />`}
+          ${this.balanceFen === undefined ? boneView() : t("balance_is", { amount: yuan(this.balanceFen) })}<br />
           ${t("refund_hint")}
         </p>
       </form>
@@ -149,6 +148,7 @@ export class Send extends View {
         <span>${t(word)}</span>
         <input
           name=${name}
+          data-api=${name === "amount" ? "total_fen" : nothing}
           inputmode=${mode}
           value=${this.#kept[name]}
           placeholder=${example}
@@ -217,6 +217,7 @@ export class Send extends View {
           <input
             type="datetime-local"
             name="starts"
+            data-api="starts_at_ms"
             .value=${kept.starts ?? ""}
             ?disabled=${isBusy}
             aria-invalid=${isTooLate ? "true" : "false"}
@@ -226,7 +227,7 @@ export class Send extends View {
         <p class="wrong" id="starts-wrong">${isTooLate ? t("bad_start") : nothing}</p>
         <label class="field">
           <span>${t("life")}</span>
-          <select name="life" ?disabled=${isBusy}>
+          <select name="life" data-api="expires_in_s" ?disabled=${isBusy}>
             ${(["1", "24", "168"] as const).map(
               (hours) =>
                 html`<option value=${hours} ?selected=${hours === kept.life}>${t(`life_${hours}`)}</option>`,
@@ -272,6 +273,7 @@ export class Send extends View {
         <span>${t("cover_link")}<small>${t("cover_hint")}</small></span>
         <input
           name="cover_link"
+          data-api="cover_url"
           type="url"
           value=${this.#kept.cover_link ?? ""}
           placeholder="https://"

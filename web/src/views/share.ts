@@ -11,7 +11,7 @@ import { appHere } from "../providers/registry.ts";
 import { isNameless, session } from "../session.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
-import { View } from "./view.ts";
+import { boneView, View } from "./view.ts";
 import "./user.css";
 
 export class ShareView extends View {
@@ -49,6 +49,10 @@ export class ShareView extends View {
     });
   }
 
+  override async refresh(): Promise<void> {
+    this.packet = await session.client.get(`/packets/${this.packetId}?limit=1`);
+  }
+
   override render() {
     const { link } = this;
     const onShare = () => void navigator.share({ url: link, text: this.#greeting() }).catch(() => undefined);
@@ -60,11 +64,11 @@ export class ShareView extends View {
           ${this.packet?.cover_url
             ? html`<img class="ticket-cover" src=${this.packet.cover_url} alt="" referrerpolicy="no-referrer" />`
             : nothing}
-          <p class="greeting">${this.packet ? this.#greeting() : "\u00a0"}</p>
+          <p class="greeting">${this.packet ? this.#greeting() : boneView()}</p>
           <div class="qr">${this.modules ? qrView(this.modules, t("qr")) : nothing}</div>
           <p>${t("qr")}</p>
         </div>
-        ${this.packet ? this.#receipt(this.packet) : nothing}
+        ${this.packet ? this.#receipt(this.packet) : html`<p class="hint">${boneView()}<br />${boneView()}</p>`}
         <div class="row link">
           <label class="unseen" for="link">${t("link")}</label>
           <input id="link" readonly .value=${link} />

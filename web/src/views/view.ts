@@ -7,6 +7,8 @@ import { graphemes } from "../graphemes.ts";
 import { Speaks } from "../i18n/language.ts";
 import { p, problemText } from "../i18n/packet.ts";
 import "../i18n/problems.ts";
+import { markField, markFields } from "./fields.ts";
+import { onReturn } from "../returned.ts";
 import { session } from "../session.ts";
 
 /** A screen with room beside a phone's column; the same value as in style.css. */
@@ -15,16 +17,34 @@ export const WIDE = "(min-width: 900px)";
 export class View extends LitElement {
   static override properties = { problem: { state: true } };
   declare problem: Problem | undefined;
+  /** The form that was sent last, where a view has several with the same fields. */
+  protected form: HTMLFormElement | undefined;
   /** Elements whose modules this view asked for. */
   readonly #loading = new Set<string>();
+  #forget: (() => void) | undefined;
 
   constructor() {
     super();
     new Speaks(this);
   }
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#forget = onReturn(() => void this.refresh().catch(() => undefined));
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#forget?.();
+  }
+
   protected override createRenderRoot(): this {
     return this;
+  }
+
+  /** Loads again what is shown, without hiding it, when the reader comes back to the page. */
+  async refresh(): Promise<void> {
+    // Views without data, or with a loop that goes on by itself.
   }
 
   /** Runs *work* and shows its problem, if it has one. */
@@ -34,18 +54,7 @@ export class View extends LitElement {
       await work();
     } catch (error) {
       this.problem = problemOf(error);
-      this.#mark(this.problem);
-    }
-  }
-
-  /** Shows at its field what the API refuses, until that is typed anew. */
-  #mark({ code, errors }: Problem): void {
-    for (const { field, message } of errors) {
-      const input = this.querySelector<HTMLInputElement>(`:is(input, textarea)[name="${CSS.escape(field)}"]`);
-      const [letter] = /U\+[0-9A-F]{4,6}/.exec(message) ?? [];
-      const text = letter ? p("bad_letter", { letter }) : problemText(code);
-      // A field that is still off, as during its request, shows nothing.
-      if (input) setTimeout(() => markField(input, text));
+      markFields(this.form ?? this, this.problem);
     }
   }
 
@@ -91,7 +100,14 @@ export function isUp(): Promise<boolean> {
 }
 
 export function loadingView(): TemplateResult {
-  return html`<p class="loading" role="status">${p("loading_view")}</p>`;
+  return html`<div class="loading" role="status">
+    <span class="unseen">${p("loading_view")}</span>${[1, 2, 3].map(() => boneView())}
+  </div>`;
+}
+
+/** The place of a text or a number that is not known yet. */
+export function boneView(): TemplateResult {
+  return html`<i class="bone" aria-hidden="true"></i>`;
 }
 
 /** Asks a viewer without a token to sign in, and returns whether it did. */
@@ -118,11 +134,4 @@ export function atMost(max: number) {
 /** Shows *problem* at the field *name* of a form, "" for no field; returns whether the form is valid. */
 export function checked(form: EventTarget | null, name: string, problem: string): boolean {
   return markField((form as HTMLFormElement).elements.namedItem(name) as HTMLInputElement, problem);
-}
-
-function markField(field: HTMLInputElement, problem: string): boolean {
-  field.setCustomValidity(problem);
-  // Before the field's own check of what is typed.
-  field.addEventListener("input", () => field.setCustomValidity(""), { once: true, capture: true });
-  return field.reportValidity();
 }

@@ -17,7 +17,7 @@ import { balanceView, noteBalance } from "./balance.ts";
 import { confirmedBody } from "./confirm.ts";
 import { move, showReceipt, type Rows } from "./money.ts";
 import { orderPayment, writeOnce } from "./order-payment.ts";
-import { checked, problemView, typed, View } from "./view.ts";
+import { checked, loadingView, problemView, typed, View } from "./view.ts";
 import "./user.css";
 
 type Withdrawal = Schemas["Withdrawal"];
@@ -91,6 +91,10 @@ export class Wallet extends View {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#poll.stop();
+  }
+
+  override refresh(): Promise<void> {
+    return this.#look();
   }
 
   /** Until the next look; undefined if nothing will change. */
@@ -169,6 +173,7 @@ export class Wallet extends View {
         <div class="row link">
           <input
             name="amount"
+            data-api="amount_fen"
             inputmode="decimal"
             autocomplete="off"
             placeholder="0.00"
@@ -260,14 +265,16 @@ export class Wallet extends View {
   }
 
   #list() {
-    const items = this.page?.items ?? [];
-    if (items.length === 0) return nothing;
+    const items = this.page?.items;
+    if (items?.length === 0 || (!items && this.problem)) return nothing;
     return html`
       <section class="card" aria-live="polite">
         <h2>${t("withdrawals")}</h2>
-        <ul class="items">
-          ${items.map((withdrawal) => this.#item(withdrawal))}
-        </ul>
+        ${items
+          ? html`<ul class="items">
+              ${items.map((withdrawal) => this.#item(withdrawal))}
+            </ul>`
+          : loadingView()}
       </section>
     `;
   }

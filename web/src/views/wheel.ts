@@ -98,7 +98,7 @@ function segmentView({ title, odds, picture }: Sector, place: number, count: num
 function linesOf(text: string, wide: number): string[] {
   const lines = [""];
   let left = wide;
-  for (const word of wordsOf(text)) {
+  for (const word of wordsOf(text, Math.max(2, Math.floor(wide / 0.56)))) {
     const length = isWide(word) ? 1 : word.trimEnd().length * 0.56;
     if (length > left && lines.at(-1)) {
       if (lines.length === 2) return [lines[0]!, `${graphemes(lines[1]!).slice(0, -1).join("")}…`];
@@ -111,12 +111,12 @@ function linesOf(text: string, wide: number): string[] {
   return lines;
 }
 
-/** Narrow letters make words with the space behind them; a wide one, or an emoji, is a word. */
-function wordsOf(text: string): string[] {
+/** Narrow letters make words of at most *max* with the space behind them; a wide one, or an emoji, is a word. */
+function wordsOf(text: string, max: number): string[] {
   const words: string[] = [];
   for (const letter of graphemes(text)) {
     const last = words.at(-1) ?? "";
-    const isNew = !last || isWide(letter) || isWide(last) || (/\s$/.test(last) && letter.trim() !== "");
+    const isNew = !last || last.length >= max || isWide(letter) || isWide(last) || (/\s$/.test(last) && letter.trim() !== "");
     if (isNew) words.push(letter);
     else words[words.length - 1] = last + letter;
   }

@@ -1,0 +1,28 @@
+/** The reader's return to a page whose data may be old: by Back, or after the page was hidden. */
+
+/** A page that was hidden this long loads its data again. */
+const HIDDEN_MS = 20_000;
+
+/** Calls *listener* at each return; returns how to end that. */
+export function onReturn(listener: () => void, afterMs = HIDDEN_MS): () => void {
+  let hiddenAtMs = Infinity;
+  const look = () => {
+    // eslint-disable-next-line no-restricted-syntax -- a difference, which includes the device's sleep
+    const atMs = Date.now();
+    if (document.hidden) hiddenAtMs = atMs;
+    else if (atMs - hiddenAtMs >= afterMs) arrive();
+  };
+  const arrive = () => {
+    hiddenAtMs = Infinity;
+    listener();
+  };
+  const show = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) arrive();
+  };
+  document.addEventListener("visibilitychange", look);
+  addEventListener("pageshow", show);
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    removeEventListener("pageshow", show);
+  };
+}

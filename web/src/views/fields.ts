@@ -1,0 +1,79 @@
+/** What the API refuses of a form, told at the field that has it. */
+
+import type { Problem } from "../api/problems.ts";
+import { language } from "../i18n/language.ts";
+import { p, problemText } from "../i18n/packet.ts";
+
+type Field = HTMLInputElement;
+
+/** Ends what is told at a field. */
+const told = new WeakMap<Field, () => void>();
+
+/** Tells each error of *problem* at its field of *root*, and goes to the first; returns whether there is one. */
+export function markFields(root: ParentNode, { code, errors }: Problem): boolean {
+  let first: Field | undefined;
+  for (const { field: name, message } of errors) {
+    const field = fieldOf(root, name);
+    if (!field || field === first) continue;
+    tell(field, textOf(name, message) ?? problemText(code));
+    first ??= field;
+  }
+  // A field that is still off, as during its request, takes no focus.
+  setTimeout(() => first?.focus());
+  return first !== undefined;
+}
+
+/** Tells *problem* at *field* and goes there, "" for none; returns whether the field is valid. */
+export function markField(field: Field, problem: string): boolean {
+  told.get(field)?.();
+  if (!problem) return field.reportValidity();
+  tell(field, problem);
+  field.focus();
+  return false;
+}
+
+/** The field of a name of the API, or of the list or object that holds it. */
+function fieldOf(root: ParentNode, name: string): Field | undefined {
+  for (let path = name; path; path = path.slice(0, Math.max(0, path.lastIndexOf(".")))) {
+    const at = CSS.escape(path);
+    const found = root.querySelector<Field>(`:is(input, textarea, select):is([name="${at}"], [data-api~="${at}"])`);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function tell(field: Field, text: string): void {
+  told.get(field)?.();
+  const note = document.createElement("small");
+  note.className = "refused";
+  note.id = `refused-${field.name}`;
+  note.textContent = text;
+  const label = field.closest(".field");
+  if (label?.classList.contains("tall")) label.append(note);
+  else (label ?? field.closest(".row") ?? field).after(note);
+  const before = ["aria-invalid", "aria-describedby"].map((name) => [name, field.getAttribute(name)] as const);
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", `${note.id} ${field.getAttribute("aria-describedby") ?? ""}`.trim());
+  for (let fold = field.closest("details"); fold; fold = fold.parentElement!.closest("details")) fold.open = true;
+  const end = () => {
+    note.remove();
+    for (const [name, value] of before) {
+      if (value === null) field.removeAttribute(name);
+      else field.setAttribute(name, value);
+    }
+    told.delete(field);
+  };
+  told.set(field, end);
+  field.addEventListener("input", end, { once: true });
+}
+
+/** A rule of the API in the reader's words. */
+function textOf(name: string, message: string): string | undefined {
+  const [letter] = /U\+[0-9A-F]{4,6}/.exec(message) ?? [];
+  if (letter) return p("bad_letter", { letter });
+  const [, kind, number] = /(longer than|at most|less than or equal to|greater than or equal to) (\d+)/.exec(message) ?? [];
+  if (!kind) return language() === "en" ? message.charAt(0).toUpperCase() + message.slice(1) : undefined;
+  if (kind === "longer than" || message.includes("character")) return p("too_long", { n: number! });
+  const n = name.endsWith("_fen") ? Number(number) / 100 : number!;
+  return p(kind.startsWith("greater") ? "at_least" : "at_most", { n });
+}
