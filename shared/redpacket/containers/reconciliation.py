@@ -35,6 +35,7 @@ class ReconciliationContainer(Container):
             ledger=self.packets.ledger,
             find_draw=self.lottery.draws.find_draw,
             find_snapshot=self.lottery.prizes.find_snapshot,
+            day_seed=self.lottery.prizes.day_seed,
             public_log=self.fairness.public_log,
             dead_letters=self.dead_letters,
             clock=self.clock,

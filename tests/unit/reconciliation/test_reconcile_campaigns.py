@@ -180,6 +180,15 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
         assert any("who won share" in difference.what for difference in differences)
 
 
+@pytest.mark.parametrize("name", ["point", "draw_no"])
+def test_a_draw_whose_point_is_not_that_of_its_number_is_found(fair: Fair, name: str) -> None:
+    draw = fair.draws(fair.cup)[0]
+    changed = draw.point ^ 1 if name == "point" else draw.draw_no + 7
+    fair.put("draws", draw_row(replace(draw, **{name: changed})))
+
+    assert ("I5", draw.draw_id) in _subjects(fair.differences())
+
+
 def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
     packet = fair.system.packets.find_packet(packet_id)

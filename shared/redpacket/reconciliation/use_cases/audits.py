@@ -9,7 +9,14 @@ from typing import Any
 
 from redpacket.fairness.model.merkle import EMPTY_ROOT, Peaks
 from redpacket.fairness.ports import PublicLog
-from redpacket.lottery.model.lottery import CampaignSnapshot, Draw, PrizeKind, unit_share
+from redpacket.lottery.model.lottery import (
+    CampaignSnapshot,
+    Draw,
+    PrizeKind,
+    draw_id_of,
+    unit_share,
+)
+from redpacket.lottery.model.odds import draw_point
 from redpacket.packets.errors import PacketNotFound, SplitImpossible
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import DeadLetters, Ledger, PacketReader
@@ -17,7 +24,7 @@ from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger
-from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
+from redpacket.reconciliation.checks.lottery import check_outcomes, check_point, check_unit
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet, seen_twice
 
 ENDS_DIFFER = "end vs that of its campaign"
@@ -41,6 +48,7 @@ class Audits:
     ledger: Ledger
     find_draw: Callable[[str, str, str], Draw | None]
     find_snapshot: Callable[[str], CampaignSnapshot | None]
+    day_seed: Callable[[str, str], bytes]
     public_log: PublicLog
     dead_letters: DeadLetters
     clock: Clock
@@ -48,6 +56,7 @@ class Audits:
 
     def __post_init__(self) -> None:
         self._lottery = cache(self.find_snapshot)
+        self._seed = cache(self.day_seed)
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""
@@ -61,10 +70,10 @@ class Audits:
             return [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
-        """Audit a draw: its prize follows from its point, its unit from the stock."""
+        """Audit a draw: its point follows from the seed, its prize from it, its unit from stock."""
         try:
             return self._of_draw(campaign_id, user_id, draw_id)
-        except _UNREADABLE as error:
+        except (InvariantViolated, *_UNREADABLE) as error:
             return [Difference("I3", draw_id, "draw that can be read", "all", str(error))]
 
     def _of_draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
@@ -72,6 +81,11 @@ class Audits:
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
         differences = check_outcomes([draw])
+        if draw.beacon_round is None:
+            seed = self._seed(campaign_id, draw.day)
+            differences += check_point(draw, draw_point(seed, campaign_id, user_id, draw.draw_no))
+        if draw_id_of(campaign_id, user_id, draw.day, draw.draw_no) != draw_id:
+            differences.append(Difference("I5", draw_id, "draw of its number", "one", "none"))
         if draw.prize is None:
             return differences
         prizes = lottery.prizes if (lottery := self._lottery(campaign_id)) else ()
