@@ -59,6 +59,11 @@ def _actions(system: InMemorySystem, user: str) -> list[tuple[str, dict[str, Any
     ]
 
 
+def test_a_year_is_of_utc_to_the_millisecond() -> None:
+    assert year_window(2026) == (1_767_225_600_000, 1_798_761_600_000)
+    assert [year_of(1_767_225_600_000 + each) for each in (-1, 0)] == [2025, 2026]
+
+
 def test_what_is_left_moves_to_another_account_of_campaign_money(system: InMemorySystem) -> None:
     _mark(system, "carol", "dave")
 

@@ -163,10 +163,11 @@ def collect_owed(user_id: str, *, ports: PaymentPorts) -> int:
     """Collect a user's debt from the balance; return the remaining debt in fen."""
     for _ in range(_TRIES):
         owed_fen = -ports.ledger.balance_fen(receivable_account(user_id))
-        has_fen = ports.ledger.balance_fen(user_account(user_id)) if owed_fen > 0 else 0
-        fen = min(owed_fen, has_fen)
+        if owed_fen <= 0:
+            return 0
+        fen = min(owed_fen, ports.ledger.balance_fen(user_account(user_id)))
         if fen <= 0:
-            return max(owed_fen, 0)
+            return owed_fen
         now_ms = ports.clock.now_ms()
         if ports.returns.collect(user_id, fen, now_ms, ports.new_number()):
             ports.logger.event("debt_collected")
