@@ -215,3 +215,23 @@ def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSyste
 
     with pytest.raises(InvariantViolated):
         _refund(town, returned, 900)
+
+
+def test_a_case_is_settled_by_a_deposit_or_outside_and_never_by_both(town: PaymentSystem) -> None:
+    returned = _listed(town)
+    resolve_return(
+        Resolution(returned.number, returned.transaction_id, OUTSIDE, "bank-1", "by hand"),
+        User("ann"),
+        ports=town.payments,
+    )
+    with pytest.raises(IdempotencyKeyReused):
+        _deposit(town, returned)
+
+    other = _listed(town)
+    _deposit(town, other)
+    with pytest.raises(VersionConflict):
+        resolve_return(
+            Resolution(other.number, other.transaction_id, OUTSIDE, "bank-2", "by hand"),
+            User("ann"),
+            ports=town.payments,
+        )

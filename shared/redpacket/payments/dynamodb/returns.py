@@ -7,6 +7,7 @@ from typing import Any
 
 from redpacket.ledger.dynamodb.books import entry_row
 from redpacket.ledger.dynamodb.posting import change_balance, post_operations
+from redpacket.ledger.dynamodb.requests import close_case
 from redpacket.ledger.model import Transfer, TransferKind, entries, receivable_account, user_account
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.dynamodb.audit_log import note_action
@@ -144,10 +145,11 @@ class DynamoReturns:
             due=ReturnStatus.DUE,
         )
 
-    def resolve(self, returned: PaymentReturn, action: Action) -> bool:
+    def resolve(self, returned: PaymentReturn, action: Action, *, is_outside: bool) -> bool:
         """Set a LISTED return to RESOLVED by its reference, and log the action.
 
-        Return False, without effect, if the return has changed or the reference was used before.
+        A transfer outside keeps the transaction from a deposit. Return False, without effect, if
+        the return has changed, the reference was used before, or the other one came first.
         """
         resolved = update(
             self._payments,
@@ -160,7 +162,13 @@ class DynamoReturns:
             seen_fen=returned.refunded_fen,
         )
         used = put(self._payments, dict(payment_keys.resolution(returned.reference)))
-        return self._dynamo.try_transact([resolved, used, *note_action(self._audit_table, action)])
+        closed = close_case(self._dynamo, returned.transaction_id, returned.reference)
+        return self._dynamo.try_transact(
+            [
+                *(resolved, used, *note_action(self._audit_table, action)),
+                *(closed if is_outside else ()),
+            ]
+        )
 
     def note_outside(
         self, returned: PaymentReturn, refund: PaymentRefund, answer: RefundFound

@@ -108,8 +108,9 @@ def resolve_return(resolution: Resolution, operator: User, *, ports: PaymentPort
         changes_between(None, facts),
     )
     resolved = replace(returned, reference=reference)
-    if not ports.returns.resolve(resolved, action):
-        raise VersionConflict("The return has changed, or the reference was used. Reload.")
+    if not ports.returns.resolve(resolved, action, is_outside=not is_deposit):
+        message = "The return has changed, its case has a deposit, or the reference was used."
+        raise VersionConflict(f"{message} Reload.")
     return replace(resolved, status=ReturnStatus.RESOLVED)
 
 
