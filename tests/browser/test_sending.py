@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from local.places import ROOT
 from testing.pictures import exif_segment
+from testing.platform.servers import wait_for
 from tests.browser.conftest import SHOTS, BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
@@ -51,6 +52,14 @@ def _send(person: BrowserUser, **fields: str) -> str:
     person.agree()
     person.page.wait_for_url("**/share")
     return person.page.url.split("/")[-2]
+
+
+def _wait_for_taker(reader: httpx.Client, packet_id: str, name: str) -> None:
+    """Wait until a packet's list has the name of a taker, which a payout stores."""
+    wait_for(
+        lambda: reader.get(f"/packets/{packet_id}").json()["claims"][0]["nickname"] == name,
+        f"the name of {name}",
+    )
 
 
 def _wait_for_picture(person: BrowserUser) -> None:
@@ -146,6 +155,7 @@ def test_a_packet_for_chosen_people_is_theirs_alone(
     for guest, name in (("wes-guest", "Wes"), ("xia-guest", "小霞")):
         packet_id = operator.send(sender, count=2, total_fen=200)
         operator.grab(guest, packet_id, name)
+        _wait_for_taker(sender, packet_id, name)
     vic = a_person("Vic", "/send")
     _choose(vic, "指定的人")
     expect(vic.page.locator(".people label")).to_have_count(2)

@@ -115,7 +115,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
 
     expect(xu.page.locator(".qr img")).to_be_visible()
     xu.context.set_offline(True)  # as a phone is while it changes to WeChat
-    expect(xu.page.get_by_role("alert")).to_be_visible()
+    expect(xu.page.get_by_text("网络断开了，恢复后会继续")).to_be_visible()
     _pay(stack, xu.page)
     xu.context.set_offline(False)
 

@@ -81,7 +81,7 @@ def _kinds(events: list[_Event]) -> Counter[str]:
 def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     an_endpoint: MakeEndpoint, a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
-    down, live = an_endpoint("shop"), an_endpoint("archive")
+    down, live = an_endpoint("store"), an_endpoint("archive")
     down.become(mode="down")
     sender, claimers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
 

@@ -129,7 +129,6 @@ class Run:
             "watched_ms": WATCHED_MS,
             "fen_max": FEN_MAX,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
-            "compared_ms": 3 * DAY_MS,
             "has_receipts": int(self.has_receipts),
             # A limit no longer reads the sums of older days.
             "first_day": statement_day(self.exported_at_ms - 3 * DAY_MS),

@@ -34,8 +34,6 @@ WHERE at_ms < :until_ms GROUP BY account, kind, number, outside_no, at_ms
 UNION ALL
 SELECT name, 'line among those of its day', 1, CASE WHEN part = kind || ' ' || day_of(moved_at_ms) THEN 1 ELSE 0 END FROM booked
 UNION ALL
-SELECT name, 'line noted within days', 1, 0 FROM booked WHERE noted_at_ms > moved_at_ms + :compared_ms AND noted_at_ms > :now_ms - :compared_ms
-UNION ALL
 SELECT 'withdrawal:' || withdrawal_id, 'lines of money that returned', 0, COUNT(*) FROM withdrawal JOIN booked ON kind = 'transfer' AND substr(number, 1, 30) = withdrawal_id
 WHERE status IN (:returned_withdrawals) AND ended_at_ms < :until_ms GROUP BY withdrawal_id
 
