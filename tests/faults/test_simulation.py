@@ -97,7 +97,7 @@ def test_every_check_is_run_and_must_see_something() -> None:
     # Audits of reconciliation run these.
     assert checks.keys() - seen == {
         *("check_late_claims", "check_late_close"),
-        *("check_point", "check_posted", "check_tally", "check_unit"),
+        *("check_posted", "check_tally", "check_unit"),
     }
 
 

@@ -25,13 +25,6 @@ def check_unit(draw: Draw, now_total: int) -> list[Difference]:
     return differences
 
 
-def check_point(draw: Draw, meant: int) -> list[Difference]:
-    """I5: a draw's point is that of its number, by the seed that its campaign committed to."""
-    if draw.point == meant:
-        return []
-    return [Difference("I5", draw.draw_id, "point of its seed", meant, draw.point)]
-
-
 def check_outcomes(draws: Iterable[Draw]) -> list[Difference]:
     """I5: a draw's outcome is what its point means by its odds, so that anybody can prove it."""
     return [
