@@ -17,7 +17,9 @@ from redpacket.lottery.model.lottery import (
     Prize,
     PrizeKind,
     RecordDrawStatus,
+    draw_id_of,
 )
+from redpacket.lottery.model.odds import draw_point
 from redpacket.lottery.use_cases import edit_prize
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.claim import GrabStatus
@@ -35,14 +37,16 @@ class Shop(Office):
     """A campaign whose prizes are won."""
 
     def win(self, prize: Prize, unit_no: int, user_id: str = "ann") -> RecordDrawStatus:
+        draw_no = self.system.draws.find_player("fair", user_id, DAY).draw_count + 1
+        seed = self.system.prizes.day_seed("fair", DAY)
         draw = Draw(
             campaign_id="fair",
             user_id=user_id,
-            draw_id=f"draw-{prize.prize_id}-{unit_no}-{user_id}",
+            draw_id=draw_id_of("fair", user_id, DAY, draw_no),
             day=DAY,
-            draw_no=self.system.draws.find_player("fair", user_id, DAY).draw_count + 1,
+            draw_no=draw_no,
             drawn_at_ms=self.system.clock.now_ms(),
-            point=7,
+            point=draw_point(seed, "fair", user_id, draw_no),
             odds=f"{prize.prize_id}:1|0",
             snapshot_version=1,
             prize=prize,
