@@ -84,7 +84,7 @@ def games(operator: Operator) -> Games:
 
 
 class Phone:
-    """A person with a hostile device, and what the API knows of them."""
+    """A person with a hostile device, and the API's view of them."""
 
     def __init__(
         self, device: Device, make: MakePerson, operator: Operator, stack: Stack, games: Games

@@ -44,7 +44,7 @@ export class View extends LitElement {
 
   /** Loads again what is shown, without hiding it, when the reader comes back to the page. */
   async refresh(): Promise<void> {
-    // Views without data, or with a loop that goes on by itself.
+    // Views without data, or that poll.
   }
 
   /** Runs *work* and shows its problem, if it has one. */

@@ -115,7 +115,7 @@ class Pace:
             self.store.note_calls(self.channel, self.clock.now_ms(), is_answered=is_answered)
 
     def _find_breaker(self) -> tuple[int, int]:
-        """Return the end of the pause and its count; a later end than any pause has is none."""
+        """Return the end of the pause, 0 if beyond the longest pause, and the count of pauses."""
         until_ms, times = self.store.find_breaker(self.channel)
         return until_ms if until_ms <= self.clock.now_ms() + REST_MS_MAX else 0, times
 
