@@ -25,6 +25,9 @@ from local.errors import StackError
 from local.gateways.setups import setups
 from local.stack import Stack
 from local.welcome import ADMIN_SCOPE
+from redpacket.platform.unit import Unit
+
+money = Unit().text
 
 RACERS = 30
 SHARES = 10
@@ -125,7 +128,7 @@ def _show(stack: Stack) -> dict[str, Any]:
 
 def _race(show: _Demo) -> None:
     packet_id = show.send(RACED)
-    say(f"\n{RACERS} users race for {SHARES} shares of {RACED['total_fen'] / 100:.2f} yuan")
+    say(f"\n{RACERS} users race for {SHARES} shares of {money(RACED['total_fen'])}")
     with ThreadPoolExecutor(RACERS) as crowd:
         outcomes = list(
             crowd.map(lambda number: _grab(show.user(number), packet_id), range(RACERS))
@@ -168,8 +171,8 @@ def _show_kinds(show: _Demo) -> None:
             _grab(show.user(number), packet_id, passphrases[number]) for number in range(CLAIMERS)
         ]
         page = show.page(packet_id)
-        amounts = " ".join(f"{claim['amount_fen'] / 100:.2f}" for claim in page["claims"])
-        say(f"\n{CLAIMERS} shares {words}: {', '.join(outcomes)}\n  {amounts} yuan")
+        amounts = " ".join(money(claim["amount_fen"]) for claim in page["claims"])
+        say(f"\n{CLAIMERS} shares {words}: {', '.join(outcomes)}\n  {amounts}")
 
 
 def _rain(show: _Demo) -> None:
@@ -266,7 +269,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
         claimer.post(f"/me/{PROVIDER}", {"code": "code-racer"})
         withdrawal = claimer.post("/me/withdrawals", WITHDRAWN)
         path = f"/me/withdrawals/{withdrawal['withdrawal_id']}"
-        say(f"\nThe taker withdraws {_yuan(WITHDRAWN['amount_fen'])} yuan: {withdrawal['status']}")
+        say(f"\nThe taker withdraws {money(WITHDRAWN['amount_fen'])}: {withdrawal['status']}")
         name, task = show.stack.outputs["TransferFunction"], {"task": "dispatch"}
         functions = show.stack.aws("lambda")
 
@@ -288,7 +291,7 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
     outside_fen -= sum(
         transfer["amount_fen"] for transfer in book["out"] if transfer["state"] == "SUCCESS"
     )
-    say(f"  left at the gateway {_yuan(outside_fen)} yuan, in the ledger {_yuan(ledger_fen)}")
+    say(f"  left at the gateway {money(outside_fen)}, in the ledger {money(ledger_fen)}")
     return {"outside_fen": outside_fen, "ledger_fen": ledger_fen}
 
 
@@ -308,10 +311,6 @@ def _check(show: _Demo, outside: dict[str, int]) -> dict[str, Any]:
         "conserved": outside["outside_fen"] == outside["ledger_fen"]
         and all(audit["ok"] and not audit["differences"] for audit in audits),
     }
-
-
-def _yuan(fen: int) -> str:
-    return f"{fen / 100:.2f}"
 
 
 def _grab(user: Client, packet_id: str, passphrase: str | None = None) -> str:
@@ -351,13 +350,13 @@ def _table(page: dict[str, Any]) -> str:
     head = (
         f"\n{page['sender']['nickname']}: {page['greeting']}   {page['status']}, "
         f"{page['claimed_count']}/{page['count']} shares, "
-        f"{page['claimed_fen'] / 100:.2f}/{page['total_fen'] / 100:.2f} yuan, "
-        f"{page['refunded_fen'] / 100:.2f} refunded"
+        f"{money(page['claimed_fen'])} of {money(page['total_fen'])}, "
+        f"{money(page['refunded_fen'])} refunded"
     )
     rows = [
         (
             claim["nickname"] or "",
-            f"{claim['amount_fen'] / 100:7.2f}",
+            f"{money(claim['amount_fen']):>8}",
             f"+{(claim['claimed_at_ms'] - page['created_at_ms']) / 1000:.3f} s",
             claim["payout"],
             "手气最佳" if claim["is_luckiest"] else "",

@@ -68,7 +68,7 @@ def load(
     outcomes = shown.table(("outcome", "users"), summary["outcomes"].items())
     words = (
         f"{summary['per_second']} a second, median {summary['p50_ms']} ms, 99% within "
-        f"{summary['p99_ms']} ms; {shown.yuan(summary['claimed_fen'])} claimed"
+        f"{summary['p99_ms']} ms; {shown.money(summary['claimed_fen'])} claimed"
     )
     session.screen.report(summary, Group(outcomes, Text(words)))
     if set(summary["outcomes"]) == {_MISSING}:

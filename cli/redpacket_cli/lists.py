@@ -127,7 +127,7 @@ def list_packets(
             each["packet_id"] or each["packet_ref"],
             _sender(each),
             each["status"],
-            shown.yuan(each["total_fen"]),
+            shown.money(each["total_fen"]),
             each["count"],
             shown.moment(each["created_at_ms"]),
         )
@@ -225,7 +225,7 @@ def list_approvals(
         (
             each["approval_id"],
             each["summary"],
-            shown.yuan(each["amount_fen"]),
+            shown.money(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),
             each["status"],
         )

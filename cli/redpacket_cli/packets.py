@@ -141,7 +141,7 @@ def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -
     """Show what a user's account holds."""
     session = session_of(context)
     account = _named_user(session.target, user, user_token).get("/me")
-    session.screen.report(account, Text(shown.yuan(account["balance_fen"])))
+    session.screen.report(account, Text(shown.money(account["balance_fen"])))
 
 
 def _named_user(target: Target, user: str, user_token: str) -> Api:
@@ -161,7 +161,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
         (
             claim["share_no"],
             claim["nickname"],
-            shown.yuan(claim["amount_fen"]),
+            shown.money(claim["amount_fen"]),
             shown.moment(claim["claimed_at_ms"]),
             claim["payout"],
             "*" * claim["is_luckiest"],
@@ -171,7 +171,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
     status = translate(record["status"])
     title = (
         f"{record['greeting']}  {status}  {record['claimed_count']} of {record['count']} taken, "
-        f"{shown.yuan(record['total_fen'])} in all"
+        f"{shown.money(record['total_fen'])} in all"
     )
     more = [Text("More pages follow.")] if record["next"] else []
     session.screen.report(record, Group(shown.table(columns, rows, title), *more))

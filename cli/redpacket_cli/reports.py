@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 
 from redpacket.platform.http.csv_pages import csv_text
+from redpacket.platform.unit import Unit
 from redpacket_cli import lists
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api
@@ -128,8 +129,7 @@ def report_tax(
         for campaign_id in campaign_ids:
             session.screen.note(f"campaign {campaign_id}")
             for user, token, count, fen in _totals(api, campaign_id, span):
-                yuan = f"{fen // 100}.{fen % 100:02d}"
-                values = (campaign_id, year, user, token, count, fen, yuan, "")
+                values = (campaign_id, year, user, token, count, fen, Unit().digits(fen), "")
                 yield dict(zip(_COLUMNS, values, strict=True))
 
     if session.screen.is_json and to == lists.STDOUT:

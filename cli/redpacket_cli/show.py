@@ -11,13 +11,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from redpacket.platform.unit import Unit
 from redpacket_cli.words import translate
 
 _PIPE_COLUMNS = 100_000
 """The width where output is not a terminal: a program reads whole values, one row a line."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_FEN_PER_YUAN = 100
 
 _OURS = {"", "check", "detail", "is", "kind", "payout", "status"}
 """Columns whose cells are words of ours, and no text of users."""
@@ -54,11 +54,9 @@ def console_for(*, stderr: bool) -> Console:
     return made
 
 
-def yuan(fen: int | None) -> str:
+def money(fen: int | None) -> str:
     """Write an amount for people; None is hidden."""
-    if fen is None:
-        return translate("hidden")
-    return f"¥{fen // _FEN_PER_YUAN:,}.{fen % _FEN_PER_YUAN:02d}"
+    return translate("hidden") if fen is None else Unit().text(fen)
 
 
 def moment(at_ms: int | None) -> str:
@@ -116,7 +114,7 @@ def pairs(answer: Any) -> RenderableType:  # noqa: ANN401 - any JSON
         if name.endswith(("_at_ms", "until_ms")) and isinstance(value, int):
             text = f"{value} ({moment(value)})"
         elif name.endswith("_fen") and isinstance(value, int):
-            text = f"{value} ({yuan(value)})"
+            text = f"{value} ({money(value)})"
         elif name in _OURS:
             text = translate(text)
         made.add_row(Text(translate(name), style="bold"), Text(text))

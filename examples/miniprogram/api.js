@@ -1,6 +1,6 @@
 /** The API for one user: signs in silently, and asks again while an outcome is not known. */
 
-const { api } = require("./config");
+const { api, unit } = require("./config");
 const refusals = require("./refusals");
 
 const TRIES = 8;
@@ -106,15 +106,21 @@ async function newKey() {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Fen as yuan: money is never a float. */
-const yuan = (fen) => `${Math.floor(fen / 100)}.${String(fen % 100).padStart(2, "0")}`;
+/** An amount without a float; the API calls the minor unit fen. */
+function digits(fen) {
+  const text = String(fen).padStart(unit.decimals + 1, "0");
+  const at = text.length - unit.decimals;
+  return unit.decimals ? `${text.slice(0, at)}.${text.slice(at)}` : text;
+}
+
+const money = (fen) => `${digits(fen)} ${unit.symbol}`;
 
 const FEN_MAX = 1e12;
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
 /** Groups of three by one separator. A single group after a point may also be a fraction. */
 const GROUPED = /^(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?$/;
 
-/** Returns the fen of what somebody typed, by the page's grammar of amounts; 0 for anything else. */
+/** Returns the fen of yuan that somebody typed for WeChat Pay, by the page's grammar of amounts; 0 for anything else. */
 function fenOf(text) {
   const number = text
     .replace(/[０-９٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 15))
@@ -129,4 +135,4 @@ function fenOf(text) {
   return fen <= FEN_MAX ? fen : 0;
 }
 
-module.exports = { ask, fenOf, newKey, now, pause, yuan };
+module.exports = { ask, digits, fenOf, money, newKey, now, pause, unit };

@@ -1,3 +1,3 @@
-/** Address of your packets: a host that is registered as request domain of the mini-program. */
+/** Address of your packets, a request domain of the mini-program, and the unit of account of your deployment. */
 
-module.exports = { api: "https://packets.example/api" };
+module.exports = { api: "https://packets.example/api", unit: { symbol: "元", decimals: 2 } };

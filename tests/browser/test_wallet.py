@@ -26,7 +26,7 @@ def _pay(stack: Stack, page: Page) -> None:
 
 def _type_wrong_amounts(form: Locator) -> None:
     amount = form.get_by_label("提现: 金额")
-    limits = "每次 0.30 到 1999.99 元，每天最多 10000.00 元"
+    limits = "每次 0.30 到 1,999.99 元，每天最多 10,000.00 元"
     expect(form.locator(".limit")).to_have_text(limits)
     for typed, told in (
         ("abc", "读不出“abc”，请写成 88.88 这样"),

@@ -274,11 +274,11 @@ test("a rain grabs each packet that is hit once, and adds up what was won", asyn
 });
 
 test("an amount is read by the page's grammar", () => {
-  const { fenOf, yuan } = require(join(ROOT, "api.js")) as Record<string, (given: never) => unknown>;
+  const { digits, fenOf } = require(join(ROOT, "api.js")) as Record<string, (given: never) => unknown>;
   const cases = JSON.parse(readFileSync("../tests/vectors/amounts.json", "utf8")) as { text: string; fen: number | null }[];
 
   for (const { text, fen } of cases) assert.equal(fenOf!(text as never), fen ?? 0, JSON.stringify(text));
-  assert.equal(yuan!(8880 as never), "88.80");
+  assert.equal(digits!(8880 as never), "88.80");
 });
 
 test("the sender reads the amount as it will be sent, or why it can't be read", async () => {
@@ -286,7 +286,7 @@ test("the sender reads the amount as it will be sent, or why it can't be read", 
   const type = (value: string) => page.instance.type!({ currentTarget: { dataset: { name: "total" } }, detail: { value } });
 
   type("1,50");
-  await until(() => page.dom.textContent.includes("微信支付 ¥1.50"), "the amount");
+  await until(() => page.dom.textContent.includes("微信支付 1.50 元"), "the amount");
   type("1.005");
   await page.instance.send!();
 

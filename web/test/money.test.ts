@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { parseYuan, plainAmount, yuan, yuanGrouped } from "../src/money.ts";
+import { digits, grouped, parseAmount, plainAmount } from "../src/money.ts";
 import { bodyOf, countOf, EMPTY, totalFenOf, wrongOf, type Draft } from "../src/views/draft.ts";
 
 const draft: Draft = { ...EMPTY, split: "bell", amount: "88.88", count: "8" };
@@ -15,12 +15,12 @@ interface Case {
 test("an amount is read by the grammar, or refused if it may mean another sum", () => {
   const cases = JSON.parse(readFileSync("../tests/vectors/amounts.json", "utf8")) as Case[];
 
-  for (const { text, fen } of cases) assert.equal(parseYuan(text) ?? null, fen, JSON.stringify(text));
+  for (const { text, fen } of cases) assert.equal(parseAmount(text) ?? null, fen, JSON.stringify(text));
 });
 
 test("an amount that the page writes is read as itself", () => {
   for (const fen of [1, 100, 8888, 123456, 123456789]) {
-    assert.deepEqual([parseYuan(yuan(fen)), parseYuan(yuanGrouped(fen))], [fen, fen]);
+    assert.deepEqual([parseAmount(digits(fen)), parseAmount(grouped(fen))], [fen, fen]);
   }
 });
 
@@ -30,8 +30,8 @@ test("an error quotes an amount with the digits as they were read", () => {
 });
 
 test("fen are shown with two decimals", () => {
-  assert.deepEqual([0, 1, 10, 100, 8888, -5].map(yuan), ["0.00", "0.01", "0.10", "1.00", "88.88", "-0.05"]);
-  assert.equal(yuanGrouped(123456789), "1,234,567.89");
+  assert.deepEqual([0, 1, 10, 100, 8888, -5].map((fen) => digits(fen)), ["0.00", "0.01", "0.10", "1.00", "88.88", "-0.05"]);
+  assert.equal(grouped(123456789), "1,234,567.89");
 });
 
 test("a lucky packet is typed by its total, an equal one by each share", () => {

@@ -31,7 +31,7 @@ from local.places import ROOT
 from redpacket_cli import campaigns, packets
 from redpacket_cli.main import app
 from redpacket_cli.session import Session
-from redpacket_cli.show import Screen, plot, table, yuan
+from redpacket_cli.show import Screen, money, plot, table
 from redpacket_cli.target import Target
 
 PACKET = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
@@ -579,7 +579,7 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
 def test_a_plot_is_as_high_as_its_highest_value() -> None:
     assert plot([0, 5, 10]) == " ▄█"
     assert plot([]) == ""
-    assert yuan(123_456) == "¥1,234.56"
+    assert money(123_456) == "¥1,234.56"
 
 
 class Logs:

@@ -6,7 +6,8 @@ import { decisionOf } from "./deciding.ts";
 import type { OperatorList } from "./list.ts";
 import { approvals, nameOf, subjectOf, type Approval } from "./lists.ts";
 import { changesView, sentenceOf } from "./sentences.ts";
-import { confirm, ConsoleView, duties, facts, money, ownToken, when, write } from "./view.ts";
+import { money } from "../money.ts";
+import { confirm, ConsoleView, duties, facts, ownToken, when, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export class OperatorApprovals extends ConsoleView {
@@ -49,7 +50,7 @@ export class OperatorApprovals extends ConsoleView {
       <p>${sentenceOf(row)}</p>
       ${facts(
         [o("subject"), subjectOf(row)],
-        [o("amount"), html`${o("yuan", { n: money(row.amount_fen) })} <small>${row.amount_fen} fen</small>`],
+        [o("amount"), html`${money(row.amount_fen)} <small>${row.amount_fen} fen</small>`],
         [o("version"), version],
         [o("operator"), nameOf(row.asked_by)],
         [o("at"), when(row.asked_at_ms)],

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
+import { money } from "../money.ts";
 import { boneView, checked, loadingView, problemView, typed } from "../views/view.ts";
 import "./audience.ts";
 import { warnings, type Look, type Warning } from "./live.ts";
@@ -12,7 +13,7 @@ import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./pl
 import "./promote.ts";
 import "./refusals.ts";
 import { deedsOf, doDeed, planRain, sendRain } from "./running.ts";
-import { awaitingView, awaits, type Awaiting, duties, inZone, money, takeOver, write } from "./view.ts";
+import { amountCell, awaitingView, awaits, type Awaiting, duties, inZone, takeOver, write } from "./view.ts";
 import { CampaignView } from "./watch.ts";
 import { o, wordOf } from "./words.ts";
 
@@ -112,8 +113,8 @@ export class OperatorCampaign extends CampaignView {
         ${figure(o("taken"), seen.taken)} ${figure(o("left"), seen.left)}
         ${figure(
           o("budget_left"),
-          money(campaign.budget_left_fen),
-          o("of_yuan", { n: money(campaign.budget_fen) }),
+          amountCell(campaign.budget_left_fen),
+          o("of_sum", { n: money(campaign.budget_fen) }),
         )}
       </dl>
       ${seen.unfollowed ? html`<p class="hint">${o("unfollowed", { n: seen.unfollowed })}</p>` : nothing}

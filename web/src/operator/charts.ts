@@ -5,9 +5,9 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { formatTime, language } from "../i18n/language.ts";
+import { grouped } from "../money.ts";
 import { View } from "../views/view.ts";
 import { speeds, type Sample } from "./live.ts";
-import { money } from "./view.ts";
 import { o } from "./words.ts";
 
 const HEIGHT_PX = 180;
@@ -27,8 +27,8 @@ const CURVES: readonly Curve[] = [
   {
     label: "budget_left",
     color: "--in",
-    of: (samples) => samples.slice(1).map((sample) => sample.budgetLeftFen / 100),
-    show: (value) => money(Math.round(value * 100)),
+    of: (samples) => samples.slice(1).map((sample) => sample.budgetLeftFen),
+    show: (value) => grouped(Math.round(value)),
   },
 ];
 

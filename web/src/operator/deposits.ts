@@ -3,10 +3,10 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { parseYuan } from "../money.ts";
+import { money, parseAmount } from "../money.ts";
 import { session } from "../session.ts";
 import { typed } from "../views/view.ts";
-import { awaitingView, awaits, type Awaiting, confirm, ConsoleView, duties, facts, money, reading, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, confirm, ConsoleView, duties, facts, reading, write } from "./view.ts";
 import { o } from "./words.ts";
 
 export class OperatorDeposits extends ConsoleView {
@@ -86,13 +86,13 @@ export class OperatorDeposits extends ConsoleView {
     const form = (this.form = event.target as HTMLFormElement);
     const user = typed(form, "user");
     this.amount = typed(form, "amount");
-    const amountFen = parseYuan(this.amount);
+    const amountFen = parseAmount(this.amount);
     this.isWrong = !amountFen;
     if (!user || !amountFen || this.isBusy) return;
     const isForCampaigns = new FormData(form).has("campaigns");
     const body = facts(
       [o("user"), user],
-      [o("amount"), o("yuan", { n: money(amountFen) })],
+      [o("amount"), money(amountFen)],
       ...(isForCampaigns ? ([[o("for_campaigns"), "✓"]] satisfies [string, string][]) : []),
     );
     if (!(await confirm(o("deposit_title"), body, o("deposit")))) return;

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
 import { Problem } from "../api/problems.ts";
 import { problemText } from "../i18n/packet.ts";
-import { parseYuan, plainAmount, yuanGrouped } from "../money.ts";
+import { money, parseAmount, plainAmount } from "../money.ts";
 import { now } from "../now.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
@@ -243,7 +243,7 @@ export class OperatorEditor extends ConsoleView {
       const at = atMs(text, form.timezone);
       return at === undefined ? "…" : inZone(at, form.timezone);
     };
-    const budget = parseYuan(form.budget);
+    const budget = parseAmount(form.budget);
     return html`
       <p class="label">${o("preview")}</p>
       <div class="phone">
@@ -251,7 +251,7 @@ export class OperatorEditor extends ConsoleView {
         <p>${form.description}</p>
         <p>${time(form.starts)} – ${time(form.ends)}</p>
         <p><small>${isZone(form.timezone) ? form.timezone : ""}</small></p>
-        ${budget ? html`<p class="sum">¥${yuanGrouped(budget)}</p>` : nothing}
+        ${budget ? html`<p class="sum">${money(budget)}</p>` : nothing}
         <ul>
           ${form.prizes
             .filter((prize) => prize.is_on)

@@ -11,7 +11,7 @@ import { session } from "../session.ts";
 import type { Column, Filter, ListOf } from "./list.ts";
 import { stateOf } from "./plan.ts";
 import { changesView, sentenceOf } from "./sentences.ts";
-import { money, when } from "./view.ts";
+import { amountCell, when } from "./view.ts";
 import { WAITS } from "./withdrawal-words.ts";
 import { o, wordOf, type OpWord } from "./words.ts";
 
@@ -64,8 +64,8 @@ export function campaigns(): ListOf<Campaign> {
       { label: "status", show: (row) => o(`state_${stateOf(row)}`) },
       { label: "starts", show: (row) => when(row.starts_at_ms) },
       { label: "ends", show: (row) => when(row.ends_at_ms) },
-      { label: "budget", isNumber: true, show: (row) => money(row.budget_fen) },
-      { label: "budget_left", isNumber: true, show: (row) => money(row.budget_left_fen) },
+      { label: "budget", isNumber: true, show: (row) => amountCell(row.budget_fen) },
+      { label: "budget_left", isNumber: true, show: (row) => amountCell(row.budget_left_fen) },
       { label: "version", isNumber: true, show: (row) => row.version },
     ],
   };
@@ -106,10 +106,10 @@ export function packets(): ListOf<Packet> {
           ? html`<a href="/operator/campaigns/${id}">${id}</a>${prize ? html`<small>${prize}</small>` : nothing}`
           : "—",
     },
-    { label: "total", isNumber: true, show: (row) => money(row.total_fen) },
+    { label: "total", isNumber: true, show: (row) => amountCell(row.total_fen) },
     { label: "shares", isNumber: true, show: (row) => row.count },
     { label: "claimed", isNumber: true, show: (row) => row.claimed_count ?? takenOf(row) },
-    { label: "refunded", isNumber: true, show: (row) => money(row.refunded_fen) || "—" },
+    { label: "refunded", isNumber: true, show: (row) => amountCell(row.refunded_fen) || "—" },
     { label: "created", show: (row) => when(row.created_at_ms) },
   ];
   return {
@@ -135,7 +135,7 @@ export function claims(packetId: string): ListOf<Claim> {
     columns: [
       { label: "share_no", isNumber: true, show: (row) => row.share_no },
       { label: "user", show: person },
-      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "amount", isNumber: true, show: (row) => amountCell(row.amount_fen) },
       { label: "claimed_at", show: (row) => when(row.claimed_at_ms) },
       { label: "payout", show: (row) => wordOf(row.payout) },
       { label: "via", show: (row) => row.via ?? "" },
@@ -200,7 +200,7 @@ export function approvals(): ListOf<Approval> {
     columns: [
       { label: "at", show: (row) => when(row.asked_at_ms) },
       { label: "asked", show: (row) => html`${long(sentenceOf(row))}${saidNames(row)}${changesView(row.changes)}` },
-      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "amount", isNumber: true, show: (row) => amountCell(row.amount_fen) },
       { label: "status", show: (row) => html`${wordOf(row.status)}<small>${outcome(row)}</small>` },
     ],
     filters: [status("awaiting", "approved", "rejected", "expired")],
@@ -217,7 +217,7 @@ export function withdrawals(): ListOf<Withdrawal> {
     columns: [
       { label: "at", show: (row) => when(row.created_at_ms) },
       { label: "user", show: ({ user, user_token: token }) => person({ user, user_token: token, nickname: null }) },
-      { label: "amount", isNumber: true, show: (row) => money(row.amount_fen) },
+      { label: "amount", isNumber: true, show: (row) => amountCell(row.amount_fen) },
       { label: "status", show: (row) => html`${o(`withdrawal_${row.status}`)}<small>${say(PROVIDERS[row.channel], "name")}</small>` },
       { label: "waits_for", show: (row) => (row.waits_for ? translated(row.waits_for) : "—") },
       {

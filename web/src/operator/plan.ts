@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { CAMPAIGN_ID } from "../api/ids.ts";
 import { PRIZE_IMAGE_PATTERN } from "../api/limits.ts";
-import { amountProblem, parseYuan, plainAmount, yuan } from "../money.ts";
+import { amountProblem, digits, parseAmount, plainAmount } from "../money.ts";
 import { now } from "../now.ts";
 import type { OpWord } from "./words.ts";
 
@@ -92,7 +92,7 @@ export function planOf(campaign: Campaign): PlanForm {
     starts: localText(campaign.starts_at_ms, campaign.timezone),
     ends: localText(campaign.ends_at_ms, campaign.timezone),
     timezone: campaign.timezone,
-    budget: campaign.budget_fen ? yuan(campaign.budget_fen) : "",
+    budget: campaign.budget_fen ? digits(campaign.budget_fen) : "",
     quota: String(campaign.quota_per_user),
     attempts: String(campaign.rules.attempts_per_user_per_day),
     wins: String(campaign.rules.wins_per_user_per_day),
@@ -104,7 +104,7 @@ export function planOf(campaign: Campaign): PlanForm {
       percent: percentOf(campaign, prize),
       total: String(prize.total),
       per_day: String(prize.per_day),
-      amount: prize.amount_fen ? yuan(prize.amount_fen) : "",
+      amount: prize.amount_fen ? digits(prize.amount_fen) : "",
       image_url: prize.image_url ?? "",
       once: prize.once_per_user,
       is_on: prize.status === "on",
@@ -150,7 +150,7 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     check("starts", starts !== undefined, "needed");
     check("ends", ends !== undefined && ends > (starts ?? 0), "bad_end");
   }
-  check("budget", !form.budget.trim() || parseYuan(form.budget) !== undefined, "unread_amount");
+  check("budget", !form.budget.trim() || parseAmount(form.budget) !== undefined, "unread_amount");
   for (const name of ["quota", "attempts", "wins"] as const) check(name, COUNT.test(form[name]), "bad_count");
   form.prizes.forEach((prize, at) => {
     check(`prizes.${at}.title`, prize.title.trim() !== "", "needed");
@@ -207,7 +207,7 @@ export function stepsTo(
     quota_per_user: Number(form.quota),
     status,
   };
-  const budget = maySetBudget && form.budget.trim() ? parseYuan(form.budget) : undefined;
+  const budget = maySetBudget && form.budget.trim() ? parseAmount(form.budget) : undefined;
   const changed = form.prizes.filter((prize) => {
     const saved = before?.prizes.find((other) => other.prize_id === prize.id);
     return !saved || !isSame(prizeBodyOf(saved), prizeBody(prize, weights.of(prize), saved));
@@ -265,7 +265,7 @@ function prizeBody(prize: PrizeForm, weight: number, saved: Prize | undefined): 
     // Stock of a prize that exists changes by a write of its own.
     total: saved ? saved.total : prize.kind === "code" ? 0 : Number(prize.total),
     per_day: Number(prize.per_day),
-    amount_fen: prize.kind === "packet" ? parseYuan(prize.amount)! : null,
+    amount_fen: prize.kind === "packet" ? parseAmount(prize.amount)! : null,
     image_url: prize.image_url.trim() || null,
     once_per_user: prize.once,
     status: prize.is_on ? "on" : "off",

@@ -3,7 +3,7 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
-import { amountProblem, parseYuan, yuanGrouped } from "../money.ts";
+import { amountProblem, money, parseAmount } from "../money.ts";
 import { now } from "../now.ts";
 import { session } from "../session.ts";
 import { atMost } from "../views/view.ts";
@@ -71,18 +71,18 @@ export async function planRain(campaign: Campaign) {
   const number = (name: "seconds" | "rounds" | "packets" | "count", value: number, max: number) =>
     field(o(`rain_${name}`), html`<input name=${name} type="number" min="1" max=${max} .value=${String(value)} required />`);
   const body = html`
-    <p class="hint">${o("plan_rain_hint", { left: yuanGrouped(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
+    <p class="hint">${o("plan_rain_hint", { left: money(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
     ${sumField()} ${field(o("starts"), html`<input name="starts" data-api="starts_at_ms" type="datetime-local" .value=${starts} required />`)}
     ${number("seconds", 20, 600)} ${number("rounds", 1, 10)} ${number("packets", Math.min(6, quota || 6), 50)}
     ${number("count", 100, 1_000_000)}
   `;
   let done: string | undefined;
   await confirm(o("plan_rain_title"), body, o("plan_rain"), async (form) => {
-    const [totalFen, startsMs] = [parseYuan(textOf(form, "total"))!, atMs(textOf(form, "starts"), timezone)!];
+    const [totalFen, startsMs] = [parseAmount(textOf(form, "total"))!, atMs(textOf(form, "starts"), timezone)!];
     const [seconds, rounds, packets, count] = ["seconds", "rounds", "packets", "count"].map((name) => Number(textOf(form, name)));
     const sent = { starts_at_ms: startsMs, seconds, rounds, total_fen: totalFen, count, packets };
     const { rains } = await once<Schemas["PlannedRain"]>(`planned rain ${id}`, `/admin/campaigns/${id}/rains`, sent);
-    done = o("plan_rain_done", { n: rains.length, at: inZone(startsMs, timezone), sum: yuanGrouped(totalFen) });
+    done = o("plan_rain_done", { n: rains.length, at: inZone(startsMs, timezone), sum: money(totalFen) });
   });
   return done;
 }
@@ -98,21 +98,21 @@ async function once<Answer extends object>(slot: string, path: string, sent: obj
 /** Asks for a rain's sum, shares and greeting, and sends it from the budget; undefined if canceled. */
 export async function sendRain(campaign: Campaign) {
   const body = html`
-    <p class="hint">${o("rain_hint", { left: yuanGrouped(campaign.budget_left_fen) })}</p>
+    <p class="hint">${o("rain_hint", { left: money(campaign.budget_left_fen) })}</p>
     ${sumField()}
     ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
   let done: string | undefined;
   await confirm(o("rain_title"), body, o("send_rain"), async (form) => {
-    const totalFen = parseYuan(textOf(form, "total"))!;
+    const totalFen = parseAmount(textOf(form, "total"))!;
     const greeting = textOf(form, "greeting");
     const sent = {
       ...{ kind: "lucky", total_fen: totalFen, count: Number(textOf(form, "count")), campaign_id: campaign.campaign_id },
       ...(greeting && { greeting }),
     };
     await once<Schemas["SentPacket"]>(`rain ${campaign.campaign_id}`, "/admin/packets", sent);
-    done = o("rain_done", { n: sent.count, sum: yuanGrouped(totalFen) });
+    done = o("rain_done", { n: sent.count, sum: money(totalFen) });
   });
   return done;
 }

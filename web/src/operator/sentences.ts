@@ -5,8 +5,9 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { graphemes } from "../graphemes.ts";
 import { fill, language, translate } from "../i18n/language.ts";
+import { money } from "../money.ts";
 import { FIELDS, SENTENCES, VALUES } from "./sentence-words.ts";
-import { money, when } from "./view.ts";
+import { when } from "./view.ts";
 import { o, wordOf } from "./words.ts";
 
 type Action = Schemas["ListedAction"];
@@ -50,10 +51,10 @@ function fieldOf(field: string): string {
   return field.replace(/_(at_ms|fen|ms)$/, (_, unit: string) => (unit === "at_ms" ? " at" : "")).replaceAll("_", " ");
 }
 
-/** A value as people read it: money in yuan, times as times. */
+/** A value as people read it: money in the unit of account, times as times. */
 export function valueOf(field: string, text: string | null): string {
   if (text === null || text === "") return "—";
-  if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return o("yuan", { n: money(Number(text)) });
+  if (field.endsWith("_fen") && /^-?\d{1,15}$/.test(text)) return money(Number(text));
   if (/(_at|until)_ms$/.test(field) && /^\d{1,15}$/.test(text)) return when(Number(text));
   if (field === "on") return o(text === "true" ? "turn_on" : "turn_off");
   if (text === "true" || text === "false") return o(text === "true" ? "yes" : "no");

@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { newKey } from "../api/keys.ts";
 import type { Method, Schemas } from "../api/client.ts";
 import { formatTime } from "../i18n/language.ts";
-import { amountProblem, parseYuan, plainAmount, yuanGrouped } from "../money.ts";
+import { amountProblem, grouped, money, parseAmount, plainAmount } from "../money.ts";
 import { session } from "../session.ts";
 import { ask } from "../views/ask.ts";
 import { problemView, View } from "../views/view.ts";
@@ -139,9 +139,10 @@ export function inZone(atMs: number, timeZone: string): string {
 export function reading(text: string): string {
   if (!text.trim()) return "";
   const problem = amountProblem(text);
-  return problem ? o(problem, { text: plainAmount(text) }) : o("yuan", { n: yuanGrouped(parseYuan(text)!) });
+  return problem ? o(problem, { text: plainAmount(text) }) : money(parseAmount(text)!);
 }
 
-export function money(fen: number | null | undefined): string {
-  return fen === null || fen === undefined ? "" : yuanGrouped(fen);
+/** The digits of an amount below a label with the unit. */
+export function amountCell(fen: number | null | undefined): string {
+  return fen === null || fen === undefined ? "" : grouped(fen);
 }

@@ -9,10 +9,11 @@ import { now } from "../now.ts";
 import { Poll } from "../poll.ts";
 import { session } from "../session.ts";
 import { qrView } from "../views/qr.ts";
+import { money } from "../money.ts";
 import { loadingView, problemView } from "../views/view.ts";
 import { Claims, FOLLOWED_MAX, packetsOf, Tail } from "./live.ts";
 import { linkOf, modulesOf } from "./promote.ts";
-import { ConsoleView, inZone, money } from "./view.ts";
+import { ConsoleView, inZone } from "./view.ts";
 import { o } from "./words.ts";
 
 const EVERY_MS = 2_000;
@@ -155,7 +156,7 @@ export class OperatorWall extends ConsoleView {
   }
 
   #sum(fen: number | null | undefined): string {
-    return fen ? o("yuan", { n: money(fen) }) : o("got_one");
+    return fen ? money(fen) : o("got_one");
   }
 
   /** The state of the campaign, and the countdown to its start, or to the start or end of a round. */

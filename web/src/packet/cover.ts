@@ -4,7 +4,7 @@ import { html, nothing, svg, type TemplateResult } from "lit";
 
 import { graphemes } from "../graphemes.ts";
 import { duration, p, problemText } from "../i18n/packet.ts";
-import { yuan } from "../money.ts";
+import { spoken } from "../money.ts";
 import { now } from "../now.ts";
 import type { PacketFlow } from "./flow.ts";
 import { canListen } from "./speech.ts";
@@ -206,7 +206,7 @@ function secondsUntil(atMs: number): number {
 /** Announcement for screen readers when the state changes. */
 export function announcement(flow: PacketFlow): string {
   const { shownState: state, problem, claim } = flow;
-  if (state === "opened" && claim) return p("live_open", { amount: yuan(claim.amount_fen) });
+  if (state === "opened" && claim) return p("live_open", { amount: spoken(claim.amount_fen) });
   if (state === "opening") return p("opening");
   if (state === "confirming") return p("confirming");
   if (state === "gone") return p("gone");

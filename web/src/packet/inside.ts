@@ -5,7 +5,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import { clock } from "../i18n/language.ts";
 import { graphemes } from "../graphemes.ts";
 import { duration, p, problemText } from "../i18n/packet.ts";
-import { yuan } from "../money.ts";
+import { affixes, digits, spoken, unitWord } from "../money.ts";
 import { sealView } from "./cover.ts";
 import type { PacketFlow } from "./flow.ts";
 import { isOver, type Emoji, type Feed } from "./states.ts";
@@ -84,7 +84,7 @@ function endView(flow: PacketFlow) {
   if (!left || !status || status === "cancelled" || (flow.state === "opened" && !isOver({ status }))) return nothing;
   const isClosed = status === "closed";
   return html`<p class="after">
-    ${refunded ? p("closed_hint", { amount: yuan(refunded) }) : p(isClosed ? "expired_hint" : "closing_hint")}
+    ${refunded ? p("closed_hint", { amount: spoken(refunded) }) : p(isClosed ? "expired_hint" : "closing_hint")}
   </p>`;
 }
 
@@ -167,8 +167,8 @@ export function ownOf({ live, claim }: PacketFlow): Row | undefined {
 
 /** The amount is set larger than its unit, which stands before or after it. */
 function moneyView(fen: number) {
-  const [before, after] = p("yuan", { n: "|" }).split("|");
-  return html`${before}<b>${yuan(fen)}</b>${after}`;
+  const [before, after] = affixes(unitWord());
+  return html`${before}<b>${digits(fen)}</b>${after}`;
 }
 
 /** Amounts may be hidden until the end: then only the number of shares is shown. */
@@ -177,10 +177,10 @@ function sumText(feed: Feed): string {
   const m = feed.count;
   const all = feed.total_fen;
   if (feed.emptied_in_ms !== null) {
-    return p("emptied_in", { m, all: yuan(all), time: duration(feed.emptied_in_ms) });
+    return p("emptied_in", { m, all: spoken(all), time: duration(feed.emptied_in_ms) });
   }
   const got = feed.claimed_fen;
-  const sum = got === null ? p("sealed_sum") : p("taken_sum", { got: yuan(got), all: yuan(all) });
+  const sum = got === null ? p("sealed_sum") : p("taken_sum", { got: digits(got), all: spoken(all) });
   return `${p("taken", { n, m })} · ${sum}`;
 }
 

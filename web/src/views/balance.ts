@@ -2,7 +2,7 @@
 
 import { html } from "lit";
 
-import { yuanGrouped } from "../money.ts";
+import { money } from "../money.ts";
 import { session } from "../session.ts";
 import { boneView } from "./view.ts";
 
@@ -15,5 +15,5 @@ export function noteBalance(fen: number): number {
 
 export function balanceView(fen: number | undefined) {
   const shown = fen ?? (cached?.sub === session.person?.sub ? cached?.fen : undefined);
-  return html`<p class="balance">${shown === undefined ? boneView() : `¥${yuanGrouped(shown)}`}</p>`;
+  return html`<p class="balance">${shown === undefined ? boneView() : money(shown)}</p>`;
 }

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { t } from "../i18n/events.ts";
 import { formatTime, language } from "../i18n/language.ts";
 import { duration } from "../i18n/packet.ts";
-import { yuan } from "../money.ts";
+import { money } from "../money.ts";
 import { now } from "../now.ts";
 import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
@@ -237,7 +237,7 @@ export class CampaignView extends View {
   readonly #savePoster = async () => {
     const [{ drawCard }, { encode }] = await Promise.all([import("./card.ts"), import("uqr")]);
     const amounts = [...this.catches.values()];
-    const amount = yuan(amounts.reduce((all, each) => all + each, 0));
+    const amount = money(amounts.reduce((all, each) => all + each, 0));
     const got = amounts.length ? t("rain_got", { n: amounts.length, amount }) : "";
     const modules = encode(this.#link, { border: 0, ecc: "M" }).data;
     const canvas = drawCard(this.campaign!.title, got, modules, t("poster_text"));

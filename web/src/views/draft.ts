@@ -3,7 +3,7 @@
 import type { Schemas } from "../api/client.ts";
 import { COUNT_MAX, COVER_PATTERN, FEN_MAX } from "../api/limits.ts";
 import type { Channel } from "../config.ts";
-import { amountProblem, parseYuan } from "../money.ts";
+import { amountProblem, parseAmount } from "../money.ts";
 import { now } from "../now.ts";
 
 export interface Draft {
@@ -60,7 +60,7 @@ export function countOf(draft: Draft): number | undefined {
 
 /** Undefined where amount or count can't be read. */
 export function totalFenOf(draft: Draft): number | undefined {
-  const fen = parseYuan(draft.amount);
+  const fen = parseAmount(draft.amount);
   const count = countOf(draft);
   if (fen === undefined || count === undefined) return undefined;
   const total = draft.kind === "lucky" ? fen : fen * count;
@@ -84,7 +84,7 @@ export type Wrong =
 export function wrongOf(draft: Draft, shareFenMax: number, hosts: readonly string[], nowMs = now()) {
   const wrong: Partial<Record<"amount" | "count" | "cover_link" | "people" | "starts", Wrong>> = {};
   const count = countOf(draft);
-  const fen = parseYuan(draft.amount);
+  const fen = parseAmount(draft.amount);
   if (!count) wrong.count = "bad_count";
   if (!fen) wrong.amount = amountProblem(draft.amount)!;
   else if (count && !totalFenOf(draft)) wrong.amount = "bad_amount";

@@ -3,6 +3,7 @@
 import type { Problem } from "../api/problems.ts";
 import { language } from "../i18n/language.ts";
 import { p, problemText } from "../i18n/packet.ts";
+import { briefDigits } from "../money.ts";
 
 type Field = HTMLInputElement;
 
@@ -74,6 +75,6 @@ function textOf(name: string, message: string): string | undefined {
   const [, kind, number] = /(longer than|at most|less than or equal to|greater than or equal to) (\d+)/.exec(message) ?? [];
   if (!kind) return language() === "en" ? message.charAt(0).toUpperCase() + message.slice(1) : undefined;
   if (kind === "longer than" || message.includes("character")) return p("too_long", { n: number! });
-  const n = name.endsWith("_fen") ? Number(number) / 100 : number!;
+  const n = name.endsWith("_fen") ? briefDigits(Number(number)) : number!;
   return p(kind.startsWith("greater") ? "at_least" : "at_most", { n });
 }

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
-import { yuan, yuanGrouped } from "../money.ts";
+import { money } from "../money.ts";
 import { now } from "../now.ts";
 import { sealView } from "../packet/cover.ts";
 import { session } from "../session.ts";
@@ -171,7 +171,7 @@ export class Home extends View {
           </select>
         </label>
         <p class="label">${page ? t(word, { n: page.count }) : boneView()}</p>
-        <p class="total">${page ? `¥${yuanGrouped(page.total_fen)}` : boneView()}</p>
+        <p class="total">${page ? money(page.total_fen) : boneView()}</p>
         ${luckiest
           ? html`<p class="lucky">${t(luckiest === 1 ? "luckiest_once" : "luckiest_count", { n: luckiest })}</p>`
           : nothing}
@@ -233,7 +233,7 @@ function packetView(item: Packets["items"][number]) {
           <small>${state}</small>
           <time>${clock(item.at_ms)}</time>
         </span>
-        <span class="fen">¥${yuan(isSent ? item.total_fen : item.amount_fen)}</span>
+        <span class="fen">${money(isSent ? item.total_fen : item.amount_fen)}</span>
       </a>
     </li>
   `;
@@ -248,7 +248,7 @@ function transferView(item: Schemas["Transfer"]) {
         <b>${t(`kind_${kind}` as Word)}</b>
         <time>${clock(item.at_ms)}</time>
       </span>
-      <span class="fen ${isIn ? "is-in" : ""}">${isIn ? "+" : "-"}¥${yuan(Math.abs(item.amount_fen))}</span>
+      <span class="fen ${isIn ? "is-in" : ""}">${isIn ? "+" : "-"}${money(Math.abs(item.amount_fen))}</span>
     </li>
   `;
 }

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { clock } from "../i18n/language.ts";
 import { t } from "../i18n/events.ts";
-import { yuan } from "../money.ts";
+import { money } from "../money.ts";
 import { micView } from "../packet/cover.ts";
 import { canListen, listen, type Listening } from "../packet/speech.ts";
 import { session } from "../session.ts";
@@ -449,7 +449,7 @@ export class Lottery extends View {
 
 function titleOf(prize: { title: string; amount_fen: number | null } | null): string {
   if (!prize) return t("missed");
-  return prize.amount_fen ? `${prize.title} ¥${yuan(prize.amount_fen)}` : prize.title;
+  return prize.amount_fen ? `${prize.title} ${money(prize.amount_fen)}` : prize.title;
 }
 
 /** The picture of a prize, if it lies on a host that the deployment allows. */

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 
 import { t } from "../i18n/user.ts";
-import { yuan } from "../money.ts";
+import { affixes, grouped } from "../money.ts";
 import { session } from "../session.ts";
 import { askHost } from "./confirm.ts";
 import { Sheet } from "./sheet.ts";
@@ -22,6 +22,12 @@ export interface Deed<Made> extends Shown {
   name: "send" | "payment" | "withdrawal";
   body: object;
   work: (onRepeat: () => void) => Promise<Made>;
+}
+
+/** An amount with its symbol in small type. */
+export function sumView(fen: number) {
+  const [before, after] = affixes();
+  return html`<small>${before}</small>${grouped(fen)}<small>${after}</small>`;
 }
 
 /** Asks for consent, then shows the work. Returns its result, or undefined if the user went back. */
@@ -72,7 +78,7 @@ class MoneySheet extends Sheet {
     return html`
       <dialog class="ask sheet money" aria-labelledby="money-title" @cancel=${this.#onCancel} @close=${this.#onClose}>
         <h2 id="money-title">${title}</h2>
-        <p class="sum"><small>¥</small>${yuan(fen)}</p>
+        <p class="sum">${sumView(fen)}</p>
         <dl>
           ${rows.map(([label, text]) => html`<div><dt>${label}</dt><dd>${text}</dd></div>`)}
         </dl>

@@ -7,6 +7,7 @@ import { ownOf } from "../packet/inside.ts";
 import type { RedPacket } from "../packet/red-packet.ts";
 import "../packet/red-packet.ts";
 import { f } from "../i18n/frame.ts";
+import { digits } from "../money.ts";
 import { appHere } from "../providers/registry.ts";
 import { session } from "../session.ts";
 import { isSoundOn, playCoin, turnSound } from "../sound.ts";
@@ -103,7 +104,7 @@ export class PacketView extends View {
   readonly #relay = () => {
     const { claim, cover, packet } = this.querySelector<RedPacket>("red-packet")!.flow!;
     const count = Math.min(packet!.count, claim!.amount_fen, RELAY_COUNT_MAX);
-    const amount = (claim!.amount_fen / 100).toFixed(2);
+    const amount = digits(claim!.amount_fen);
     const draft: Partial<Draft> = { amount, count: `${count}`, greeting: cover?.greeting ?? "" };
     session.writes.begin("draft", session.person?.sub ?? "", draft);
   };

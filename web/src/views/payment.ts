@@ -5,7 +5,6 @@ import { html, nothing } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { duration } from "../i18n/packet.ts";
 import { t } from "../i18n/user.ts";
-import { yuan } from "../money.ts";
 import { now } from "../now.ts";
 import { problemOf } from "../api/problems.ts";
 import { Poll } from "../poll.ts";
@@ -15,6 +14,7 @@ import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import "./copy.ts";
 import { qrView } from "./qr.ts";
+import { sumView } from "./money.ts";
 import { loadingView, problemView, View, WIDE } from "./view.ts";
 
 const ASK_MS = 2000;
@@ -116,7 +116,7 @@ export class PaymentView extends View {
           : nothing}
         ${trouble}
         <div class="ticket">
-          <p class="greeting"><small>¥</small>${yuan(payment.amount_fen)}</p>
+          <p class="greeting">${sumView(payment.amount_fen)}</p>
           ${isPending && this.modules ? html`<div class="qr">${qrView(this.modules, say(PROVIDERS[payment.channel], "pay"))}</div>` : nothing}
           ${isPending ? this.#how(payment) : nothing}
         </div>

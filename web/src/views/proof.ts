@@ -5,7 +5,7 @@ import { html } from "lit";
 import type { Schemas } from "../api/client.ts";
 import { clock } from "../i18n/language.ts";
 import { t } from "../i18n/page.ts";
-import { yuan } from "../money.ts";
+import { digits, spoken } from "../money.ts";
 import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import type { Verdict } from "../verify/packet.ts";
@@ -83,7 +83,7 @@ export class ProofView extends View {
           ? html`<li class="is-new">${t("proof_first")}</li>`
           : checkView(verdict.isNotedTrue, t("proof_noted", { time: clock(seen.at_ms) }))}
         ${checkView(differences.length === 0, t("proof_amounts", { n: amounts.length }))}
-        ${checkView(verdict.isSumTrue, t("proof_sum", { amount: yuan(proof.total_fen) }))}
+        ${checkView(verdict.isSumTrue, t("proof_sum", { amount: spoken(proof.total_fen) }))}
         ${checkView(differences.length === 0, t("proof_claims", { n: verdict.claimCount }))}
         ${checkView(verdict.doubleCount === 0, t("proof_owners"))}
       </ul>
@@ -91,8 +91,8 @@ export class ProofView extends View {
         (difference) => html`<p class="wrong">
           ${t("proof_share", {
             no: difference.share_no,
-            said: yuan(difference.claimed_fen),
-            real: difference.real === undefined ? "–" : yuan(difference.real),
+            said: digits(difference.claimed_fen),
+            real: difference.real === undefined ? "–" : digits(difference.real),
           })}
         </p>`,
       )}
@@ -103,7 +103,7 @@ export class ProofView extends View {
       <details class="card">
         <summary>${t("proof_shares")}</summary>
         <ol class="amounts">
-          ${amounts.slice(0, 200).map((amount) => html`<li>${yuan(amount)}</li>`)}
+          ${amounts.slice(0, 200).map((amount) => html`<li>${digits(amount)}</li>`)}
         </ol>
         <dl>
           <dt>${t("proof_code")}</dt>

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
 import { t } from "../i18n/events.ts";
 import { duration, problemText } from "../i18n/packet.ts";
-import { yuan } from "../money.ts";
+import { money } from "../money.ts";
 import { now } from "../now.ts";
 import { stateAfter, type State } from "../packet/states.ts";
 import { session } from "../session.ts";
@@ -160,7 +160,7 @@ export class Rain extends View {
       <section class="card rain-podium">
         <h2>${t("rain_podium")}</h2>
         <ol>
-          ${podium.map(({ nickname, amount_fen: fen }) => html`<li><b>${nickname}</b><span>¥${yuan(fen)}</span></li>`)}
+          ${podium.map(({ nickname, amount_fen: fen }) => html`<li><b>${nickname}</b><span>${money(fen)}</span></li>`)}
         </ol>
       </section>
     `;
@@ -201,7 +201,7 @@ export class Rain extends View {
         <span>
           ${t("rain_hits", { n: this.hits })}${this.combo > 2 ? html` · <em>${t("rain_combo", { n: this.combo })}</em>` : nothing}
         </span>
-        <b class="purse" aria-label=${t("rain_purse")}>¥${yuan(this.#sum)}</b>
+        <b class="purse" aria-label=${t("rain_purse")}>${money(this.#sum)}</b>
         <button aria-pressed=${isSoundOn() ? "true" : "false"} @click=${this.#turnSound}>♪ ${t("sound")}</button>
         <button @click=${this.#end}>${t("rain_ends")}</button>
       </div>
@@ -221,10 +221,10 @@ export class Rain extends View {
         ${isOver ? html`<h2>${t("rain_over")}</h2>` : nothing}
         ${amounts.length
           ? html`
-              <p class="total">${t("rain_got", { n: amounts.length, amount: yuan(this.#sum) })}</p>
-              ${amounts.length > 1 ? html`<p class="lucky">${t("rain_best", { amount: yuan(best) })}</p>` : nothing}
+              <p class="total">${t("rain_got", { n: amounts.length, amount: money(this.#sum) })}</p>
+              ${amounts.length > 1 ? html`<p class="lucky">${t("rain_best", { amount: money(best) })}</p>` : nothing}
               <ol class="rain-list">
-                ${amounts.map((fen) => html`<li class=${fen === best ? "is-best" : ""}>¥${yuan(fen)}</li>`)}
+                ${amounts.map((fen) => html`<li class=${fen === best ? "is-best" : ""}>${money(fen)}</li>`)}
               </ol>
             `
           : html`<p>${t(this.isAsking ? "rain_asking" : "rain_none")}</p>`}
@@ -339,7 +339,7 @@ export class Rain extends View {
 
   #win(packetId: string, amountFen: number): void {
     const isBest = [...this.catches.values()].every((fen) => fen < amountFen);
-    this.banner = { text: `+¥${yuan(amountFen)}`, isWin: true };
+    this.banner = { text: `+${money(amountFen)}`, isWin: true };
     playCoin(isBest && this.catches.size > 0);
     const detail = { packet_id: packetId, amount_fen: amountFen };
     this.dispatchEvent(new CustomEvent("caught", { detail }));

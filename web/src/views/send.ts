@@ -8,14 +8,14 @@ import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t, type Word } from "../i18n/user.ts";
-import { plainAmount, yuan } from "../money.ts";
+import { briefDigits, digits, plainAmount, spoken, unitWord } from "../money.ts";
 import { channelsOf, methodOf, PROVIDERS } from "../providers/registry.ts";
 import { say } from "../providers/say.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { bodyOf, countOf, draftOf, EMPTY, totalFenOf, wrongOf, type Draft, type Wrong } from "./draft.ts";
 import { confirmedBody } from "./confirm.ts";
-import { move, type Rows } from "./money.ts";
+import { move, type Rows, sumView } from "./money.ts";
 import { orderPayment } from "./order-payment.ts";
 import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
@@ -87,8 +87,8 @@ export class Send extends View {
         <h1 tabindex="-1">${t("send_title")}</h1>
         ${isForOne ? nothing : this.#choice("kind", ["lucky", "equal"], isBusy)}
         <div class="card fields">
-          ${this.#field("amount", total, "yuan", "decimal", "0.00")}
-          ${isForOne ? nothing : this.#field("count", "count", "piece", "numeric", "10")}
+          ${this.#field("amount", total, unitWord(), "decimal", digits(0))}
+          ${isForOne ? nothing : this.#field("count", "count", t("piece"), "numeric", "10")}
           <label class="field">
             <span>${t("greeting")}</span>
             <input
@@ -111,13 +111,13 @@ export class Send extends View {
             : nothing}
         </details>
         ${this.#options(isBusy)} ${this.#payWith(isBusy)}
-        <p class="sum" aria-live="polite"><small>¥</small>${yuan(totalFenOf(draft) ?? 0)}</p>
+        <p class="sum" aria-live="polite">${sumView(totalFenOf(draft) ?? 0)}</p>
         ${this.problem ? problemView(this.problem) : nothing} ${this.#shortage(isBusy)}
         <button class="primary" ?disabled=${isBusy || isWaiting}>
           ${t("put_in")}
         </button>
         <p class="hint center">
-          ${this.balanceFen === undefined ? boneView() : t("balance_is", { amount: yuan(this.balanceFen) })}<br />
+          ${this.balanceFen === undefined ? boneView() : t("balance_is", { amount: spoken(this.balanceFen) })}<br />
           ${t("refund_hint")}
         </p>
       </form>
@@ -140,7 +140,7 @@ export class Send extends View {
     `;
   }
 
-  #field(name: "amount" | "count", word: Word, unit: Word, mode: string, example: string) {
+  #field(name: "amount" | "count", word: Word, unit: string, mode: string, example: string) {
     const wrong = this.#wrong[name];
     const isTold = wrong && (this.hasTried || wrong.startsWith("too_"));
     return html`
@@ -157,7 +157,7 @@ export class Send extends View {
           aria-invalid=${isTold ? "true" : "false"}
           aria-describedby="${name}-wrong"
         />
-        <i>${t(unit)}</i>
+        <i>${unit}</i>
       </label>
       <p class=${isTold ? "wrong" : "limit"} id="${name}-wrong">
         ${isTold ? this.#hint(wrong) : name === "amount" ? this.#hint("limits") : nothing}
@@ -168,7 +168,7 @@ export class Send extends View {
   #hint(word: Wrong | "limits"): string {
     const maxFen = this.#shareFenMax;
     const n = this.draft.kind === "lucky" ? (countOf(this.draft) ?? 1) : 1;
-    const params = { max: yuanShort(maxFen), total: yuanShort(maxFen * n), n, count: COUNT_MAX, text: plainAmount(this.draft.amount) };
+    const params = { least: digits(1), min: spoken(1), max: brief(maxFen), total: brief(maxFen * n), n, count: COUNT_MAX, text: plainAmount(this.draft.amount) };
     return t(word === "too_large" && n > 1 ? "too_large_total" : word, params);
   }
 
@@ -314,7 +314,7 @@ export class Send extends View {
     const topUp = () => void this.attempt(() => orderPayment({ amount_fen: shortFen, channel: channels[0]! }));
     return html`
       <div class="shortage" role="status">
-        <p>${t("short_of", { amount: yuan(shortFen) })}</p>
+        <p>${t("short_of", { amount: spoken(shortFen) })}</p>
         ${channels.map(
           (way) => html`<button
             type="button"
@@ -327,7 +327,7 @@ export class Send extends View {
         )}
         ${channels.length
           ? html`<button type="button" class="secondary" ?disabled=${isBusy} @click=${topUp}>
-              ${t("top_up", { amount: yuan(shortFen) })}
+              ${t("top_up", { amount: spoken(shortFen) })}
             </button>`
           : nothing}
       </div>
@@ -381,7 +381,7 @@ export class Send extends View {
   /** What the sheet shows of a send. */
   #summary({ kind, count, total_fen, recipients, pay_with, expires_in_s = 0, starts_at_ms }: Partial<Schemas["SendBody"]>) {
     const audience = recipients ? t("audience_some") : t(count === 1 ? "audience_one" : "audience_all");
-    const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: yuan(this.balanceFen) });
+    const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: spoken(this.balanceFen) });
     const rows: Rows = [
       [t("audience"), `${audience} · ${t("shares", { n: count! })}`],
       [t("kind"), t(kind === "equal" ? "equal" : "lucky")],
@@ -403,9 +403,8 @@ function keptDraft(): Draft {
   return { ...EMPTY, ...session.writes.find<Draft>(SLOT, session.person?.sub ?? "")?.body };
 }
 
-/** Whole yuan without decimals: 20000 -> "200". */
-function yuanShort(fen: number): string {
-  return yuan(fen).replace(/\.00$/, "");
+function brief(fen: number): string {
+  return spoken(fen, briefDigits(fen));
 }
 
 function barView(place: number, height: number) {

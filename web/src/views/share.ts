@@ -6,7 +6,7 @@ import { clock } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
 import { t } from "../i18n/user.ts";
 import type { Packet } from "../packet/states.ts";
-import { yuan } from "../money.ts";
+import { money } from "../money.ts";
 import { appHere } from "../providers/registry.ts";
 import { isNameless, session } from "../session.ts";
 import "./copy.ts";
@@ -98,7 +98,7 @@ export class ShareView extends View {
 
   #receipt({ total_fen, count, expires_at_ms }: Packet) {
     return html`<p class="hint">
-      ¥${yuan(total_fen)} · ${t("shares", { n: count })}<br />${t("share_life", { time: clock(expires_at_ms) })}
+      ${money(total_fen)} · ${t("shares", { n: count })}<br />${t("share_life", { time: clock(expires_at_ms) })}
     </p>`;
   }
 

@@ -6,7 +6,7 @@ import type { Schemas } from "../api/client.ts";
 import type { Channel } from "../config.ts";
 import { clock } from "../i18n/language.ts";
 import { t, type Word } from "../i18n/user.ts";
-import { amountProblem, parseYuan, plainAmount, yuan } from "../money.ts";
+import { amountProblem, digits, money, parseAmount, plainAmount, spoken, unitWord } from "../money.ts";
 import { now } from "../now.ts";
 import { Poll } from "../poll.ts";
 import type { Account } from "../providers/provider.ts";
@@ -154,7 +154,7 @@ export class Wallet extends View {
       // An error of the last amount says nothing about this one.
       this.problem = undefined;
       const amount = typed(event.target, "amount");
-      const amountFen = parseYuan(amount);
+      const amountFen = parseAmount(amount);
       if (isOff || !checked(event.target, "amount", this.#wrong(deed, amount))) return;
       const channel = typed(event.target, "channel") as Channel;
       const form = event.target as HTMLFormElement;
@@ -166,7 +166,7 @@ export class Wallet extends View {
     };
     const type = (event: InputEvent) =>
       (this.amounts = { ...this.amounts, [deed]: typed(event.currentTarget, "amount") });
-    const fen = parseYuan(this.amounts[deed] ?? "");
+    const fen = parseAmount(this.amounts[deed] ?? "");
     return html`
       <form class="card" @submit=${submit} @input=${type}>
         <h2>${t(`wallet_${deed}`)}</h2>
@@ -176,9 +176,9 @@ export class Wallet extends View {
             data-api="amount_fen"
             inputmode="decimal"
             autocomplete="off"
-            placeholder="0.00"
+            placeholder=${digits(0)}
             required
-            aria-label="${t(`wallet_${deed}`)}: ${t("amount_yuan")}"
+            aria-label="${t(`wallet_${deed}`)}: ${t("amount_label", { unit: unitWord() })}"
             aria-describedby="${deed}-limits"
           />
           <select name="channel" aria-label=${t("channel")}>
@@ -190,7 +190,7 @@ export class Wallet extends View {
         <p class="limit" id="${deed}-limits">${deed === "withdrawal" ? this.#limits() : nothing}</p>
         <div class="row">
           <button class="secondary" aria-disabled=${isOff ? "true" : "false"}>
-            ${t(`wallet_${deed}`)} ${fen ? `¥${yuan(fen)}` : nothing}
+            ${t(`wallet_${deed}`)} ${fen ? money(fen) : nothing}
           </button>
           ${deed === "withdrawal" && this.balanceFen
             ? html`<button type="button" class="quiet" @click=${this.#takeAll}>${t("withdraw_all")}</button>`
@@ -204,9 +204,9 @@ export class Wallet extends View {
     const limits = session.config?.limits;
     if (!limits) return "";
     return t("withdrawal_limits", {
-      min: yuan(limits.withdrawal_fen_min),
-      max: yuan(limits.withdrawal_fen_max),
-      day: yuan(limits.withdrawal_fen_per_day),
+      min: digits(limits.withdrawal_fen_min),
+      max: spoken(limits.withdrawal_fen_max),
+      day: spoken(limits.withdrawal_fen_per_day),
     });
   }
 
@@ -214,12 +214,12 @@ export class Wallet extends View {
   #wrong(deed: Deed, amount: string): string {
     const problem = amountProblem(amount);
     if (problem) return t(problem, { text: plainAmount(amount) });
-    const amountFen = parseYuan(amount)!;
+    const amountFen = parseAmount(amount)!;
     const limits = session.config?.limits;
     if (deed === "payment" || !limits) return "";
     const { withdrawal_fen_min: minFen, withdrawal_fen_max: maxFen } = limits;
     const isOver = amountFen > (this.balanceFen ?? Infinity);
-    if (isOver) return t("balance_is", { amount: yuan(this.balanceFen!) });
+    if (isOver) return t("balance_is", { amount: spoken(this.balanceFen!) });
     return amountFen < minFen || amountFen > maxFen ? this.#limits() : "";
   }
 
@@ -227,7 +227,7 @@ export class Wallet extends View {
   readonly #takeAll = (event: Event) => {
     const field = (event.target as HTMLElement).closest("form")!.elements.namedItem("amount") as HTMLInputElement;
     const fen = Math.min(this.balanceFen!, session.config?.limits?.withdrawal_fen_max ?? Infinity);
-    field.value = yuan(fen);
+    field.value = digits(fen);
     field.dispatchEvent(new Event("input", { bubbles: true }));
     this.problem = undefined;
   };
@@ -316,7 +316,7 @@ export class Wallet extends View {
               ${t("cancel")}
             </button>`
           : nothing}
-        <span class="fen">${yuan(withdrawal.amount_fen)}</span>
+        <span class="fen">${money(withdrawal.amount_fen)}</span>
       </li>
     `;
   }

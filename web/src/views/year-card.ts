@@ -2,7 +2,7 @@
 
 import type { Client, Schemas } from "../api/client.ts";
 import { t } from "../i18n/user.ts";
-import { yuanGrouped } from "../money.ts";
+import { money } from "../money.ts";
 import { blankCard, SANS, SERIF, WIDTH } from "./card.ts";
 
 type Item = Schemas["ReceivedItem"];
@@ -38,13 +38,13 @@ function largestOf(items: Item[]): Item | undefined {
 /** Lines of the card: a label and its value. */
 export function linesOf({ received, sent, largest }: Year): [string, string][] {
   const lines: [string, string][] = [
-    [t("year_received", { n: received.count }), `¥${yuanGrouped(received.total_fen)}`],
-    [t("year_sent", { n: sent.count }), `¥${yuanGrouped(sent.total_fen)}`],
+    [t("year_received", { n: received.count }), money(received.total_fen)],
+    [t("year_sent", { n: sent.count }), money(sent.total_fen)],
     [t("year_luckiest"), t(received.luckiest_count === 1 ? "times_once" : "times", { n: received.luckiest_count })],
   ];
   if (largest) {
     const from = largest.sender.nickname;
-    lines.push([from ? t("year_largest_from", { name: from }) : t("year_largest"), `¥${yuanGrouped(largest.amount_fen)}`]);
+    lines.push([from ? t("year_largest_from", { name: from }) : t("year_largest"), money(largest.amount_fen)]);
   }
   return lines;
 }

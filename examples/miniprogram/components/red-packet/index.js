@@ -1,6 +1,6 @@
 /** One packet: its cover and coin, then the amount and who took how much. */
 
-const { ask, now, pause, yuan } = require("../../api");
+const { ask, digits, money, now, pause, unit } = require("../../api");
 
 const LOOK_MS = 3000;
 const TURN_MS = 900;
@@ -15,6 +15,7 @@ Component({
     state: "loading", // waiting, ready, opening, admitted, opened, sent, over, refused
     cover: null,
     amount: "",
+    unit: unit.symbol,
     note: "",
     summary: "",
     claims: [],
@@ -51,7 +52,7 @@ Component({
       this.setData({
         state,
         cover: { greeting, cover_url, needs_passphrase, from: `${sender.nickname}的红包` },
-        amount: packet.mine ? yuan(packet.mine.amount_fen) : "",
+        amount: packet.mine ? digits(packet.mine.amount_fen) : "",
         note: noteOf(state, packet) || (kind === "lucky" ? "拼手气红包" : "普通红包"),
         ...listOf(packet),
       });
@@ -86,7 +87,7 @@ Component({
         const [claim] = await Promise.all([asked, pause(TURN_MS)]);
         this.grabToken = claim.grab_token;
         if (claim.grab_token) return this.setData({ state: "admitted", note: "抢到了！快拆开" });
-        this.setData({ state: "opened", amount: yuan(claim.amount_fen), note: "已存入零钱" });
+        this.setData({ state: "opened", amount: digits(claim.amount_fen), note: "已存入零钱" });
         wx.vibrateShort({ type: "medium" });
         this.triggerEvent("claimed", claim);
         this.look();
@@ -134,13 +135,13 @@ function noteOf(state, packet) {
 }
 
 function listOf({ claims, claimed_count, count, claimed_fen, total_fen }) {
-  const sum = claimed_fen === null ? "金额结束后揭晓" : `共 ${yuan(claimed_fen)}/${yuan(total_fen)} 元`;
+  const sum = claimed_fen === null ? "金额结束后揭晓" : `共 ${digits(claimed_fen)}/${money(total_fen)}`;
   return {
     summary: `已领取 ${claimed_count}/${count} 个 · ${sum}`,
     claims: claims.map((claim) => ({
       no: claim.share_no,
       name: claim.nickname,
-      amount: claim.amount_fen === null ? "" : yuan(claim.amount_fen),
+      amount: claim.amount_fen === null ? "" : money(claim.amount_fen),
       isLuckiest: claim.is_luckiest,
     })),
   };

@@ -1,6 +1,6 @@
 /** A campaign's packets as a rain: each that is hit is grabbed once. */
 
-const { ask, now, yuan } = require("../../api");
+const { ask, digits, money, now } = require("../../api");
 
 Component({
   data: { title: "红包雨", note: "", sum: "", drops: [], isOver: false },
@@ -53,8 +53,8 @@ Component({
         wx.vibrateShort({ type: "light" });
         this.setData({
           [`drops[${at}].state`]: "won",
-          [`drops[${at}].amount`]: yuan(claim.amount_fen),
-          sum: `抢到 ${yuan(this.wonFen)} 元`,
+          [`drops[${at}].amount`]: digits(claim.amount_fen),
+          sum: `抢到 ${money(this.wonFen)}`,
         });
       } catch (problem) {
         const isGone = ["packet_emptied", "packet_expired"].includes(problem.code);

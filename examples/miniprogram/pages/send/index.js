@@ -1,6 +1,6 @@
 /** Sends a packet that its sender pays for with WeChat Pay. */
 
-const { ask, fenOf, newKey, pause, yuan } = require("../../api");
+const { ask, fenOf, money, newKey, pause } = require("../../api");
 
 const DRAFT = "redpacket.draft";
 /** The same as in the storage, which may be full. */
@@ -13,7 +13,7 @@ Component({
     type(event) {
       this.form = { ...this.form, [event.currentTarget.dataset.name]: event.detail.value };
       const fen = fenOf(this.form.total ?? "");
-      this.setData({ sum: fen ? ` ¥${yuan(fen)}` : "" });
+      this.setData({ sum: fen ? ` ${money(fen)}` : "" });
     },
 
     turn(event) {
