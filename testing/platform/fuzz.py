@@ -104,7 +104,14 @@ BEYOND_SCHEMA = (
         re.compile("is not base64|is not a JPEG, PNG.*|is damaged or animated.*"),
     ),
     (re.compile("ends_at_ms"), re.compile("can't be later: .*")),
-    (re.compile("starts_at_ms"), re.compile("is more than 30 days ahead|is not before the end .*")),
+    (
+        re.compile("starts_at_ms"),
+        re.compile(
+            "is more than 30 days ahead|is not before the end .*|is before the start .*"
+            "|is in the past|lets the last round end after the campaign"
+        ),
+    ),
+    (re.compile("packets"), re.compile(r"makes \d+ packets in all rounds.*")),
     (re.compile("campaign_id"), re.compile("is required. Name the campaign that pays")),
     (re.compile("pay_with"), re.compile("is not allowed with campaign_id: .*")),
     (re.compile("reference"), re.compile("is required for an outside transfer")),
