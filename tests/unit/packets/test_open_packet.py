@@ -13,13 +13,14 @@ from redpacket.packets.errors import (
     PacketExpired,
     PassphraseMismatch,
 )
-from redpacket.packets.model.claim import Admission, Claim
+from redpacket.packets.model.claim import Admission, AdmitOutcome, AdmitStatus, Claim
 from redpacket.packets.model.grab_token import LIFE_MS
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.platform import errors
 from testing.builders import list_shares
 from testing.fakes import FakeLimits
 from testing.in_memory_system import ADMISSION_FACTOR, InMemorySystem
+from testing.packets.fake_claim_cache import FakeShards
 
 TWO_STEP = Rules(opening=Opening.TWO_STEP)
 
@@ -78,6 +79,19 @@ def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user
     system.pass_time(LIFE_MS)
     with pytest.raises(PacketExpired):
         system.grab_or_enter(packet, "later")
+
+
+def test_a_place_that_is_free_at_this_millisecond_is_waited_for_a_second(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = system.send(rules=TWO_STEP)
+    crowded = AdmitOutcome(AdmitStatus.CROWDED, system.clock.now_ms())
+    monkeypatch.setattr(FakeShards, "admit", lambda *_, **__: crowded)
+
+    with pytest.raises(errors.RateLimited) as refused:
+        system.grab_or_enter(packet, "ann")
+
+    assert refused.value.retry_after_s == 1
 
 
 def test_opening_again_gives_the_same_share_whatever_the_token(system: InMemorySystem) -> None:

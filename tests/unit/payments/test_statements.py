@@ -378,6 +378,25 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     assert [report and report.differences for report in reports] == [(), ()]
 
 
+def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_told_with_ours(
+    town: PaymentSystem, day: str
+) -> None:
+    end_ms = statement_day_start_ms(day) + DAY_MS
+    town.clock.at_ms = end_ms + 1_000
+    town.pay_in("user", 100)
+    # The provider says that it came a moment earlier, and more.
+    (line,) = town.gateway.book
+    town.gateway.book[0] = replace(line, moved_at_ms=end_ms - 1_000, amount_fen=101)
+    town.clock.at_ms = end_ms + 2 * DAY_MS
+
+    report = town.compare_statement(day)
+
+    assert report
+    assert [(difference.expected, difference.actual) for difference in report.differences] == [
+        (101, 100)
+    ]
+
+
 @pytest.mark.parametrize(
     ("edge_ms", "told_on"),
     [(-EDGE_MS - 1, 0), (-EDGE_MS, 1), (EDGE_MS - 1, 1), (EDGE_MS, 1)],

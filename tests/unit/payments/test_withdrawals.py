@@ -29,7 +29,7 @@ from redpacket.payments.model.withdrawals import (
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
-from redpacket.payments.use_cases.dispatch import BATCH
+from redpacket.payments.use_cases.dispatch import BATCH, IDLE_MS
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, REST_MS_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
@@ -642,6 +642,22 @@ def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> Non
     town.dispatch(2_500)
 
     assert len(town.gateway.called_at_ms) == 3
+    # It took one slot behind its end, and no more.
+    assert town.pace.take(1) == [town.gateway.called_at_ms[0] + 4_000]
+
+
+def test_a_run_ends_though_the_index_still_lists_what_was_answered(
+    town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    withdrawal = town.withdraw("user", 10)
+    start_ms = town.clock.now_ms()
+    listed = [withdrawal.withdrawal_id]
+    monkeypatch.setattr(town.withdrawals, "list_to_call", lambda *_: listed)
+
+    report = town.dispatch(50_000)
+
+    assert (report.answered_count, len(town.gateway.called_at_ms)) == (1, 1)
+    assert town.clock.now_ms() - start_ms < 2 * IDLE_MS
 
 
 def test_a_call_waits_until_the_millisecond_of_its_slot(town: PaymentSystem) -> None:
