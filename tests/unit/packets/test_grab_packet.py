@@ -4,8 +4,13 @@ from unittest.mock import Mock
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from redpacket.packets.errors import PacketEmptied, PacketExpired, PacketNotFound
-from redpacket.packets.model.claim import Admission, GrabOutcome, Share
+from redpacket.packets.errors import (
+    PacketEmptied,
+    PacketExpired,
+    PacketNotFound,
+    PacketNotStarted,
+)
+from redpacket.packets.model.claim import Admission, GrabOutcome, GrabStatus, Share
 from redpacket.packets.model.packet import Opening, Packet, Rules
 from redpacket.packets.split import amounts_fen
 from redpacket.packets.use_cases.load_packet import WAITS_MS, CacheLoads, ShardToLoad
@@ -13,6 +18,7 @@ from redpacket.platform import errors
 from testing.builders import a_claim, a_packet
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem, a_person
+from testing.packets.fake_claim_cache import FakeShards
 
 
 def test_a_winner_is_told_the_amount_of_their_share(system: InMemorySystem) -> None:
@@ -351,6 +357,22 @@ def test_an_owner_is_not_refused_while_a_number_waits_that_another_owner_gave_ba
     system.memory.fail_over(lost)
 
     assert {user: take(user) for user in owned} == owned
+
+
+def test_an_owner_keeps_the_share_though_a_cache_that_lost_it_says_not_started(
+    system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packet = system.send(count=2)
+    owned = system.grab(packet, "ann").share
+    too_early = GrabOutcome(GrabStatus.PACKET_NOT_STARTED, is_certain=False)
+    monkeypatch.setattr(FakeShards, "grab", lambda *_: too_early)
+    monkeypatch.setattr(FakeShards, "has_all_claimers", lambda *_: False)
+
+    claim = system.grab(packet, "ann")
+
+    assert (claim.share, claim.is_new) == (owned, False)
+    with pytest.raises(PacketNotStarted):
+        system.grab(packet, "bob")
 
 
 def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
