@@ -104,6 +104,8 @@ def test_packets_of_cash_prizes_are_in_the_list_of_their_campaign(
 
         assert _ids(listed) == sorted(_ids(rains) + cash)
     assert len(cash) == 2
+    # A page that fits the rest is the last one.
+    assert system.process().list_packets(campaign.campaign_id, None, None, None, 5)[1] is None
 
 
 def test_a_cursor_of_another_list_is_refused(system: InMemorySystem) -> None:

@@ -359,6 +359,21 @@ def test_an_owner_is_not_refused_while_a_number_waits_that_another_owner_gave_ba
     assert {user: take(user) for user in owned} == owned
 
 
+def test_an_owner_whose_cache_names_another_share_keeps_theirs_after_the_end(
+    system: InMemorySystem,
+) -> None:
+    packet = system.send_of(system.rain(), count=3)
+    owned = system.grab(packet, "ann").share
+    lost = system.memory.snapshot()
+    lost[packet.packet_id] |= {"users": {"ann": owned.share_no + 1}, "given_no": 2}
+    system.memory.fail_over(lost)
+    system.pass_time(3_600_000)
+
+    claim = system.grab(packet, "ann")
+
+    assert (claim.share, claim.is_new) == (owned, False)
+
+
 def test_an_owner_keeps_the_share_though_a_cache_that_lost_it_says_not_started(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
