@@ -45,6 +45,15 @@ def test_a_debt_of_one_fen_is_listed(town: PaymentSystem) -> None:
     assert _debts(town) == [("user", 1)]
 
 
+def test_all_of_a_refund_is_a_debt_once_the_user_has_spent_everything(
+    town: PaymentSystem,
+) -> None:
+    _refund(town, "user", 100)
+
+    assert _debts(town) == [("user", 100)]
+    assert town.balance_fen("user") == 0
+
+
 def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -> None:
     for name in ("a", "b", "c"):
         _refund(town, name, 50)
