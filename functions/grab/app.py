@@ -98,5 +98,6 @@ def thank_sender(request: RequestOf[ThanksBody]) -> HttpAnswer[Thanked]:
 
     user, thanks, packets = request.user, body_of(ThanksBody, request).given, containers.packets
     ports = ThanksPorts(packets.repository, packets.pages.thanks)
-    share_no = thank(packet_id, user, thanks, skeleton_of, ports=ports)
+    put_notice, clock = containers.users.notices.put, containers.platform.clock
+    share_no = thank(packet_id, user, thanks, skeleton_of, put_notice, clock, ports=ports)
     return HttpAnswer(thanked_view(packet_id, share_no, thanks))

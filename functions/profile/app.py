@@ -1,4 +1,4 @@
-"""HTTP handler for a user's own data: profile, balance, and address for goods."""
+"""HTTP handler for a user's own data: profile, balance, notices, and address for goods."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from redpacket.campaigns.api.parameters import campaign_id_of, draw_id_of
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.containers import containers
+from redpacket.events.api.views import notice_view
 from redpacket.ledger.model import user_account
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.api.winner_schemas import AddressBody
@@ -18,16 +19,21 @@ from redpacket.packets.api import views
 from redpacket.platform.errors import RateLimited, VersionConflict
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.bodies import body_of
+from redpacket.platform.http.parameters import cursor
 from redpacket.platform.http.request import HttpRequest, RequestOf
 from redpacket.platform.settings import settings
 from redpacket.users.api.schemas import ProfileBody
+from redpacket.users.model import CURSOR
 
 if TYPE_CHECKING:
+    from redpacket.events.api.answers import Notices
     from redpacket.lottery.api.answers import GoodsAddress
     from redpacket.lottery.model.winners import Winner
     from redpacket.packets.api.answers import Me
 
 handler = Api()
+
+_notice_cursor_of = cursor(CURSOR)
 
 
 @handler.route("GET /me", refusals=(RateLimited,))
@@ -76,6 +82,20 @@ def edit_profile(request: RequestOf[ProfileBody]) -> HttpAnswer[Me]:
     return _me(request, {profile.user_id: profile})
 
 
+@handler.route("GET /me/notices", parameters=(_notice_cursor_of,), refusals=(RateLimited,))
+def read_notices(request: HttpRequest) -> HttpAnswer[Notices]:
+    """List the caller's notices, newest first; the first page marks all as read."""
+    guards.guard_read(request)
+    user_id, repository = request.user.user_id, containers.users.notices
+    page, unread, more = repository.list_newest(
+        user_id, _notice_cursor_of(request), containers.platform.clock.now_ms()
+    )
+    if unread:
+        repository.mark_read(user_id, page[0].at_ms)
+    items = [notice_view(notice) for notice in page]
+    return HttpAnswer({"items": items, "unread": unread, "next": more})
+
+
 @handler.route(
     "GET /campaigns/{campaign_id}/draws/{draw_id}/address",
     parameters=(campaign_id_of, draw_id_of),
@@ -113,5 +133,8 @@ def _won(request: HttpRequest) -> Winner:
 
 def _me(request: HttpRequest, profiles: views.Profiles) -> HttpAnswer[Me]:
     presenter = views.UserPresenter(profiles)
-    balance_fen = containers.packets.ledger.balance_fen(user_account(request.user.user_id))
-    return HttpAnswer({**presenter.view(request.user), "balance_fen": balance_fen})
+    user_id, now_ms = request.user.user_id, containers.platform.clock.now_ms()
+    balance_fen = containers.packets.ledger.balance_fen(user_account(user_id))
+    _, unread, _ = containers.users.notices.list_newest(user_id, None, now_ms)
+    shown = presenter.view(request.user)
+    return HttpAnswer({**shown, "balance_fen": balance_fen, "unread_notices": unread})

@@ -509,7 +509,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     handlers.settle()
     handlers.sweep()
 
-    for page in ("sent", "received", "transfers"):
+    for page in ("sent", "received", "transfers", "notices"):
         handlers.ask(f"GET /me/{page}", "bob")
         handlers.ask(f"GET /me/{page}", "ann")
     handlers.operate("GET /admin/packets/{packet_id}/audit", packet_id=packet_id)
@@ -725,6 +725,8 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     erase = "DELETE /admin/users/{user}"
     assert handlers.ask(erase, "operator", None, SCOPE, user="hal")["code"] == "account_not_empty"
     handlers.ask("POST /packets/{packet_id}/grab", "bob", packet_id=packet_id)
+    handlers.ask("POST /packets/{packet_id}/thanks", "bob", {"emoji": "🙏"}, packet_id=packet_id)
+    assert handlers.ask("GET /me/notices", "hal")["unread"] == 1
     handlers.settle()
     listed = {"add": ["hal"]}
     handlers.operate("POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="newyear")

@@ -283,6 +283,56 @@ def test_thanks_may_have_a_text_which_an_operator_removes_for_good(
     assert operator.http.delete(f"/admin/packets/{packet_id}/thanks/no").status_code == 404
 
 
+def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
+    sender: HttpUser, a_user: MakeUser
+) -> None:
+    first, second = a_user(), a_user()
+    packet_id = sender.send(total_fen=300, count=3).json()["packet_id"]
+    for user in (first, second, sender):
+        user.grab(packet_id)
+    first.thank(packet_id, "🎉", "谢谢老板")
+    first.thank(packet_id, "🎉", "谢谢老板")
+    second.thank(packet_id, None, "恭喜")
+    sender.thank(packet_id, "🙏")
+
+    def unread() -> int:
+        return int(sender.http.get("/me").json()["unread_notices"])
+
+    assert unread() == 2
+    listed = [sender.http.get("/me/notices").json() for _ in range(2)]
+
+    items = listed[0]["items"]
+    assert [(item["kind"], item["packet_id"]) for item in items] == [("thanked", packet_id)] * 2
+    # A text may be removed, so no copy of it is made.
+    assert sorted(item.get("text", "") for item in items) == ["", "🎉"]
+    assert [page["unread"] for page in listed] == [2, 0]
+    assert listed[1]["items"] == items
+    assert unread() == 0
+    assert first.http.get("/me/notices").json() == {"items": [], "unread": 0, "next": None}
+
+
+def test_thanks_for_a_campaigns_packet_are_told_to_nobody(
+    system: InMemorySystem, a_user: MakeUser
+) -> None:
+    operator, claimer = a_user(funds_fen=1_000, scope="hongbao/admin"), a_user()
+    now_ms = system.clock.now_ms()
+    plan = {"title": "gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + 60_000}
+    plan |= {"budget_fen": 1_000, "status": "on"}
+    assert operator.http.put("/admin/campaigns/gala", json=plan).is_success
+    packet_id = operator.send(campaign_id="gala").json()["packet_id"]
+    claimer.grab(packet_id)
+
+    assert claimer.thank(packet_id, "🎉").is_success
+
+    assert operator.http.get("/me/notices").json()["items"] == []
+
+
+def test_a_cursor_of_another_list_is_refused(sender: HttpUser) -> None:
+    for cursor in ("~", "entry#1", "0000000000001#thanked#"):
+        refused = sender.http.get("/me/notices", params={"cursor": cursor})
+        assert refused.json()["errors"][0]["field"] == "cursor"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

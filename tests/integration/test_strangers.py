@@ -205,9 +205,10 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
     shown = {"picture_id": str(picture.get("cover_url", "A" * 22)).rpartition("/")[2]}
     call(reader, "GET /pictures/{picture_id}", **shown)
     call(reader, "DELETE /admin/pictures/{picture_id}", **shown)
-    own = ("GET /me", "GET /admin/me", "GET /me/sent", "GET /me/received", "GET /me/transfers")
-    for route in own:
+    for route in ("GET /me", "GET /admin/me"):
         call(reader, route)
+    for page in ("sent", "received", "transfers", "notices"):
+        call(reader, f"GET /me/{page}")
     call(reader, "GET /campaigns/{campaign_id}", campaign_id="walk")
     call(reader, "GET /campaigns/{campaign_id}/draws", campaign_id="walk")
     for day in days:

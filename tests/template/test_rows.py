@@ -20,6 +20,7 @@ from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.users.dynamodb import notices
 from tests.template.iam import ALL, NAMED, Access, may
 from tests.template.translated import STACK_OF
 
@@ -42,6 +43,7 @@ ROWS = {
     "quota": ("Quotas", packet_keys.claim_count("c", "u"), "count"),
     "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
     "verdict": ("Audience", operator_keys.verdict("u"), "denied_until_ms"),
+    "user_notice": ("Audience", {**notices.partition("u"), "sk": "1#thanked#p"}, "expires_at_s"),
     "campaign": ("Campaigns", campaign_keys.campaign("c"), "budget_fen"),
     "prizes": ("Campaigns", campaign_keys.shown("c"), "prizes"),
     "terms": ("Packets", packet_keys.packet("p"), "terms"),
@@ -102,7 +104,8 @@ claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru L
                      Payout:ru Prize:r Reconcile:r Records:r
 quota                Grab:ru
 member               Campaign:ru Erasure:ru Grab:r Lottery:r
-verdict              Admin:u Campaign:ru Erasure:ru Grab:r Lottery:r
+verdict              Admin:u Erasure:ru Grab:r Lottery:r
+user_notice          Announce:u Erasure:ru Grab:u Profile:ru
 campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \
                      Send:pr
 seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \

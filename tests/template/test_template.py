@@ -310,8 +310,9 @@ def test_nothing_of_money_expires() -> None:
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
-    # gateways whose user was erased; what an operator moved alone within a day; deliveries; codes.
-    tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable")
+    # gateways whose user was erased; what an operator moved alone within a day; deliveries; codes;
+    # notices of users.
+    tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "operations.allowances": 2,
         "payments.authorizations": 1,
@@ -319,6 +320,7 @@ def test_nothing_of_money_expires() -> None:
         "payments.payments": 2,
         "events.webhooks": 3,
         "lottery.codes": 1,
+        "users.notices": 6,
     }
     assert expiring == dict.fromkeys(tables, "expires_at_s")
     assert {name: count for name, count in counts.items() if count} == expected

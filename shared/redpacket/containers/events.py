@@ -65,8 +65,14 @@ class EventsContainer(Container):
 
     @cached_property
     def announce_ports(self) -> AnnouncePorts:
-        packets, queue = self.packets.packet_rows, self.delivery_queue
-        return AnnouncePorts(self.webhook_repository, packets, queue, self.clock)
+        return AnnouncePorts(
+            repository=self.webhook_repository,
+            packets=self.packets.packet_rows,
+            put_notice=self.users.notices.put,
+            in_parallel=self.many_receivers,
+            queue=self.delivery_queue,
+            clock=self.clock,
+        )
 
     @cached_property
     def delivery_ports(self) -> DeliveryPorts:

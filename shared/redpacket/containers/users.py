@@ -11,6 +11,7 @@ from redpacket.platform.user import UserIds
 from redpacket.users.dynamodb.profiles import DynamoHostIds, DynamoProfiles
 
 if TYPE_CHECKING:
+    from redpacket.users.dynamodb.notices import DynamoNotices
     from redpacket.users.use_cases.cached_profiles import CachedProfiles
 
 
@@ -34,3 +35,9 @@ class UsersContainer(Container):
     @cached_property
     def host_ids(self) -> DynamoHostIds:
         return DynamoHostIds(self.dynamo, self.user_ids.id_of)
+
+    @cached_property
+    def notices(self) -> DynamoNotices:
+        from redpacket.users.dynamodb.notices import DynamoNotices
+
+        return DynamoNotices(self.dynamo)

@@ -17,6 +17,7 @@ from redpacket.payments.model.payments import PaymentStatus
 from redpacket.platform.dynamodb.client import Dynamo, Operation, update, values
 from redpacket.platform.errors import Contended
 from redpacket.platform.runtime import InParallel
+from redpacket.users.dynamodb.notices import DynamoNotices
 
 IS_PENDING_NO_MORE = "attribute_exists(pk) AND payment_status <> :pending"
 HAS_ENDED = "attribute_exists(ended_at_ms)"
@@ -36,6 +37,7 @@ class DynamoErasure:
         self._campaigns = dynamo.tables.campaigns
         self._payees = DynamoPayees(dynamo)
         self._audiences = DynamoAudiences(dynamo)
+        self._notices = DynamoNotices(dynamo)
         self._in_parallel = in_parallel
         self.erase_thanks = DynamoThanks(dynamo).remove_texts
 
@@ -100,6 +102,10 @@ class DynamoErasure:
             "REMOVE denied_until_ms, allowed_until_ms",
             condition=IS_THERE,
         )
+
+    def erase_notices(self, user_id: str, now_ms: int) -> None:
+        """Empty the user's notices."""
+        self._notices.erase(user_id, now_ms, self._in_parallel)
 
     def _listing(self, user_id: str, campaign_ids: Sequence[str]) -> list[str]:
         row_keys = {

@@ -51,6 +51,7 @@ def erase_user(
     erasure.erase_payees(user_id, clock.now_ms())
     erasure.erase_outside(outside)
     erasure.erase_audiences(user_id)
+    erasure.erase_notices(user_id, clock.now_ms())
     profiles.erase(user_id, clock.now_ms())
 
 

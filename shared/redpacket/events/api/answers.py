@@ -1,4 +1,4 @@
-"""Response types of webhooks."""
+"""Response types of webhooks and notices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from redpacket.events.api.event_answers import EVENT_ID_PATTERN
 from redpacket.events.api.schemas import EventName
 from redpacket.events.model.webhooks import COUNT_MAX, NAME, WEBHOOKS_MAX
 from redpacket.events.use_cases.edit_webhook import DEAD_SHOWN
-from redpacket.platform.http.answer_fields import AtMs, Count, Word
+from redpacket.packets.api.answer_fields import CampaignId, PacketId
+from redpacket.payments.api.answers import WithdrawalId
+from redpacket.platform.http.answer_fields import AnyFen, AtMs, Count, Next, Unread, Word
 from redpacket.platform.http.bodies import about
+from redpacket.users.model import PAGE, NoticeKind
 
 WebhookName = Annotated[
     str, about("A slug of the operator's.", "shop", pattern=f"^{NAME.pattern}$")
@@ -106,3 +109,31 @@ class Replay(TypedDict):
 
     replayed_count: Count
     is_complete: Annotated[bool, about("Whether none was left; else call it again.")]
+
+
+class UserNotice(TypedDict):
+    """What happened to a packet, a prize or a withdrawal of the caller."""
+
+    kind: Annotated[
+        NoticeKind,
+        about(
+            "`best_luck`: the caller's share was the largest. `withdrawal_failed`: it failed or was"
+            " canceled, and the money is back."
+        ),
+    ]
+    at_ms: AtMs
+    packet_id: NotRequired[PacketId]
+    campaign_id: NotRequired[CampaignId]
+    withdrawal_id: NotRequired[WithdrawalId]
+    amount_fen: NotRequired[
+        Annotated[AnyFen, about("Amount of the claims, refund, share or withdrawal.", 888)]
+    ]
+    text: NotRequired[Annotated[Word, about("Emoji of the thanks, if they have one.", "🙏")]]
+
+
+class Notices(TypedDict):
+    """Notices of the last 30 days, newest first; the first page marks all as read."""
+
+    items: Annotated[list[UserNotice], about("The page.", max_length=PAGE)]
+    unread: Unread
+    next: Next

@@ -1,4 +1,4 @@
-"""Responses of webhooks, and the parameter of their routes."""
+"""Responses of webhooks and notices, and the parameter of webhooks' routes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from redpacket.events.errors import WebhookNotFound
 from redpacket.events.model.webhooks import NAME, Delivery, DeliveryAttempt, Webhook
 from redpacket.platform.http.parameters import required
+from redpacket.users.model import NoticeKind, UserNotice
 
 if TYPE_CHECKING:
     from redpacket.events.api import answers
@@ -74,3 +75,20 @@ def details_view(
             for delivery in dead
         ],
     }
+
+
+def notice_view(notice: UserNotice) -> answers.UserNotice:
+    """Return a notice with what it is about."""
+    shown: answers.UserNotice = {"kind": notice.kind, "at_ms": notice.at_ms}
+    match notice.kind:
+        case NoticeKind.PRIZE_SENT:
+            shown["campaign_id"] = notice.subject
+        case NoticeKind.WITHDRAWAL_PAID | NoticeKind.WITHDRAWAL_FAILED:
+            shown["withdrawal_id"] = notice.subject
+        case _:
+            shown["packet_id"] = notice.subject
+    if notice.amount_fen is not None:
+        shown["amount_fen"] = notice.amount_fen
+    if notice.emoji:
+        shown["text"] = notice.emoji
+    return shown

@@ -8,6 +8,7 @@ from typing import Any
 from redpacket.events.model.events import Change, Subject
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.dynamodb.items import draw_of
+from redpacket.lottery.dynamodb.winners import winner_of
 from redpacket.packets.dynamodb import items, keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import payment_of, withdrawal_of
@@ -35,6 +36,8 @@ def _reader(row: Mapping[str, Any]) -> Callable[[dict[str, Any]], Subject] | Non
         return items.share_of
     if place.startswith(draw_keys.DRAW_PREFIX) and "draw_id" in row:
         return draw_of
+    if place.startswith(draw_keys.UNIT_PREFIX):
+        return winner_of
     # PacketsTable has rows of this name that map a payment to its packet.
     if place == payment_keys.PAYMENT and "payment_status" in row:
         return payment_of

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from redpacket.lottery.model.lottery import Draw
+from redpacket.lottery.model.winners import Winner
 from redpacket.packets.model.claim import Share, ShareStatus
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.payments.model.payments import Payment, PaymentStatus
@@ -29,7 +30,7 @@ _AT_MS_END = 253_402_300_800_000
 
 _UNSTARTED = {None, PacketStatus.UNPAID}
 
-Subject = Packet | Share | Draw | Withdrawal | Payment
+Subject = Packet | Share | Draw | Winner | Withdrawal | Payment
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Conversion of row changes into events, with one queued delivery per subscribed webhook."""
+"""Conversion of row changes into notices and events, with a delivery per subscribed webhook."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from redpacket.events.model.events import (
     share_events,
     withdrawal_events,
 )
+from redpacket.events.model.notices import notices_of
 from redpacket.events.model.webhooks import Delivery
 from redpacket.events.ports import DeliveryQueue
 from redpacket.lottery.model.lottery import Draw
@@ -23,7 +24,8 @@ from redpacket.packets.model.packet import Packet
 from redpacket.packets.ports import PacketReader
 from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.withdrawals import Withdrawal
-from redpacket.platform.runtime import Clock
+from redpacket.platform.runtime import Clock, InParallel
+from redpacket.users.model import UserNotice
 
 if TYPE_CHECKING:
     from redpacket.events.dynamodb.webhooks import DynamoWebhooks
@@ -35,12 +37,20 @@ class AnnouncePorts:
 
     repository: DynamoWebhooks
     packets: PacketReader
+    put_notice: Callable[[UserNotice], None]
+    in_parallel: InParallel
     queue: DeliveryQueue
     clock: Clock
 
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
-    """Queue deliveries and return their number. Raises Unavailable; a repeat makes the same ids."""
+    """Store notices, queue deliveries, and return the number of deliveries.
+
+    Raises Unavailable. A repeat makes the same notices and ids.
+    """
+    notices = [notice for change in changes for notice in notices_of(change)]
+    if notices:
+        ports.in_parallel(ports.put_notice, notices)
     webhooks = [webhook for webhook in ports.repository.list_all() if webhook.is_on]
     if not webhooks:
         return 0

@@ -47,6 +47,7 @@ class Me(ShownPerson):
     """The caller and their balance."""
 
     balance_fen: common.BalanceFen
+    unread_notices: common.Unread
 
 
 class Claim(TypedDict):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from redpacket.packets.dynamodb import keys
 from redpacket.packets.model.claim import ShareRef
 from redpacket.packets.model.thanks import Thanks
-from redpacket.platform.dynamodb.client import Dynamo, update
+from redpacket.platform.dynamodb.client import Dynamo
 
 _HAS_TEXT = "+"
 """End of the mark of thanks that have a text."""
@@ -27,16 +27,17 @@ class DynamoThanks:
         self._dynamo = dynamo
         self._table = dynamo.tables.quotas
 
-    def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
-        """Store the thanks for a share unless it has some, and return the stored ones.
+    def put(self, ref: ShareRef, thanks: Thanks) -> tuple[Thanks, bool]:
+        """Store the thanks for a share unless it has some; return the stored ones, and if new.
 
         The mark precedes the text, so a repeat completes what an interrupted request began.
         """
         mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
-        stored = self._put_once(keys.thanks, ref, mark)
+        stored, is_new = self._put_once(keys.thanks, ref, mark)
         if stored != mark or not thanks.text:
-            return _thanks_of(stored, _REMOVED)
-        return Thanks(thanks.emoji, self._put_once(keys.thanks_text, ref, thanks.text))
+            return _thanks_of(stored, _REMOVED), is_new
+        text, _ = self._put_once(keys.thanks_text, ref, thanks.text)
+        return Thanks(thanks.emoji, text), is_new
 
     def find(
         self, refs: Collection[ShareRef], *, is_strong: bool = False
@@ -54,12 +55,17 @@ class DynamoThanks:
                 key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
                 self._dynamo.update(self._table, key, f"SET {name} = :none", none=_REMOVED)
 
-    def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> str:
+    def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> tuple[str, bool]:
+        """Return the stored value, and whether it is new."""
         name, key = _name(ref), key_of(ref.packet_id, ref.share_no)
-        expression = f"SET {name} = if_not_exists({name}, :value)"
-        row = self._dynamo.change(update(self._table, key, expression, value=value))
-        assert row  # the update has no condition
-        return str(row[name])
+        is_absent = f"attribute_not_exists({name})"
+        if self._dynamo.update(
+            self._table, key, f"SET {name} = :value", condition=is_absent, value=value
+        ):
+            return value, True
+        row = self._dynamo.get(self._table, key)
+        assert row  # no write removes thanks
+        return str(row[name]), False
 
     def _read(
         self, key_of: _KeyOf, refs: Collection[ShareRef], *, is_strong: bool

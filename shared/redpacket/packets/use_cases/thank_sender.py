@@ -10,11 +10,13 @@ from redpacket.packets.errors import AlreadyThanked, PacketNotFound
 from redpacket.packets.model.claim import ShareRef
 from redpacket.platform.errors import Forbidden, InvalidRequest
 from redpacket.platform.text import LOOKS_RESERVED, looks_reserved
+from redpacket.users.model import NoticeKind, UserNotice
 
 if TYPE_CHECKING:
     from redpacket.packets.dynamodb.packets import DynamoPackets
     from redpacket.packets.dynamodb.thanks import DynamoThanks
     from redpacket.packets.model.thanks import Thanks
+    from redpacket.platform.runtime import Clock
     from redpacket.platform.user import User
 
 
@@ -31,11 +33,14 @@ def thank_sender(
     user: User,
     thanks: Thanks,
     skeleton_of: Callable[[str], str],
+    put_notice: Callable[[UserNotice], None],
+    clock: Clock,
     *,
     ports: ThanksPorts,
 ) -> int:
     """Store the user's thanks, and return the number of their share; a repeat returns the same.
 
+    Only new thanks store a notice for the sender; campaigns' packets have none.
     Raises PacketNotFound, Forbidden for a user without a share, InvalidRequest for a reserved name
     in the text, and AlreadyThanked after other thanks.
     """
@@ -47,11 +52,16 @@ def thank_sender(
         if packet is None or packet.rules.prize_id or not packet.may_be_read_by(user):
             raise PacketNotFound
         raise Forbidden("Only users who have a share can thank the sender.")
-    stored = ports.thanks.put(share.ref, thanks)
+    stored, is_new = ports.thanks.put(share.ref, thanks)
     if stored != thanks:
         raise AlreadyThanked(
             f"You have already thanked the sender with {stored.emoji or 'a text'}."
         )
+    packet = ports.packets.find_known(packet_id) if is_new else None
+    if packet and packet.rules.campaign_id is None and packet.sender != user:
+        sender_id, at_ms, part = packet.sender.user_id, clock.now_ms(), str(share.share_no)
+        kind, emoji = NoticeKind.THANKED, thanks.emoji
+        put_notice(UserNotice(sender_id, kind, at_ms, packet_id, emoji=emoji, part=part))
     return share.share_no
 
 

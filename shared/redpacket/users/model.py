@@ -1,0 +1,44 @@
+"""Notices: what happened to a user's packets, prizes and withdrawals (消息)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+KEPT_S = 30 * 24 * 3600
+"""Seconds for which a notice is shown."""
+
+PAGE = 20
+"""Rows of a page; a page reads less than 4 KB, which is half a read unit."""
+
+CURSOR = r"[0-9]{13}#[a-z_]{1,20}#[!-~]{1,120}"
+"""Form of a cursor: the sort key of a notice."""
+
+
+class NoticeKind(StrEnum):
+    """Kind of a notice; WITHDRAWAL_FAILED also stands for canceled ones: the money is back."""
+
+    PACKET_EMPTIED = "packet_emptied"
+    PACKET_REFUNDED = "packet_refunded"
+    THANKED = "thanked"
+    BEST_LUCK = "best_luck"
+    PRIZE_SENT = "prize_sent"
+    WITHDRAWAL_PAID = "withdrawal_paid"
+    WITHDRAWAL_FAILED = "withdrawal_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class UserNotice:
+    """UserNotice for one user about a packet, a campaign or a withdrawal.
+
+    *at_ms*, *kind*, *subject* and *part* identify it, so a repeated write has no effect. *emoji* is
+    that of thanks; their text is not copied, because it may be removed.
+    """
+
+    user_id: str
+    kind: NoticeKind
+    at_ms: int
+    subject: str
+    amount_fen: int | None = None
+    emoji: str | None = None
+    part: str = ""
