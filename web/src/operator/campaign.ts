@@ -7,6 +7,7 @@ import { newKey } from "../api/keys.ts";
 import { money } from "../money.ts";
 import { boneView, checked, loadingView, problemView, typed } from "../views/view.ts";
 import "./audience.ts";
+import "./charts.ts";
 import { warnings, type Look, type Warning } from "./live.ts";
 import { address } from "./pages.ts";
 import { percentOf, percentText, stateOf, type Campaign, type Prize } from "./plan.ts";
@@ -54,7 +55,7 @@ export class OperatorCampaign extends CampaignView {
           ? shown.map((warning) => html`<p class="bad">${warningText(warning)}</p>`)
           : html`<p>${o("no_warnings")}</p>`}
       </div>
-      ${this.#figures(campaign, seen)} ${this.#curves()}
+      ${this.#figures(campaign, seen)} <op-charts .samples=${this.samples}></op-charts>
       ${campaign.prizes.length ? this.#prizes(campaign) : nothing}
       ${card(o("funnel"), html`<op-refusals></op-refusals>`)}
       ${card(o("promote"), html`<op-promote .campaign=${campaign}></op-promote>`)}
@@ -95,12 +96,6 @@ export class OperatorCampaign extends CampaignView {
       await this.lookNow(true);
       return message ?? "";
     });
-  }
-
-  /** Only curves need the library, and no figure waits for it. */
-  #curves() {
-    const isThere = this.has("op-charts", () => import("./charts.ts"));
-    return isThere ? html`<op-charts .samples=${this.samples}></op-charts>` : nothing;
   }
 
   #figures(campaign: Campaign, seen: Look) {
