@@ -2,7 +2,8 @@
 
 DynamoDB gives IAM the partition (`LeadingKeys`), the top-level attributes that a request names
 (`Attributes`), what a read returns (`Select`), and what a write returns (`ReturnValues`). A
-condition that begins with `ForAllValues` holds if its key is absent.
+condition that begins with `ForAllValues` holds if its key is absent; one that begins with
+`ForAnyValue` does not.
 """
 
 from __future__ import annotations
@@ -65,8 +66,11 @@ def allows(statement: dict[str, Any], access: Access) -> bool:
 def _holds(operator: str, values: Any, given: frozenset[str]) -> bool:  # noqa: ANN401 - of JSON
     if operator == "Null":
         return bool(values == "true") == (not given)
-    name = operator.removeprefix("ForAllValues:").removesuffix("IfExists")
+    needs_one = operator.startswith("ForAnyValue:")
+    name = operator.removeprefix("ForAllValues:").removeprefix("ForAnyValue:")
+    matches = _MATCHES[name.removesuffix("IfExists")]
     if not given:
-        return name != operator
+        return name.removesuffix("IfExists") != operator and not needs_one
     wanted = [values] if isinstance(values, str) else values
-    return all(any(_MATCHES[name](each, like) for like in wanted) for each in given)
+    held = (any(matches(each, like) for like in wanted) for each in given)
+    return any(held) if needs_one else all(held)

@@ -54,9 +54,12 @@ class FakeSender:
         if not url.startswith("https://"):
             raise InvalidRequest([{"field": "url", "message": "is not https"}])
 
-    def new_secret(self, name: str) -> tuple[str, SealedSecret]:
+    def new_secret(self, name: str, url: str) -> tuple[str, SealedSecret]:
         self._made += 1
         return f"whsec_{self._made}", SealedSecret(f"sealed-{self._made}", "hash")
+
+    def sealed_for(self, webhook: Webhook, url: str) -> tuple[SealedSecret, ...]:
+        return webhook.secrets
 
     def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         receiver = self.receivers[webhook.url]

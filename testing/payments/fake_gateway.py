@@ -251,9 +251,8 @@ class FakePaymentsIn(_Port):
 
     def refund(self, order: RefundOrder) -> RefundFound:
         call = Call("refund", order.refund_no, order, creates=True)
-        of = order.refund_no, order.number, order.transaction_id, order.amount_fen, order
-        taken = self._gateway.orders[order.number].transactions
-        assert order.transaction_id in {payment.outside_no for payment in taken}
+        # Like WeChat Pay it finds the transaction alone.
+        of = order.refund_no, "", order.transaction_id, order.amount_fen, order
         return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
     def query_refund(self, refund_no: str) -> RefundFound:
@@ -381,20 +380,21 @@ class FakeLogins:
         self.used: set[str] = set()
         self.calls = 0
 
-    def find_account(self, code: str) -> ExternalAccount | None:
+    def find_account(self, code: str, owner_of: Callable[[str], str]) -> ExternalAccount | None:
         self.calls += 1
         head, _, name = code.partition("-")
         if head != "code" or code in self.used:
             return None
         self.used.add(code)
-        return an_account(name.partition("#")[0])
+        account = an_account(name.partition("#")[0])
+        return replace(account, owner=owner_of(account.name_hash))
 
 
 class FakeIssuer:
     """Implements TokenIssuer."""
 
-    def subject_of(self, account: ExternalAccount) -> str:
-        return f"wechat|{account.name_hash}"
+    def subject_of(self, name_hash: str) -> str:
+        return f"wechat|{name_hash}"
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         return f"token-{account.name_hash}", now_ms + 3_600_000
@@ -417,7 +417,7 @@ class FakeNoticeQueue:
 
 def an_account(user_id: str) -> ExternalAccount:
     """Return a user's account at the provider."""
-    return ExternalAccount(sealed=f"sealed-{user_id}", name_hash=f"hash-{user_id}")
+    return ExternalAccount(f"1:sealed-{user_id}", f"hash-{user_id}", user_id)
 
 
 def _not_done(refusal: Refused) -> Meeting:

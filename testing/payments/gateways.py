@@ -133,7 +133,7 @@ class Side:
         self.inbox.clear()
 
     def account(self, name: str) -> ExternalAccount:
-        return self.accounts.seal(self.name(name))
+        return self.accounts.seal(self.name(name), name)
 
     def name(self, name: str) -> str:
         return openid_of(self.app_id, name) if self.channel is ProviderName.WECHAT else name

@@ -20,6 +20,7 @@ from redpacket.payments.model.payments import Payment
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
 from redpacket.payments.ports import PaymentProvider, PayoutProvider
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.payments.use_cases.bind_account import LoginPorts
 from redpacket.payments.use_cases.compare_statements import StatementReport, compare_statement
 from redpacket.payments.use_cases.confirm_payment import confirm_payment
@@ -105,6 +106,7 @@ class PaymentSystem:
         self.gates_out: Mapping[ProviderName, PayoutProvider] = gates_out or {
             WECHAT: FakePaymentsOut(self.gateway, details)
         }
+        self.prompts = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "prompt")
         self.ids = itertools.count(1)
 
     @property
@@ -122,6 +124,7 @@ class PaymentSystem:
             logger=self.system.logger,
             new_number=lambda: f"pm{next(self.ids):030d}",
             per_day_max=self.payments_per_day_max,
+            prompts=self.prompts,
         )
 
     @property
@@ -141,6 +144,7 @@ class PaymentSystem:
             clock=self.clock,
             logger=self.system.logger,
             settings=self.settings,
+            prompts=self.prompts,
         )
 
     @property
@@ -152,6 +156,7 @@ class PaymentSystem:
             clock=self.clock,
             logger=self.system.logger,
             new_number=lambda: f"au{next(self.ids):030d}",
+            prompts=self.prompts,
         )
 
     def login_ports(self, logins: FakeLogins, first_wait_ms: int = 0) -> LoginPorts:

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -81,7 +81,7 @@ def user() -> str:
 
 def an_account() -> ExternalAccount:
     name = secrets.token_hex(8)
-    return ExternalAccount(f"1.{name}", name)
+    return ExternalAccount(f"1:{name}", name)
 
 
 def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
@@ -121,6 +121,21 @@ def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user:
     assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 5 + REBOUND_WAIT_MS)
     assert (freed, rows.owner(second)) == (None, user)
     assert rows.payees.find(other, WECHAT) == Payee(first)
+
+
+def test_an_account_that_an_earlier_version_sealed_is_bound_again(rows: Rows, user: str) -> None:
+    account = an_account()
+    old = replace(account, sealed=account.sealed.replace(":", "."))
+    rows.payees.bind(user, WECHAT, old, NOW_MS)
+    before = rows.payees.find(user, WECHAT)
+
+    bound = rows.payees.bind(user, WECHAT, account, NOW_MS + 5, first_wait_ms=1_000)
+
+    payee = rows.payees.find(user, WECHAT)
+    assert before is None
+    assert payee == bound == Payee(account)
+    assert payee.account.sealed == account.sealed
+    assert rows.owner(account) == user
 
 
 def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> None:

@@ -80,7 +80,9 @@ def test_a_consent_that_gets_no_answer_is_unknown(wechat: WeChatSide) -> None:
 def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeKind) -> None:
     login = wechat.login(kind)
 
-    alice, again, bob = (login.find_account(f"code-{name}") for name in ("alice", "alice", "bob"))
+    alice, again, bob = (
+        login.find_account(f"code-{name}", lambda _: "alice") for name in ("alice", "alice", "bob")
+    )
 
     assert alice == again == wechat.account("alice")
     assert bob
@@ -90,7 +92,9 @@ def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeK
 def test_a_user_who_agreed_has_wechats_name_and_picture(wechat: WeChatSide) -> None:
     login = wechat.login(CodeKind.OFFICIAL_ACCOUNT)
 
-    silent, named = (login.find_account(code) for code in ("code-alice", "code-alice+named"))
+    silent, named = (
+        login.find_account(code, lambda _: "alice") for code in ("code-alice", "code-alice+named")
+    )
 
     assert silent is not None
     assert named is not None
@@ -102,7 +106,7 @@ def test_a_user_who_agreed_has_wechats_name_and_picture(wechat: WeChatSide) -> N
 
 @pytest.mark.parametrize("kind", CodeKind)
 def test_a_wrong_code_is_nobodys(wechat: WeChatSide, kind: CodeKind) -> None:
-    assert wechat.login(kind).find_account("something") is None
+    assert wechat.login(kind).find_account("something", str) is None
 
 
 @pytest.mark.parametrize("mode", ["fails", "throttles"])
@@ -110,4 +114,4 @@ def test_a_code_without_an_answer_is_unknown(wechat: WeChatSide, mode: str) -> N
     wechat.fake.do("mode", mode=mode)
 
     with pytest.raises(Unavailable):
-        wechat.login(CodeKind.MINI_PROGRAM).find_account("code-alice")
+        wechat.login(CodeKind.MINI_PROGRAM).find_account("code-alice", str)

@@ -70,7 +70,7 @@ def _calls(side: Side) -> list[Callable[[], Any]]:
             lambda: side.authorizations.ask(number, alice, "alice"),
             lambda: side.authorizations.query(number),
             lambda: side.authorizations.close(number),
-            *(lambda k=kind: side.login(k).find_account("code-alice") for kind in CodeKind),
+            *(lambda k=kind: side.login(k).find_account("code-alice", str) for kind in CodeKind),
             lambda: side.js_sdk().sign("https://page.example/"),
         ]
     return calls

@@ -924,7 +924,9 @@ UNUSED = """\
 ApprovalFunction.ReadShares dynamodb:BatchGetItem
 ApprovalFunction.ReadStock dynamodb:BatchGetItem
 CampaignFunction.ReadStock dynamodb:BatchGetItem
-DeliverFunction.KeepDeliveries dynamodb:BatchGetItem
+DeliverFunction.KeepDeliveries last_success
+DeliverFunction.KeepDeliveries slow_until_ms
+DeliverFunction.ReadDeliveries dynamodb:BatchGetItem
 ExpireFunction.BookShares placed_at_ms
 LotteryFunction.ClaimShare is_last
 LotteryFunction.ClaimShare via
@@ -942,7 +944,6 @@ PrizeFunction.ReadShares dynamodb:BatchGetItem
 PrizeFunction.ReadStock dynamodb:BatchGetItem
 TransferFunction.KeepPayments dynamodb:BatchGetItem
 TransferFunction.OpenAndCancelPackets closed_at_ms
-TransferFunction.OpenPayees secretsmanager:GetSecretValue
 WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 
 

@@ -47,6 +47,7 @@ def gateways(
             channel: FakePaymentsOut(gateway, channel=channel) for channel, gateway in made.items()
         },
         host_accounts=Accounts(account_keys(), "host"),
+        prompts=Accounts(account_keys(), "prompt"),
     )
     return made
 

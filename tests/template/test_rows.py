@@ -1,8 +1,9 @@
 """Every function against every kind of row: only those named here may put, change or read one.
 
 A put is tried with the key alone, because it replaces a row: a function that may put a row may also
-destroy or rewrite one. An update is tried with the attribute that decides about the row. A read is
-tried as a whole row, which names no attributes, and as a write that returns the old row.
+destroy or rewrite one. It is also tried with the attribute, which some statements demand. An update
+is tried with the attribute that decides about the row. A read is tried as a whole row, which names
+no attributes, and as a write that returns the old row.
 IAM cannot see the failed condition of a write, whose answer may hold a row
 (`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries it.
 """
@@ -54,6 +55,7 @@ ROWS = {
     "code": ("Codes", draw_keys.code("c", "z", 1), "code"),
     "code_count": ("Codes", draw_keys.code_count("c", "z"), "code_count"),
     "payment": ("Payments", payment_keys.payment("1"), "amount_fen"),
+    "packet_payment": ("Payments", payment_keys.payment("1"), "packet_id"),
     "withdrawal": ("Payments", payment_keys.withdrawal("1"), "withdrawal_status"),
     "expiring_withdrawal": ("Payments", payment_keys.withdrawal("1"), "expires_at_s"),
     "withdrawn": ("Payments", payment_keys.withdrawn("u", "d"), "expires_at_s"),
@@ -72,7 +74,7 @@ ROWS = {
     "host_id": ("Profiles", {"pk": "u"}, "host_id"),
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
     "address": ("Profiles", {"pk": "u"}, "goods_address"),
-    "webhook": ("Webhooks", operator_keys.webhook("w"), "url"),
+    "webhook": ("Webhooks", operator_keys.webhook("w"), "target_url"),
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
 }
 """Kinds of rows: table, key, and the attribute that decides."""
@@ -120,7 +122,8 @@ decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Profile:
 place                Admin:r Approval:ru Campaign:ru Lottery:pru Prize:ru Reconcile:r
 code                 Lottery:r Prize:p
 code_count           Lottery:r Prize:pru
-payment              Erasure:r Order:pr Payment:pru Transfer:pru
+payment              Erasure:r Order:r Payment:pru Transfer:pru
+packet_payment       Erasure:r Order:pr Payment:pru Transfer:pru
 withdrawal           Erasure:r Payment:pru Transfer:pru
 expiring_withdrawal  Erasure:r Payment:pru Transfer:pru
 withdrawn            Erasure:r Order:u Payment:pru Transfer:pru
@@ -140,7 +143,7 @@ allowance            Admin:pru Campaign:pru Prize:pru Send:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u
 address              Erasure:u Profile:u
-webhook              Announce:r Deliver:ru Webhooks:pru
+webhook              Announce:r Deliver:r Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
 """
 """Functions that may put or replace (p), update (u) and read (r) a row; no other function may."""
@@ -149,7 +152,8 @@ switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:
 def _letters(function: str, row: str) -> str:
     table, key, attribute = ROWS[row]
     names, update = frozenset(key), frozenset({*key, attribute})
-    tried = [("p", "PutItem", names, "", "NONE"), ("u", "UpdateItem", update, "", "NONE")]
+    tried = [("p", "PutItem", named, "", "NONE") for named in (names, update)]
+    tried += [("u", "UpdateItem", update, "", "NONE")]
     tried += [
         ("r", action, named, "", returned)
         for action, named in (("PutItem", names), ("UpdateItem", update))

@@ -67,6 +67,7 @@ class PaymentsContainer(Container):
             logger=self.logger,
             new_number=new_payment_id,
             per_day_max=_PAYMENTS_PER_DAY,
+            prompts=self.providers.prompts,
         )
 
     @cached_property
@@ -87,6 +88,7 @@ class PaymentsContainer(Container):
             consents=self.consents,
             clock=self.clock,
             logger=self.logger,
+            prompts=self.providers.prompts,
             settings=dependencies.WithdrawalSettings(
                 WITHDRAWAL_FEN_MIN,
                 self.settings.withdrawal_fen_max,
@@ -111,6 +113,7 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             new_number=new_payment_id,
+            prompts=self.providers.prompts,
         )
 
     @cached_property

@@ -83,6 +83,10 @@ class ProvidersContainer(Container):
     def host_accounts(self) -> Accounts:
         return self._accounts("host")
 
+    @cached_property
+    def prompts(self) -> Accounts:
+        return self._accounts("prompt")
+
     def _accounts(self, context: str) -> Accounts:
         from redpacket.payments.sealed_accounts import Accounts
 

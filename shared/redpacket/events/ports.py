@@ -24,8 +24,11 @@ class Sender(Protocol):
     def check(self, url: str) -> None:
         """Raise InvalidRequest if a URL cannot be a target."""
 
-    def new_secret(self, name: str) -> tuple[str, SealedSecret]:
-        """Return a new signing secret, to be shown once, and its sealed form."""
+    def new_secret(self, name: str, url: str) -> tuple[str, SealedSecret]:
+        """Return a new signing secret, to be shown once, and its form sealed for a URL."""
+
+    def sealed_for(self, webhook: Webhook, url: str) -> tuple[SealedSecret, ...]:
+        """Return a webhook's secrets, sealed for another URL."""
 
     def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         """Send a signed event once; Unavailable means that the sealing keys are unavailable."""

@@ -254,8 +254,11 @@ class NoticeQueue(Protocol):
 class Logins(Protocol):
     """Exchange of a provider's authorization code for an account; tests have a double."""
 
-    def find_account(self, code: str) -> ExternalAccount | None:
-        """Return a code's account, or None if the code is wrong, used or expired."""
+    def find_account(self, code: str, owner_of: Callable[[str], str]) -> ExternalAccount | None:
+        """Return a code's account, or None if the code is wrong, used or expired.
+
+        *owner_of* returns the user id of an account's *name_hash*.
+        """
 
 
 class Authorizations(Protocol):
@@ -288,8 +291,8 @@ class JsSignature(TypedDict):
 class TokenIssuer(Protocol):
     """Issuer of tokens for users who sign in through a provider; tests have a double."""
 
-    def subject_of(self, account: ExternalAccount) -> str:
-        """Return the permanent subject of this user's tokens."""
+    def subject_of(self, name_hash: str) -> str:
+        """Return the permanent subject of the tokens of an account's user."""
 
     def issue(self, account: ExternalAccount, now_ms: int) -> tuple[str, int]:
         """Return a token and its expiry in milliseconds."""

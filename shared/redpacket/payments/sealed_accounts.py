@@ -12,7 +12,7 @@ from typing import Self
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from redpacket.payments.model.provider import ExternalAccount
+from redpacket.payments.model.provider import OWNED, ExternalAccount
 from redpacket.platform.errors import InvariantViolated
 
 _TEXT_LENGTH_MIN = 43
@@ -45,10 +45,11 @@ class AccountKeys:
 
 
 class Accounts:
-    """Encryption of the account names of one provider, bound to *context*.
+    """Encryption of the account names of one provider, or of other texts of one *context*.
 
-    AES-SIV is deterministic, so a repeated write changes nothing. It reveals only equality, as the
-    hash does.
+    Each seal is bound to an owner, such as a user or a payment: a copy in another owner's row does
+    not open. AES-SIV is deterministic, so a repeated write changes nothing. It reveals only
+    equality, as the hash does.
     """
 
     def __init__(self, keys: AccountKeys, context: str) -> None:
@@ -56,22 +57,36 @@ class Accounts:
         self._context = context.encode()
         self._hash_prefix = len(self._context).to_bytes(2) + self._context
 
-    def seal(self, name: str) -> ExternalAccount:
+    def seal(self, name: str, owner: str) -> ExternalAccount:
         """Return *name* in storable form."""
-        key_name = list(self._keys.seal_keys)[-1]
-        sealed = AESSIV(self._keys.seal_keys[key_name]).encrypt(name.encode(), [self._context])
-        return ExternalAccount(
-            f"{key_name}.{urlsafe_b64encode(sealed).decode()}", self.hash_of(name)
-        )
+        return ExternalAccount(self.seal_text(name, owner), self.hash_of(name), owner)
 
     def open(self, account: ExternalAccount) -> str:
         """Return an account's name, which must not be logged. Raises InvariantViolated."""
-        key_name, _, sealed = account.sealed.partition(".")
-        key = self._keys.seal_keys.get(key_name)
-        name = None if key is None else _opened(key, sealed, self._context)
+        name = self.open_text(account.sealed, account.owner)
         if name is None or not hmac.compare_digest(self.hash_of(name), account.name_hash):
             raise InvariantViolated("a provider account cannot be decrypted with our keys")
         return name
+
+    def seal_text(self, text: str, owner: str) -> str:
+        """Return *text* sealed for *owner*."""
+        key_name = list(self._keys.seal_keys)[-1]
+        cipher = AESSIV(self._keys.seal_keys[key_name])
+        sealed = cipher.encrypt(text.encode(), [self._context, owner.encode()])
+        return f"{key_name}{OWNED}{urlsafe_b64encode(sealed).decode()}"
+
+    def open_text(self, sealed: str, owner: str) -> str | None:
+        """Return the text of a seal, or None if no key of ours sealed it for *owner*.
+
+        Without *owner*, it opens a seal of an earlier version.
+        """
+        key_name, _, content = sealed.partition(OWNED if owner else ".")
+        bound = [self._context, owner.encode()] if owner else [self._context]
+        try:
+            cipher = AESSIV(self._keys.seal_keys[key_name])
+            return cipher.decrypt(urlsafe_b64decode(content), bound).decode()
+        except (InvalidTag, KeyError, ValueError):
+            return None
 
     def hash_of(self, name: str) -> str:
         """Return the keyed hash of a name."""
@@ -84,10 +99,3 @@ def _is_key(text: object) -> bool:
 
 def _derived(text: str, use: str, digest: str) -> bytes:
     return hmac.digest(text.encode(), f"redpacket/{use}".encode(), digest)
-
-
-def _opened(key: bytes, sealed: str, context: bytes) -> str | None:
-    try:
-        return AESSIV(key).decrypt(urlsafe_b64decode(sealed), [context]).decode()
-    except (InvalidTag, ValueError):
-        return None

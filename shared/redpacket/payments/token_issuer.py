@@ -143,7 +143,7 @@ class Rs256Tokens:
         claims = {
             "iss": self._url,
             "aud": self._audience,
-            "sub": self.subject_of(account),
+            "sub": self.subject_of(account.name_hash),
             "iat": issued_at_s,
             "exp": expires_at_s,
         }
@@ -152,9 +152,9 @@ class Rs256Tokens:
         token = jwt.encode(claims, key.loaded(), algorithm="RS256", headers={"kid": key.kid})
         return token, expires_at_s * _MS_PER_S
 
-    def subject_of(self, account: ExternalAccount) -> str:
+    def subject_of(self, name_hash: str) -> str:
         """Return the subject of an account, the same in all its tokens."""
-        hashed = hmac.digest(self._keys.subject_key, account.name_hash.encode(), "sha256")
+        hashed = hmac.digest(self._keys.subject_key, name_hash.encode(), "sha256")
         return f"{self._provider}|{hashed.hex()[:_SUBJECT_LENGTH]}"
 
 

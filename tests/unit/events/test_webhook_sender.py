@@ -2,10 +2,13 @@
 
 import json
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
@@ -48,8 +51,8 @@ def clock() -> FakeClock:
 
 
 def a_webhook(sender: WebhookSender, name: str = "shop") -> tuple[Webhook, str]:
-    secret, sealed = sender.new_secret(name)
     url = "https://shop.example/events"
+    secret, sealed = sender.new_secret(name, url)
     return Webhook(
         name, url, frozenset(EventType), is_on=True, secrets=(sealed,), created_at_ms=1
     ), secret
@@ -75,7 +78,7 @@ def test_after_a_new_secret_both_sign_for_a_day(clock: FakeClock) -> None:
     line = _Line(HttpAnswer(200, {}, b""))
     sender = a_sender(clock, line)
     webhook, old = a_webhook(sender)
-    new, sealed = sender.new_secret("shop")
+    new, sealed = sender.new_secret("shop", webhook.url)
     webhook = webhook.with_new_secret(sealed, clock.now_ms())
 
     sender.send(webhook, EVENT, {})
@@ -99,6 +102,31 @@ def test_a_secret_is_sealed_for_its_webhook_alone(clock: FakeClock) -> None:
     assert secret not in repr(webhook) + sealed.sealed
     with pytest.raises(InvariantViolated):
         sender.send(other, EVENT, {})
+
+
+def test_a_secret_signs_nothing_for_an_address_that_only_the_row_names(clock: FakeClock) -> None:
+    line = _Line(HttpAnswer(200, {}, b""))
+    sender = a_sender(clock, line)
+    webhook, secret = a_webhook(sender)
+    moved = replace(webhook, url="https://new.example/events")
+
+    with pytest.raises(InvariantViolated):
+        sender.send(moved, EVENT, {})
+    sender.send(replace(moved, secrets=sender.sealed_for(webhook, moved.url)), EVENT, {})
+
+    Verifier(secret).verify(*line.posted[0])
+
+
+def test_a_secret_of_an_earlier_version_still_signs(clock: FakeClock) -> None:
+    line = _Line(HttpAnswer(200, {}, b""))
+    sender = a_sender(clock, line)
+    webhook, secret = a_webhook(sender)
+    content = AESSIV(KEYS.seal_keys["1"]).encrypt(secret.encode(), [b"webhook/shop"])
+    old = replace(webhook.secrets[0], sealed=f"1.{urlsafe_b64encode(content).decode()}")
+
+    sender.send(replace(webhook, secrets=(old,)), EVENT, {})
+
+    Verifier(secret).verify(*line.posted[0])
 
 
 def test_no_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:

@@ -1,11 +1,14 @@
 import hmac
 import json
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redpacket.payments.model.provider import ExternalAccount
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.platform.errors import InvariantViolated
 
@@ -21,14 +24,14 @@ OPENID = "oLTPCuFqLz_UVHHD67rLX5BxXysI"
 def test_what_is_sealed_opens_again(name: str) -> None:
     accounts = Accounts(KEYS, "wechat/wx1")
 
-    account = accounts.seal(name)
+    account = accounts.seal(name, "alice")
 
     assert accounts.open(account) == name
     assert account.name_hash == accounts.hash_of(name)
 
 
 def test_a_sealed_name_tells_nothing() -> None:
-    account = Accounts(KEYS, "wechat/wx1").seal(OPENID)
+    account = Accounts(KEYS, "wechat/wx1").seal(OPENID, "alice")
 
     assert OPENID not in repr(account) + account.sealed + account.name_hash
     assert account.sealed not in repr(account)
@@ -37,8 +40,8 @@ def test_a_sealed_name_tells_nothing() -> None:
 def test_the_same_name_is_sealed_as_the_same_text() -> None:
     accounts = Accounts(KEYS, "wechat/wx1")
 
-    assert accounts.seal(OPENID) == accounts.seal(OPENID)
-    assert accounts.seal(OPENID) != accounts.seal(OPENID[:-1] + "J")
+    assert accounts.seal(OPENID, "alice") == accounts.seal(OPENID, "alice")
+    assert accounts.seal(OPENID, "alice") != accounts.seal(OPENID[:-1] + "J", "alice")
 
 
 def test_another_context_has_other_names() -> None:
@@ -46,7 +49,7 @@ def test_another_context_has_other_names() -> None:
 
     assert first.hash_of(OPENID) != other.hash_of(OPENID)
     with pytest.raises(InvariantViolated):
-        other.open(first.seal(OPENID))
+        other.open(first.seal(OPENID, "alice"))
 
 
 def test_a_context_can_not_run_into_a_name() -> None:
@@ -58,24 +61,26 @@ def test_after_a_rotation_old_accounts_open_and_new_ones_have_the_new_key() -> N
     texts = AccountKeys.of(json.dumps({"1": TEXT})), rotated
     for first, second in ((KEYS, ROTATED), texts):
         before, after = Accounts(first, "host"), Accounts(second, "host")
-        old = before.seal(OPENID)
+        old = before.seal(OPENID, "alice")
 
-        new = after.seal(OPENID)
+        new = after.seal(OPENID, "alice")
 
         assert after.open(old) == after.open(new) == OPENID
-        assert new.sealed.startswith("2.")
+        assert new.sealed.startswith("2:")
         # The first key always hashes.
         assert new.name_hash == old.name_hash
         with pytest.raises(InvariantViolated):
             before.open(new)
 
 
-@pytest.mark.parametrize("sealed", ["", "1.", "1.AAAA", "9.AAAA", "no dot", "1.not base64!", "1.é"])
+@pytest.mark.parametrize(
+    "sealed", ["", "1:", "1:AAAA", "9:AAAA", "no mark", "1:not base64!", "1:é"]
+)
 def test_what_was_not_sealed_here_does_not_open(sealed: str) -> None:
     accounts = Accounts(KEYS, "host")
 
     with pytest.raises(InvariantViolated) as raised:
-        accounts.open(replace(accounts.seal(OPENID), sealed=sealed))
+        accounts.open(replace(accounts.seal(OPENID, "alice"), sealed=sealed))
 
     assert OPENID not in str(raised.value)
 
@@ -84,7 +89,31 @@ def test_a_seal_of_one_account_is_not_that_of_another() -> None:
     accounts = Accounts(KEYS, "host")
 
     with pytest.raises(InvariantViolated):
-        accounts.open(replace(accounts.seal("alice"), sealed=accounts.seal("bob").sealed))
+        accounts.open(
+            replace(accounts.seal("a", "alice"), sealed=accounts.seal("b", "alice").sealed)
+        )
+
+
+def test_a_seal_opens_for_its_owner_alone() -> None:
+    accounts = Accounts(KEYS, "host")
+    mallorys = accounts.seal("mallory's openid", "mallory")
+
+    with pytest.raises(InvariantViolated):
+        accounts.open(replace(mallorys, owner="alice"))
+
+    assert accounts.open_text(mallorys.sealed, "") is None
+
+
+def test_a_seal_of_an_earlier_version_opens_without_an_owner_alone() -> None:
+    accounts = Accounts(KEYS, "host")
+    content = AESSIV(OLD).encrypt(OPENID.encode(), [b"host"])
+    sealed = f"1.{urlsafe_b64encode(content).decode()}"
+    account = ExternalAccount(sealed, accounts.hash_of(OPENID))
+
+    assert accounts.open(account) == OPENID
+    assert not account.has_owner
+    with pytest.raises(InvariantViolated):
+        accounts.open(replace(account, owner="alice"))
 
 
 def test_the_keys_that_are_made_of_a_text_stay_the_same() -> None:

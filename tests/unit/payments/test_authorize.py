@@ -72,7 +72,9 @@ def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSyste
     _tell(town, authorization.number)
 
     assert authorization.status is AuthorizationStatus.AWAITING_CONFIRMATION
-    assert authorization.confirmation == "agree-hash-alice"
+    sealed = authorization.confirmation
+    assert town.prompts.open_text(sealed, authorization.number) == "agree-hash-alice"
+    assert town.prompts.open_text(sealed, "another consent") is None
     assert before is None
     assert _used(town) == authorization.number
     assert _status(town, authorization) == "active"

@@ -58,7 +58,7 @@ def test_a_token_has_the_name_that_the_user_let_the_provider_tell(first: IssuerK
 
     claims = _read(token, issuer_files(URL, first)["jwks.json"])
     assert (claims["nickname"], claims["picture"]) == ("微信小明", "https://pictures.example/1")
-    assert claims["sub"] == _tokens(first).subject_of(ALICE)
+    assert claims["sub"] == _tokens(first).subject_of(ALICE.name_hash)
 
 
 def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> None:
@@ -72,15 +72,15 @@ def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> Non
 
 
 def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
-    subject = _tokens(first).subject_of(ALICE)
+    subject = _tokens(first).subject_of(ALICE.name_hash)
 
     assert HOST_ID.fullmatch(subject)
     # User ids are made of it.
     assert subject.startswith("wechat|")
-    assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE)
+    assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE.name_hash)
     assert ALICE.name_hash not in subject
-    assert subject != _tokens(first).subject_of(ExternalAccount("1.other", "hash of bob"))
-    assert subject != _tokens(IssuerKeys(first.keys, bytes(32))).subject_of(ALICE)
+    assert subject != _tokens(first).subject_of("hash of bob")
+    assert subject != _tokens(IssuerKeys(first.keys, bytes(32))).subject_of(ALICE.name_hash)
 
 
 def test_discovery_leads_to_the_keys(first: IssuerKeys) -> None:

@@ -11,6 +11,8 @@ from redpacket.ledger.use_cases.deposit import deposit
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
+from redpacket.payments.dynamodb import keys as payment_keys
+from redpacket.payments.dynamodb.items import return_row
 from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.errors import PayeeNotBound, SignatureInvalid
 from redpacket.payments.model import payments
@@ -25,7 +27,7 @@ from redpacket.payments.use_cases.handle_callback import CallbackPorts, handle_c
 from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.payments.use_cases.start_payment import PaymentAsk, start_payment
 from redpacket.platform import errors
-from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
 from testing.in_memory_system import a_person, an_order
@@ -53,7 +55,8 @@ def test_a_repeat_has_the_same_number_and_prompt(town: PaymentSystem) -> None:
     first, second = (town.start(key="key") for _ in range(2))
 
     assert (first.number, first.prompt) == (second.number, second.prompt)
-    assert first.prompt == f'{{"code_url": "pay://{first.number}"}}' == town.paid(first).prompt
+    assert first.prompt == f'{{"code_url": "pay://{first.number}"}}'
+    assert town.prompts.open_text(town.paid(first).prompt, first.number) == first.prompt
 
 
 def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSystem) -> None:
@@ -693,3 +696,50 @@ def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSyste
     town.confirm(payment)
 
     assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
+
+
+def test_a_payment_is_credited_to_the_sender_of_its_packet_alone(town: PaymentSystem) -> None:
+    packet = town.send_unpaid("alice")
+    payment = town.start_packet(packet)
+    row = town.system.row("payments", payment_keys.payment(payment.number))
+    row["user_id"] = {"S": "mallory"}
+    town.gateway.pay(payment.number)
+
+    with pytest.raises(errors.InvariantViolated):
+        town.confirm(payment)
+
+    assert town.balance_fen("mallory") == 0
+    assert town.paid(payment).credited_at_ms is None
+
+
+def test_a_payment_of_a_packet_that_does_not_exist_is_credited_to_nobody(
+    town: PaymentSystem,
+) -> None:
+    payment = town.start("alice", 500)
+    row = town.system.row("payments", payment_keys.payment(payment.number))
+    row |= {"user_id": {"S": "mallory"}, "packet_id": {"S": "nowhere"}}
+    town.gateway.pay(payment.number)
+
+    with pytest.raises(errors.InvariantViolated):
+        town.confirm(payment)
+
+    assert town.balance_fen("mallory") == 0
+
+
+def test_a_credited_transaction_is_not_returned_under_another_number(town: PaymentSystem) -> None:
+    credited, other = town.pay_in("mallory", 500), town.pay_in("accomplice", 500)
+    forged = payments.PaymentReturn(
+        number=other.number,
+        transaction_id=credited.transaction_id,
+        amount_fen=500,
+        reason=payments.ReturnReason.MISMATCHED,
+        channel=WECHAT,
+        noted_at_ms=town.clock.now_ms(),
+        status=payments.ReturnStatus.DUE,
+        merchant=other.merchant,
+    )
+    town.system.dynamo.put_item(TableName="payments", Item=to_wire(return_row(forged)))
+
+    town.sweep_after(60_000)
+
+    assert [line.kind for line in town.gateway.book] == ["payment", "payment"]

@@ -49,6 +49,17 @@ def test_a_packet_that_was_ended_is_not_ordered_again_by_a_late_clock(town: Paym
     assert town.gateway.orders == {}
 
 
+def test_the_prompt_of_another_payment_is_not_shown(town: PaymentSystem) -> None:
+    mallorys = town.start("mallory", 500, method=PayMethod.NATIVE)
+    alices = town.start("alice", 500, key="again", method=PayMethod.NATIVE)
+    town.repository.keep_prompt(alices.number, town.paid(mallorys).prompt)
+
+    again = town.start("alice", 500, key="again", method=PayMethod.NATIVE)
+
+    assert mallorys.number not in again.prompt
+    assert again.prompt == alices.prompt
+
+
 def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     town.payments_per_day_max = 2
     first, _ = town.start(key="one"), town.start(key="two")

@@ -91,7 +91,7 @@ def _transfer(status: int, body: Mapping[str, Any]) -> Any:
 
 def _call(out: WeChatOut) -> Any:
     return out.transfer(
-        gateway.TransferOrder("bill1", 100, ACCOUNTS.seal("o1"), None, out.details())
+        gateway.TransferOrder("bill1", 100, ACCOUNTS.seal("o1", "user"), None, out.details())
     )
 
 

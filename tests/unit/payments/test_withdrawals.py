@@ -28,6 +28,7 @@ from redpacket.payments.model.withdrawals import (
     judge,
 )
 from redpacket.payments.ports import QUERY_HORIZON_MS
+from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.dispatch import BATCH, IDLE_MS
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, REST_MS_MAX
@@ -72,6 +73,21 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
     assert town.balance_fen() == 700
     assert town.system.logger.counts["withdrawn"] == 1
     assert town.differences(bound_ms=0) == []
+
+
+def test_an_account_that_was_copied_from_another_user_is_paid_nothing(town: PaymentSystem) -> None:
+    accounts = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/app")
+    town.payees.bound = {
+        user: Payee(accounts.seal(f"openid-{user}", user)) for user in ("user", "mallory")
+    }
+    withdrawal = town.withdraw("user", 300)
+    row = town.system.row("payments", keys.withdrawal(withdrawal.withdrawal_id))
+    mallorys = accounts.seal("openid-mallory", "mallory")
+
+    row |= {"payee_sealed": {"S": mallorys.sealed}, "payee_hash": {"S": mallorys.name_hash}}
+
+    with pytest.raises(errors.InvariantViolated):
+        accounts.open(town.find(withdrawal).order.payee)
 
 
 def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: PaymentSystem) -> None:
@@ -279,7 +295,9 @@ def waiting_town() -> PaymentSystem:
 def _check_waits(town: PaymentSystem, withdrawal: Withdrawal) -> None:
     stored = town.find(withdrawal)
     assert stored.status is WithdrawalStatus.AWAITING_CONFIRMATION
-    assert stored.confirmation.startswith("package")
+    package = town.prompts.open_text(stored.confirmation, stored.withdrawal_id)
+    assert package
+    assert package.startswith("package")
 
 
 def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(

@@ -7,6 +7,7 @@ import secrets
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from standardwebhooks import Webhook as Signer
@@ -24,7 +25,7 @@ CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 
 
 class WebhookSender:
-    """HTTP implementation of Sender; each secret is encrypted for its webhook only."""
+    """HTTP implementation of Sender; each secret is encrypted for its webhook's name and URL."""
 
     def __init__(
         self,
@@ -45,10 +46,17 @@ class WebhookSender:
         except ValueError as error:
             raise InvalidRequest.of("url", str(error)) from error
 
-    def new_secret(self, name: str) -> tuple[str, SealedSecret]:
+    def new_secret(self, name: str, url: str) -> tuple[str, SealedSecret]:
         secret = f"{_SECRET_PREFIX}{b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"
-        sealed = self._accounts(name).seal(secret)
+        sealed = self._accounts(name).seal(secret, url)
         return secret, SealedSecret(sealed.sealed, sealed.name_hash)
+
+    def sealed_for(self, webhook: Webhook, url: str) -> tuple[SealedSecret, ...]:
+        accounts = self._accounts(webhook.name)
+        return tuple(
+            replace(each, sealed=accounts.seal_text(accounts.open(_account(each, webhook)), url))
+            for each in webhook.secrets
+        )
 
     def send(self, webhook: Webhook, event: Event, host_ids: Mapping[str, str]) -> DeliveryAttempt:
         body = json.dumps(cloud_event(event, self._source, host_ids), ensure_ascii=False)
@@ -68,9 +76,7 @@ class WebhookSender:
         now = datetime.fromtimestamp(now_ms // 1_000, UTC)
         accounts = self._accounts(webhook.name)
         signatures = (
-            Signer(accounts.open(ExternalAccount(secret.sealed, secret.hash))).sign(
-                event_id, now, body
-            )
+            Signer(accounts.open(_account(secret, webhook))).sign(event_id, now, body)
             for secret in webhook.signing(now_ms)
         )
         return {
@@ -83,3 +89,9 @@ class WebhookSender:
 
     def _accounts(self, name: str) -> Accounts:
         return Accounts(self._keys(), f"webhook/{name}")
+
+
+def _account(secret: SealedSecret, webhook: Webhook) -> ExternalAccount:
+    """Return a secret of a webhook; one of an earlier version is bound to no URL."""
+    account = ExternalAccount(secret.sealed, secret.hash)
+    return replace(account, owner=webhook.url) if account.has_owner else account

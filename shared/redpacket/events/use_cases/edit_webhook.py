@@ -68,6 +68,7 @@ def put_webhook(
         edited = replace(
             seen,
             url=url,
+            secrets=seen.secrets if url == seen.url else ports.sender.sealed_for(seen, url),
             kinds=frozenset(kinds),
             is_on=is_on,
             version=seen.version + 1,
@@ -82,7 +83,7 @@ def put_webhook(
         at_most = f"would exceed the limit of {WEBHOOKS_MAX} webhooks. Remove one first"
         raise InvalidRequest.of("name", at_most)
     note()
-    secret, sealed = ports.sender.new_secret(name)
+    secret, sealed = ports.sender.new_secret(name, url)
     made = Webhook(name, url, frozenset(kinds), is_on, (sealed,), ports.clock.now_ms())
     _write(made, None, ports)
     return made, secret
@@ -92,7 +93,7 @@ def rotate_secret(name: str, note: Callable[[], object], *, ports: EditPorts) ->
     """Return a new secret; the old one signs for a day. Raises WebhookNotFound, VersionConflict."""
     seen = find_webhook(name, ports=ports)
     note()
-    secret, sealed = ports.sender.new_secret(name)
+    secret, sealed = ports.sender.new_secret(name, seen.url)
     edited = seen.with_new_secret(sealed, ports.clock.now_ms())
     _write(replace(edited, version=seen.version + 1), seen, ports)
     return secret

@@ -48,9 +48,10 @@ def withdrawal_view(withdrawal: Withdrawal) -> answers.Withdrawal:
     """Return a withdrawal with its provider's confirmation parameters."""
     is_asked = withdrawal.status is WithdrawalStatus.AWAITING_CONFIRMATION
     package = withdrawal.confirmation if is_asked else ""
+    number = withdrawal.withdrawal_id
     providers = containers.providers.providers.items()
     confirming = [channel for channel, provider in providers if provider.confirms_transfers]
-    confirmation = confirmation_view(withdrawal.merchant, package)
+    confirmation = confirmation_view(withdrawal.merchant, package, number)
     view = {
         "withdrawal_id": withdrawal.withdrawal_id,
         "status": withdrawal.status,
@@ -114,8 +115,9 @@ def binding_view(payee: Payee | None) -> answers.Binding:
     }
 
 
-def confirmation_view(merchant: Merchant, package: str) -> answers.Confirmation | None:
-    """Return the parameters with which a client confirms, or None without a *package*."""
+def confirmation_view(merchant: Merchant, sealed: str, number: str) -> answers.Confirmation | None:
+    """Return the parameters with which a client confirms *number*, or None without them."""
+    package = containers.providers.prompts.open_text(sealed, number) if sealed else None
     if not package:
         return None
     return {"app_id": merchant.app_id, "mch_id": merchant.mch_id, "package": package}

@@ -22,4 +22,4 @@ class TokenPayees:
             return self._bound.find(user_id, channel)
         if self._user.host_id is None or user_id != self._user.user_id:
             return None
-        return Payee(self._host_accounts.seal(self._user.host_id))
+        return Payee(self._host_accounts.seal(self._user.host_id, user_id))

@@ -164,7 +164,7 @@ def _authorization_of(row: dict[str, Any]) -> Authorization:
         number=row["number"],
         user_id=row["user_id"],
         channel=ProviderName(row["channel"]),
-        account=account_of("payee", row),
+        account=account_of("payee", row, row["user_id"]),
         display_name=row.get("display_name", ""),
         asked_at_ms=row["asked_at_ms"],
         status=AuthorizationStatus(row["authorization_status"]),

@@ -73,7 +73,7 @@ def payment_of(row: dict[str, Any]) -> Payment:
         amount_fen=row["amount_fen"],
         channel=ProviderName(row["channel"]),
         method=PayMethod(row["pay_method"]),
-        payer=account_of("payer", row) if "payer_hash" in row else None,
+        payer=account_of("payer", row, row["user_id"]) if "payer_hash" in row else None,
         created_at_ms=row["created_at_ms"],
         expires_at_ms=row["expires_at_ms"],
         packet_id=row.get("packet_id"),
@@ -208,7 +208,7 @@ def withdrawal_of(row: dict[str, Any]) -> Withdrawal:
         user_id=row["user_id"],
         amount_fen=row["amount_fen"],
         channel=ProviderName(row["channel"]),
-        payee=account_of("payee", row),
+        payee=account_of("payee", row, row["user_id"]),
         authorization_no=row.get("authorization_no"),
         details=row["frozen_details"],
         day=row["limit_day"],
@@ -284,9 +284,9 @@ def account_row(name: str, account: ExternalAccount) -> dict[str, Value]:
     return {f"{name}_sealed": account.sealed, f"{name}_hash": account.name_hash}
 
 
-def account_of(name: str, row: dict[str, Any]) -> ExternalAccount:
-    """Parse a provider account; after an erasure it is empty."""
-    return ExternalAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""))
+def account_of(name: str, row: dict[str, Any], owner: str) -> ExternalAccount:
+    """Parse *owner*'s provider account; after an erasure it is empty."""
+    return ExternalAccount(row.get(f"{name}_sealed", ""), row.get(f"{name}_hash", ""), owner)
 
 
 def line_in(transaction: Transaction) -> StatementLine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from redpacket.ledger.provider_name import ProviderName
@@ -35,9 +36,13 @@ class DynamoPayees:
         self._payments = dynamo.tables.payments
 
     def find(self, user_id: str, channel: ProviderName) -> Payee | None:
+        payee = self._read(user_id, channel)
+        return payee if payee and payee.account.has_owner else None
+
+    def _read(self, user_id: str, channel: ProviderName) -> Payee | None:
         row = self._dynamo.get(self._payments, payment_keys.payee(channel, user_id))
         # An erasure leaves an empty row.
-        return _payee_of(row) if row and "payee_hash" in row else None
+        return _payee_of(row, user_id) if row and "payee_hash" in row else None
 
     def bind(
         self,
@@ -49,22 +54,41 @@ class DynamoPayees:
     ) -> Payee:
         """Bind an account to a user, and free the previous one.
 
-        An account that is already bound stays unchanged. The previous account's consent changes to
-        CLOSING and stays only in `list_waiting`. Raises OpenidInUse.
+        An account that is already bound stays unchanged, except for a seal of an earlier version.
+        The previous account's consent changes to CLOSING and stays only in `list_waiting`.
+        Raises OpenidInUse.
         """
         for _ in range(_TRIES):
-            seen = self.find(user_id, channel)
+            seen = self._read(user_id, channel)
             if seen and seen.account.name_hash == account.name_hash:
-                return seen
-            wait_ms = REBOUND_WAIT_MS if seen else first_wait_ms
-            opens_at_ms = now_ms + wait_ms if wait_ms else 0
-            bound = Payee(account, opens_at_ms, bound_at_ms=now_ms)
-            refused = self._dynamo.attempt(self._binding(user_id, channel, bound, seen, now_ms))
+                if seen.account.has_owner:
+                    return seen
+                bound = replace(seen, account=account)
+                writes = [self._sealing(user_id, channel, bound)]
+            else:
+                wait_ms = REBOUND_WAIT_MS if seen else first_wait_ms
+                opens_at_ms = now_ms + wait_ms if wait_ms else 0
+                bound = Payee(account, opens_at_ms, bound_at_ms=now_ms)
+                writes = self._binding(user_id, channel, bound, seen, now_ms)
+            refused = self._dynamo.attempt(writes)
             if refused is None:
                 return bound
             if not isinstance(refused, Unavailable):
                 raise refused
         raise Contended
+
+    def _sealing(
+        self, user_id: str, channel: ProviderName, bound: Payee
+    ) -> Guarded[RedPacketError]:
+        sealed = update(
+            self._payments,
+            payment_keys.payee(channel, user_id),
+            "SET payee_sealed = :payee_sealed",
+            condition=as_seen(bound),
+            payee_sealed=bound.account.sealed,
+            **seen_in(bound),
+        )
+        return Guarded(sealed, _has_changed)
 
     def _binding(
         self, user_id: str, channel: ProviderName, bound: Payee, seen: Payee | None, now_ms: int
@@ -140,9 +164,9 @@ def closing(payments_table: str, channel: ProviderName, number: str, now_ms: int
     )
 
 
-def _payee_of(row: dict[str, Any]) -> Payee:
+def _payee_of(row: dict[str, Any], user_id: str) -> Payee:
     return Payee(
-        account=account_of("payee", row),
+        account=account_of("payee", row, user_id),
         opens_at_ms=row["opens_at_ms"],
         authorization_no=row.get("authorization_no"),
         asked_no=row.get("asked_no"),

@@ -15,6 +15,9 @@ STATEMENT_ZONE = timedelta(hours=8)
 _CALLBACK_AGE_MS_MAX = 5 * 60_000
 _TIMESTAMP_DIGITS_MAX = 12
 
+OWNED = ":"
+"""Mark after the key's name in a seal that is bound to its owner; earlier versions had none."""
+
 
 class PayMethod(StrEnum):
     """Payment method: `jsapi` inside the app, `native` by a QR code that anyone can pay."""
@@ -25,16 +28,23 @@ class PayMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAccount:
-    """Account at a provider; only the provider's adapter can decrypt *sealed*.
+    """Account at a provider; only the provider's adapter can decrypt *sealed*, for *owner* alone.
 
-    *name_hash* is a keyed hash of the account's name, for comparisons. Only a sign-in has
-    *nickname* and *picture_url*, if the user let the provider name them.
+    *name_hash* is a keyed hash of the account's name, for comparisons. *owner* is the user of the
+    row that has the seal. Only a sign-in has *nickname* and *picture_url*, if the user let the
+    provider name them.
     """
 
     sealed: str = field(repr=False)
     name_hash: str
+    owner: str = field(default="", compare=False)
     nickname: str = field(default="", repr=False, compare=False)
     picture_url: str = field(default="", repr=False, compare=False)
+
+    @property
+    def has_owner(self) -> bool:
+        """Return whether the seal is bound to its owner; those of earlier versions don't open."""
+        return OWNED in self.sealed
 
 
 @dataclass(frozen=True, slots=True)

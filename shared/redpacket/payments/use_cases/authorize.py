@@ -113,7 +113,8 @@ def _take(
     elif authorization.state is AuthorizationState.AWAITING_CONFIRMATION and is_over:
         repository.begin_close(seen, now_ms)
     elif authorization.confirmation:
-        repository.keep_confirmation(seen, authorization.confirmation)
+        sealed = ports.prompts.seal_text(authorization.confirmation, seen.number)
+        repository.keep_confirmation(seen, sealed)
     return repository.find(seen.number) or seen
 
 

@@ -41,16 +41,21 @@ def bind_account(user_id: str, channel: ProviderName, code: str, *, ports: Login
     receives nothing at once. Raises ChannelUnavailable, CodeInvalid, OpenidInUse, RateLimited, and
     Unavailable, which may have used up the code.
     """
-    account, now_ms = _find_account(code, channel, user_id, ports), ports.clock.now_ms()
+    account = _find_account(code, channel, user_id, lambda _: user_id, ports)
+    now_ms = ports.clock.now_ms()
     return ports.payees.bind(user_id, channel, account, now_ms, ports.first_wait_ms)
 
 
 def _find_account(
-    code: str, channel: ProviderName, caller: str, ports: LoginPorts
+    code: str,
+    channel: ProviderName,
+    caller: str,
+    owner_of: Callable[[str], str],
+    ports: LoginPorts,
 ) -> ExternalAccount:
     login = required(ports.logins, channel)
     ports.wrong_codes.require(caller)
-    account = login.find_account(code)
+    account = login.find_account(code, owner_of)
     if account is None:
         ports.wrong_codes.spend(caller)
         raise CodeInvalid
@@ -71,10 +76,13 @@ def sign_in(
     Unavailable.
     """
     issuer = required(ports.issuers, channel)
-    account = _find_account(code, channel, address, ports)
-    user_id = user_id_of(issuer.subject_of(account))
+
+    def owner_of(name_hash: str) -> str:
+        return user_id_of(issuer.subject_of(name_hash))
+
+    account = _find_account(code, channel, address, owner_of, ports)
     try:
-        _bind_first(user_id, channel, account, ports)
+        _bind_first(account.owner, channel, account, ports)
     except Unavailable as error:
         # The code is used up, and the token works without the binding. The next sign-in retries.
         ports.logger.failure("sign_in_not_bound", error)

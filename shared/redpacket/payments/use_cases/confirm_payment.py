@@ -135,14 +135,24 @@ def _send_back(
 
 
 def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds; None credits the payer's balance."""
-    packet = ports.packets.find_packet(payment.packet_id) if payment.packet_id else None
-    if packet is None or packet.status is not PacketStatus.UNPAID:
+    """Return the packet that a payment funds; None credits the payer's balance.
+
+    The order function writes payments of packets, so the packet decides whose money it is.
+    """
+    if not payment.packet_id:
         return None
-    if packet.terms.total_fen != payment.amount_fen or packet.payment_id != payment.number:
+    packet = ports.packets.find_packet(payment.packet_id)
+    ours = payment.number, payment.user_id, payment.amount_fen
+    if packet is None or ours != (
+        packet.payment_id,
+        packet.sender.user_id,
+        packet.terms.total_fen,
+    ):
         raise InvariantViolated(
-            f"payment {payment.number} does not match what packet {packet.packet_id} costs"
+            f"payment {payment.number} does not match packet {payment.packet_id}"
         )
+    if packet.status is not PacketStatus.UNPAID:
+        return None
     # A start that the sender asked for stays; the life counts from the later of both.
     starts_at_ms = max(packet.starts_at_ms, now_ms)
     paid = replace(

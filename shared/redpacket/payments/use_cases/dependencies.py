@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redpacket.payments.model.payments import Payment, PaymentReturn
     from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
     from redpacket.payments.ports import Payees
+    from redpacket.payments.sealed_accounts import Accounts
     from redpacket.payments.use_cases.rate_limiter import Pace
     from redpacket.platform.runtime import Clock, EventLogger
 
@@ -55,7 +56,10 @@ class _MerchantPorts(_ProviderPorts[Acting]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentPorts(_MerchantPorts[PaymentProvider]):
-    """Dependencies of payments; a user may start *per_day_max*, including paid ones."""
+    """Dependencies of payments; a user may start *per_day_max*, including paid ones.
+
+    *prompts* seals each prompt for its payment, so a copy in another row is not shown.
+    """
 
     repository: DynamoPayments
     returns: DynamoReturns
@@ -66,6 +70,7 @@ class PaymentPorts(_MerchantPorts[PaymentProvider]):
     work: WorkLists
     new_number: Callable[[], str]
     per_day_max: int
+    prompts: Accounts
 
     def provider_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
         """Return the provider that has a row's order. Raises ProviderChanged."""
@@ -95,6 +100,7 @@ class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
     repository: DynamoWithdrawals
     consents: DynamoAuthorizations
     settings: WithdrawalSettings
+    prompts: Accounts
 
     def provider_of(self, row: Withdrawal) -> PayoutProvider:
         """Return the provider that made a withdrawal's transfers. Raises ProviderChanged."""
@@ -108,3 +114,4 @@ class AuthorizationPorts(_ProviderPorts[Authorizations]):
     repository: DynamoAuthorizations
     payees: Payees
     new_number: Callable[[], str]
+    prompts: Accounts

@@ -64,7 +64,12 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
         return
     # Delay first, so that a call that fails or dies does not block the other rows.
     ports.returns.delay_return(returned, ports.clock.now_ms() + RETURN_PAUSE_MS)
-    refund = ports.provider_of(returned).refund(returned.order)
+    provider = ports.provider_of(returned)
+    taken = provider.query_transaction(transaction_id)
+    # A provider refunds by the transaction alone, whatever number our row has.
+    if taken is None or (taken.number, taken.amount_fen) != (number, returned.amount_fen):
+        raise InvariantViolated(f"transaction {transaction_id} is no payment of {number}")
+    refund = provider.refund(returned.order)
     _end(returned, refund, ports)
 
 

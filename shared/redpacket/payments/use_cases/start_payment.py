@@ -128,7 +128,9 @@ def _start_cut_off(number: str, user_id: str, *, ports: PaymentPorts, payees: Pa
 def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     """Return a payment with the prompt for its payer's client, if the provider answers now."""
     now_ms = ports.clock.now_ms()
-    if payment.prompt or not may_order(payment, now_ms):
+    kept = ports.prompts.open_text(payment.prompt, payment.number)
+    payment = replace(payment, prompt=kept or "")
+    if kept or not may_order(payment, now_ms):
         return payment
     try:
         provider = ports.provider_of(payment)
@@ -141,7 +143,7 @@ def prompt_payment(payment: Payment, *, ports: PaymentPorts) -> Payment:
     if prompt is None:
         return payment
     text = json.dumps(dict(prompt), ensure_ascii=False)
-    ports.repository.keep_prompt(payment.number, text)
+    ports.repository.keep_prompt(payment.number, ports.prompts.seal_text(text, payment.number))
     return replace(payment, prompt=text, ordered_at_ms=now_ms)
 
 

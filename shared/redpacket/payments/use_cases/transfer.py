@@ -181,7 +181,9 @@ def apply_answer(
             ports.consents.doubt(seen.user_id, seen.channel, seen.authorization_no, now_ms)
         repository.stop(seen, _STOPS[next_action], transfer.reason, look_at_ms)
     elif next_action is NextAction.AWAIT:
-        repository.await_confirmation(seen, transfer, _next_look_ms(seen, now_ms))
+        repository.await_confirmation(
+            seen, _sealed(transfer, seen, ports), _next_look_ms(seen, now_ms)
+        )
     elif next_action is NextAction.ASK_TO_CANCEL:
         provider.cancel(seen.transfer_no)
         repository.look_again(seen, now_ms + _FIRST_LOOK_MS)
@@ -202,6 +204,13 @@ def _note(seen: Withdrawal, answer: str, ports: WithdrawalPorts) -> None:
         ports.repository.note_call(seen, ProviderAnswer(ports.clock.now_ms(), kept))
     except (Contended, Unavailable) as error:
         ports.logger.failure("answer_not_kept", error, transfer_no=seen.transfer_no)
+
+
+def _sealed(transfer: TransferFound, seen: Withdrawal, ports: WithdrawalPorts) -> TransferFound:
+    if not transfer.confirmation:
+        return transfer
+    sealed = ports.prompts.seal_text(transfer.confirmation, seen.withdrawal_id)
+    return replace(transfer, confirmation=sealed)
 
 
 def _is_answered(seen: Withdrawal) -> bool:

@@ -59,7 +59,7 @@ def main() -> None:
 
     with handlers_of(system):
         settings.variables |= LIMITS  # type: ignore[operator]
-        vars(containers.providers).update(notice_queue=queue, payee_keys=account_keys())
+        vars(containers.providers).update(notice_queue=queue, payee_keys=(keys := account_keys()))
         vars(containers.packets)["payments"] = SimpleNamespace(
             order=lambda number, host_id: handlers()["order"](
                 {"payment_id": number, "host_id": host_id}, Context()
@@ -77,7 +77,7 @@ def main() -> None:
         callback, path = {"coin-signature": signature_of(body, KEY)}, "/gateway/coin/callback"
         call("forged callback", "POST", path, "code", content=body)
         call("callback", "POST", path, "code", content=body, headers=callback)
-        process = system.process(settings=settings, notice_queue=queue)
+        process = system.process(settings=settings, notice_queue=queue, payee_keys=keys)
         process.follow_notice(line, queue.notices.pop())
         call("paid", "GET", f"/me/payments/{payment['payment_id']}", "status")
         out = {"amount_fen": 100, "channel": "coin"}

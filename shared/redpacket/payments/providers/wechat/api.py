@@ -103,4 +103,7 @@ def _consent_view(consent: Authorization | None) -> Consent:
         return {"status": status, "wechat": None}
     provider = containers.providers.providers_in.get(ProviderName.WECHAT)
     merchant = provider.merchant if provider else NO_MERCHANT
-    return {"status": status, "wechat": confirmation_view(merchant, consent.confirmation)}
+    return {
+        "status": status,
+        "wechat": confirmation_view(merchant, consent.confirmation, consent.number),
+    }

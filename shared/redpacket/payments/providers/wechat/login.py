@@ -47,7 +47,7 @@ class WeChatLogin:
         self._user_info = http_client(USER_INFO)
         self._code_name = "code" if kind is CodeKind.OFFICIAL_ACCOUNT else "js_code"
 
-    def find_account(self, code: str) -> ExternalAccount | None:
+    def find_account(self, code: str, owner_of: Callable[[str], str]) -> ExternalAccount | None:
         answer = self._http_client.get(
             urlencode(
                 {
@@ -64,7 +64,7 @@ class WeChatLogin:
         openid = told.get("openid")
         if not isinstance(openid, str) or not openid:
             raise Unavailable("WeChat returned no openid for a code")
-        account = self._accounts.seal(openid)
+        account = self._accounts.seal(openid, owner_of(self._accounts.hash_of(openid)))
         return self._named(account, told) if told.get("scope") == _NAMED_SCOPE else account
 
     def _named(self, account: ExternalAccount, told: dict[str, Any]) -> ExternalAccount:
