@@ -381,7 +381,7 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
     payment = town.start_packet(packet)
 
     assert _funding(payment, NOW_MS, town.payments)
-    with pytest.raises(errors.InvariantViolated, match="costs"):
+    with pytest.raises(errors.InvariantViolated, match="does not match packet"):
         _funding(replace(payment, amount_fen=payment.amount_fen - 1), NOW_MS, town.payments)
 
 
