@@ -29,6 +29,7 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   proof: () => import("./views/proof.ts"),
   campaign: () => import("./views/campaign.ts"),
   wallet: () => import("./views/wallet.ts"),
+  notices: () => import("./views/notices.ts"),
   payment: () => import("./views/payment.ts"),
   lost: () => Promise.resolve(),
 };
@@ -39,6 +40,7 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   share: "share_title",
   proof: "proof_title",
   wallet: "wallet",
+  notices: "notices",
   payment: "pay_title",
   lost: "lost",
 };
@@ -227,6 +229,8 @@ export class App extends View {
         return html`<rp-campaign .campaignId=${id}></rp-campaign>`;
       case "wallet":
         return html`<rp-wallet></rp-wallet>`;
+      case "notices":
+        return html`<rp-notices></rp-notices>`;
       case "payment":
         return html`<rp-payment .paymentId=${id}></rp-payment>`;
       default:

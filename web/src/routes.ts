@@ -4,7 +4,7 @@ import { CAMPAIGN_ID, PACKET_ID, PAYMENT_ID } from "./api/ids.ts";
 import { matchOf } from "./paths.ts";
 
 export interface Route {
-  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "wallet" | "payment" | "lost";
+  view: "home" | "send" | "packet" | "share" | "proof" | "campaign" | "wallet" | "notices" | "payment" | "lost";
   id: string;
 }
 
@@ -16,6 +16,7 @@ const PATHS: [RegExp, Route["view"]][] = [
   [new RegExp(`^/packets/(${PACKET_ID})/proof$`), "proof"],
   [new RegExp(`^/campaigns/(${CAMPAIGN_ID})$`), "campaign"],
   [/^\/wallet$/, "wallet"],
+  [/^\/notices$/, "notices"],
   [new RegExp(`^/payments/(${PAYMENT_ID})$`), "payment"],
 ];
 

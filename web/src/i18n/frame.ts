@@ -27,6 +27,7 @@ const zh = {
   scan_to_open: "用手机扫码打开",
   lost_hint: "链接可能不完整，或者已经失效",
   wallet: "钱包",
+  notices: "消息",
   pay_title: "付款",
 };
 
@@ -57,6 +58,7 @@ const en: Record<FrameWord, string> = {
   scan_to_open: "Scan to open it on a phone",
   lost_hint: "The link may be incomplete or out of date",
   wallet: "Wallet",
+  notices: "Notifications",
   pay_title: "Payment",
 };
 

@@ -12,6 +12,7 @@ import { sealView } from "../packet/cover.ts";
 import { session } from "../session.ts";
 import { balanceView, noteBalance } from "./balance.ts";
 import "./copy.ts";
+import "./user.css";
 import { boneView, loadingView, problemView, View } from "./view.ts";
 
 type Tab = "received" | "sent" | "transfers";
@@ -90,9 +91,10 @@ export class Home extends View {
         <p class="label">${t("balance")}</p>
         ${balanceView(me?.balance_fen)}
         <a class="primary" href="/send">${t("send_one")}</a>
-        ${session.config?.channels?.length
-          ? html`<a class="purse" href="/wallet">${t("wallet")}</a>`
-          : nothing}
+        <nav class="ways">
+          ${session.config?.channels?.length ? html`<a href="/wallet">${t("wallet")}</a>` : nothing}
+          <a href="/notices">${t("notices")} ${me?.unread_notices ? badgeView(me.unread_notices) : nothing}</a>
+        </nav>
       </section>
       <div class="tabs" role="tablist" @keydown=${this.#onKey}>
         ${TABS.map(
@@ -216,6 +218,12 @@ export class Home extends View {
       </section>
     `;
   }
+}
+
+/** Number of unread notices; the API counts those of one page. */
+function badgeView(count: number) {
+  const shown = count > 9 ? "9+" : String(count);
+  return html`<i class="badge"><span aria-hidden="true">${shown}</span><span class="unseen">${t("unread", { n: shown })}</span></i>`;
 }
 
 function packetView(item: Packets["items"][number]) {

@@ -80,6 +80,8 @@ export class Wallet extends View {
     if (confirmed) void this.attempt(() => this.#start("withdrawal", confirmed, true));
     void this.attempt(async () => {
       await this.#look();
+      await this.updateComplete;
+      this.querySelector(".is-named")?.scrollIntoView({ block: "center" });
       for (const { channel, account } of this.#accounts()) {
         // Only if there is a code: nothing of the provider is loaded otherwise.
         if (location.search) await account.bind(session.client, session.config!);
