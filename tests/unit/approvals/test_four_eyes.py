@@ -374,6 +374,24 @@ def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemor
     assert (stored.decided_by, stored.is_applied) == ("bob", True)
 
 
+def test_a_repeat_that_is_overtaken_returns_what_was_applied(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    process, note_repeat = system.process(), DynamoApprovals.note_repeat
+
+    def overtaken(approvals: DynamoApprovals, decided: Approval) -> bool:
+        with patch.object(DynamoApprovals, "note_repeat", note_repeat):
+            system.process().approve(approval.approval_id, CAT)
+        return note_repeat(approvals, decided)
+
+    with patch.object(process.approvals, "mark_applied"):
+        process.approve(approval.approval_id, BOB)
+    with patch.object(DynamoApprovals, "note_repeat", overtaken):
+        applied = system.process().approve(approval.approval_id, CAT)
+
+    assert (applied.approval_id, applied.is_applied) == (approval.approval_id, True)
+    assert system.balance_fen("user") == 2_000
+
+
 def test_an_approved_deposit_is_for_campaigns_if_it_was_asked_so(system: InMemorySystem) -> None:
     request = Request("ann", "key", "body")
     requested = DepositAsked("user", 2_000, "key", "body", is_for_campaigns=True)
