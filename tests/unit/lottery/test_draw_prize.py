@@ -155,13 +155,14 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
-def test_a_draw_tells_the_wins_that_are_left_after_it(system: InMemorySystem) -> None:
+def test_a_draw_tells_the_attempts_and_wins_that_are_left_after_it(system: InMemorySystem) -> None:
     rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=3)
     system.lottery(a_prize("gala", total=9), rules=rules)
 
-    wins_left = [system.draw("gala", "ann", f"key-{number}").wins_left for number in range(3)]
+    results = [system.draw("gala", "ann", f"key-{number}") for number in range(3)]
 
-    assert wins_left == [2, 1, 0]
+    assert [result.attempts_left for result in results] == [4, 3, 2]
+    assert [result.wins_left for result in results] == [2, 1, 0]
 
 
 @pytest.mark.parametrize(

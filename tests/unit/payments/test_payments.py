@@ -1,3 +1,4 @@
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -743,3 +744,9 @@ def test_a_credited_transaction_is_not_returned_under_another_number(town: Payme
     town.sweep_after(60_000)
 
     assert [line.kind for line in town.gateway.book] == ["payment", "payment"]
+
+
+def test_numbers_of_refunds_stay_as_the_provider_knows_them() -> None:
+    number = payments.refund_no_of("pm1", "4200001")
+
+    assert number == "rf" + hashlib.sha256(b"pm1 4200001").hexdigest()[:30]
