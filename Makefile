@@ -99,10 +99,10 @@ setup: $(VENV)/app.ready $(VENV)/aws.ready $(VENV)/sam.ready $(LOCAL)/bin/redpac
 
 page: web/dist/index.html
 
-run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0
+run: setup page ## start the whole stack here in the foreground; Ctrl-C stops it; for phones in this network: BIND=0.0.0.0; with points instead of money: UNIT=points
 	@exec env PYTHONPATH=shared $(APP)/python -m local run
 
-up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets; HOST_WALLET_URL=http://127.0.0.1:18999/wallet JWT_ISSUER=http://127.0.0.1:18990 are your own
+up: setup page ## start the whole stack in the background; the last line is JSON with its address; EMBED=http://localhost:5173 may embed packets; UNIT=points has no money; HOST_WALLET_URL=http://127.0.0.1:18999/wallet JWT_ISSUER=http://127.0.0.1:18990 are your own
 	@PYTHONPATH=shared $(APP)/python -m local up
 
 down: ## stop what `make up` started

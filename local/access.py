@@ -24,9 +24,11 @@ OPTIONS = {
     "HOST_WALLET_SECRET": "wallet_secret",
     "JWT_ISSUER": "issuer",
     "JWT_AUDIENCE": "audience",
+    "UNIT": "unit",
 }
 """Options of `make up`, with the field of each."""
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
+_UNIT = re.compile(r"([A-Za-z][\w-]{0,15})(?:,([02]))?(?:,([^\s\d,]{1,8}))?")
 _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
 
@@ -44,6 +46,8 @@ class Access:
     """Issuer of the users' tokens; empty means the development issuer."""
     audience: str = AUDIENCE
     """Audience of the users' tokens."""
+    unit: str = "CNY,2,¥"
+    """Name, decimals and symbol of the unit of account."""
 
     @classmethod
     def of_environment(cls) -> Self:
@@ -56,6 +60,7 @@ class Access:
             Path(given("HOST_WALLET_SECRET") or WALLET_SECRET),
             given("JWT_ISSUER", ""),
             given("JWT_AUDIENCE") or AUDIENCE,
+            _unit(given("UNIT") or "CNY,2,¥"),
         )
         wrong = [each for each in made.embed.split(",") if each and not _ORIGIN.fullmatch(each)]
         if wrong:
@@ -88,6 +93,14 @@ class Access:
                 return HOST
             host: str = probe.getsockname()[0]
             return host
+
+
+def _unit(text: str) -> str:
+    found = _UNIT.fullmatch(text)
+    if not found:
+        raise StackError(f"{text} is no unit: write UNIT=points or UNIT=gems,2,gem")
+    name, decimals, symbol = found.groups()
+    return f"{name},{decimals or 0},{symbol or name[:8]}"
 
 
 def phone_hint(page: str) -> str:

@@ -151,8 +151,9 @@ _COMMON: Schema = {
 }
 
 _DESCRIPTION = f"""\
-Money is in fen and time in milliseconds, both integers: `1.0` is rejected. Bodies are at most
-{BODY_BYTES_MAX} bytes. Clients switch on a problem's `code`.
+Money and time (milliseconds) are integers: `1.0` is rejected. `_fen` means minor units of the
+deployment's unit of account, which `GET /health` names. Bodies are at most {BODY_BYTES_MAX}
+bytes. Clients switch on a problem's `code`.
 
 Text of the format `visible-text` holds no control, bidi, zero-width, blank, private or unassigned
 character, except joiners, selectors and tags that an emoji or the script needs. A refusal names

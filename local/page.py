@@ -87,7 +87,7 @@ class File:
             "cache-control": FOREVER if path.startswith("/assets/") else ASK_AGAIN,
             "vary": "accept-encoding",
         }
-        if _ELEMENT.fullmatch(path):
+        if path == CONFIG_PATH or _ELEMENT.fullmatch(path):
             headers["access-control-allow-origin"] = "*"
         return cls(content, gzip.compress(content, mtime=0), headers)
 
@@ -147,14 +147,24 @@ def limits(parameters: Mapping[str, str]) -> dict[str, int]:
     # The proxies that import this module start without the package.
     from redpacket.payments.model.withdrawals import WITHDRAWAL_FEN_MIN
 
-    defaults = read_template()["Parameters"]
     names = {
         "share_fen_max": "ShareFenMax",
         "withdrawal_fen_max": "WithdrawalFenMax",
         "withdrawal_fen_per_day": "WithdrawalFenPerDay",
     }
-    told = {key: parameters.get(name, defaults[name]["Default"]) for key, name in names.items()}
-    return {key: int(fen) for key, fen in told.items()} | {"withdrawal_fen_min": WITHDRAWAL_FEN_MIN}
+    told = {key: int(_parameter(name, parameters)) for key, name in names.items()}
+    return told | {"withdrawal_fen_min": WITHDRAWAL_FEN_MIN}
+
+
+def unit(parameters: Mapping[str, str]) -> dict[str, str | int]:
+    """Return the unit of account for the page, by default the template's."""
+    names = {"name": "UnitName", "symbol": "UnitSymbol", "decimals": "UnitDecimals"}
+    told = {key: _parameter(name, parameters) for key, name in names.items()}
+    return {**told, "decimals": int(told["decimals"])}
+
+
+def _parameter(name: str, parameters: Mapping[str, str]) -> str:
+    return str(parameters.get(name, read_template()["Parameters"][name]["Default"]))
 
 
 class Page:

@@ -18,7 +18,7 @@ import boto3
 from local import places
 from local.errors import StackError
 from local.gateways.setups import page_parts, setups
-from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File, limits
+from local.page import API_PREFIX, CONFIG_PATH, DOCUMENTS, File, limits, unit
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -100,6 +100,7 @@ def configuration(
         "cover_hosts": covers,
         "channels": channels,
         "limits": limits(parameters),
+        "unit": unit(parameters),
     }
     if confirm_url := parameters.get("ConfirmUrl"):
         config["confirm_url"] = confirm_url

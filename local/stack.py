@@ -36,6 +36,7 @@ from local.page import AVATAR_HOSTS, CONFIG, COVER_HOSTS
 from local.ports import HOST, Ports, is_open, listen
 from local.processes import Process, stop_all
 from local.publish import configuration
+from redpacket.platform.unit import Unit
 
 # A cold start on a busy machine; usually well under a second each.
 START_TIMEOUT_S = 60.0
@@ -121,6 +122,11 @@ class Stack:
         return self._access.issuer
 
     @property
+    def unit(self) -> Unit:
+        """The unit of account."""
+        return Unit.of(self._access.unit)
+
+    @property
     def gateway(self) -> str:
         """The address of the payment provider."""
         return self._programs["gateway"]
@@ -146,6 +152,12 @@ class Stack:
         """Setups by provider, with a developer's own wallet in place of the simulated one."""
         wallet, secret = self._access.wallet, self._access.wallet_secret
         return setups() | ({"host": OwnWallet(wallet, secret)} if wallet else {})
+
+    @property
+    def _enabled(self) -> dict[str, Setup]:
+        """Setups of the providers that move the unit of account."""
+        units = {"", self.unit.name}
+        return {name: each for name, each in self._setups.items() if each.only_unit in units}
 
     @property
     def receiver(self) -> str:
@@ -239,6 +251,8 @@ class Stack:
         parts = {
             **page_parts(self._parameters() | providers, self._simulators),
             **self._own_sign_in(),
+            "unit": self.unit._asdict(),
+            "channels": list(self._enabled),
         }
         self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
@@ -413,7 +427,7 @@ class Stack:
         """Store what a deployer gets from the providers, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
         parameters: dict[str, str] = {}
-        for provider, setup in self._setups.items():
+        for provider, setup in self._enabled.items():
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():
                 if self._access.issuer and file == self.state_dir / "issuer.json":
@@ -479,6 +493,9 @@ class Stack:
             "JwtAudience": self._access.audience,
             # Operators keep the development issuer, of which the command gets its tokens.
             **(own if self._access.issuer else {}),
+            "UnitName": self.unit.name,
+            "UnitSymbol": self.unit.symbol,
+            "UnitDecimals": str(self.unit.decimals),
             "ShareBaseUrl": self.page,
             "EmbedOrigins": self._access.embed,
             # Names that no host on the internet has (RFC 2606).

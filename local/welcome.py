@@ -31,7 +31,7 @@ A packet:     {stack.page}/packets/{packet_id}
 The console:  {stack.page}/operator   (sign in as Operator)
 The API:      {stack.api}   (for the page also under /api)
 
-To try the API, paste this into another terminal. Alice has {DEPOSIT_FEN / 100:.2f} yuan.
+To try the API, paste this into another terminal. Alice has {stack.unit.text(DEPOSIT_FEN)}.
 
 API={stack.api} PACKET={packet_id}
 ALICE={alice}
@@ -59,5 +59,5 @@ The page:     {stack.page}/
 The console:  {stack.page}/operator   (sign in as Operator)
 The API:      {stack.api}   (for the page also under /api)
 
-Users have tokens of {stack.issuer}. Its user alice has {DEPOSIT_FEN / 100:.2f} yuan.
+Users have tokens of {stack.issuer}. Its user alice has {stack.unit.text(DEPOSIT_FEN)}.
 """

@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.text import Text
 
 from redpacket_cli import show as shown
+from redpacket_cli.amounts import money
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.lists import Rows, some
@@ -79,8 +80,8 @@ def list_campaigns(context: typer.Context, rows: Rows = 50) -> None:
             each["status"],
             shown.moment(each["starts_at_ms"]),
             shown.moment(each["ends_at_ms"]),
-            shown.money(each["budget_fen"]),
-            shown.money(each["budget_left_fen"]),
+            money(each["budget_fen"]),
+            money(each["budget_left_fen"]),
         )
         for each in items
     )
@@ -307,8 +308,8 @@ def _campaign(campaign: dict[str, Any]) -> Group:
     head = Text(
         f"{campaign['title']}  {translate(campaign['status'])}  version {campaign['version']}\n"
         f"{shown.moment(campaign['starts_at_ms'])} to {shown.moment(campaign['ends_at_ms'])}\n"
-        f"{shown.money(campaign['budget_left_fen'])} left of "
-        f"{shown.money(campaign['budget_fen'])}; "
+        f"{money(campaign['budget_left_fen'])} left of "
+        f"{money(campaign['budget_fen'])}; "
         f"list of users: {campaign['audience_mode'] or 'none'}\n"
         f"shares for one user: {campaign['quota_per_user'] or 'any'}; rules: {rules or 'none'}"
     )

@@ -14,6 +14,7 @@ from rich.console import Group
 from rich.text import Text
 
 from redpacket_cli import show as shown
+from redpacket_cli.amounts import money
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.session import an_id, read_text, session_of
 from redpacket_cli.target import Target
@@ -68,7 +69,7 @@ def load(
     outcomes = shown.table(("outcome", "users"), summary["outcomes"].items())
     words = (
         f"{summary['per_second']} a second, median {summary['p50_ms']} ms, 99% within "
-        f"{summary['p99_ms']} ms; {shown.money(summary['claimed_fen'])} claimed"
+        f"{summary['p99_ms']} ms; {money(summary['claimed_fen'])} claimed"
     )
     session.screen.report(summary, Group(outcomes, Text(words)))
     if set(summary["outcomes"]) == {_MISSING}:

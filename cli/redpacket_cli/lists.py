@@ -13,6 +13,7 @@ import typer
 from redpacket.platform.http.csv_pages import csv_text
 from redpacket_cli import files
 from redpacket_cli import show as shown
+from redpacket_cli.amounts import money
 from redpacket_cli.api import Api, again
 from redpacket_cli.failures import no_target
 from redpacket_cli.session import Session, an_id, session_of
@@ -127,7 +128,7 @@ def list_packets(
             each["packet_id"] or each["packet_ref"],
             _sender(each),
             each["status"],
-            shown.money(each["total_fen"]),
+            money(each["total_fen"]),
             each["count"],
             shown.moment(each["created_at_ms"]),
         )
@@ -225,7 +226,7 @@ def list_approvals(
         (
             each["approval_id"],
             each["summary"],
-            shown.money(each["amount_fen"]),
+            money(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),
             each["status"],
         )

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 import redpacket
 from redpacket_cli import (
+    amounts,
     campaigns,
     corrections,
     crowd,
@@ -158,6 +159,8 @@ def options(
         context.obj = Session(target, Screen())
     context.obj.screen.is_json = is_json
     words.use(lang)
+    target = context.obj.target
+    amounts.use(lambda: target.unit)
     context.call_on_close(context.obj.target.close)
 
 

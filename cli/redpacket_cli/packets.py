@@ -14,7 +14,7 @@ from rich.console import Group
 from rich.text import Text
 
 from redpacket_cli import show as shown
-from redpacket_cli.amounts import parse_amount
+from redpacket_cli.amounts import money, parse_amount
 from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure
 from redpacket_cli.session import an_id, milliseconds, new_key, session_of
@@ -31,7 +31,9 @@ UserToken = Annotated[
 Amount = Annotated[
     int,
     typer.Argument(
-        help="In fen (8888), or in yuan (88.88).", parser=parse_amount, metavar="AMOUNT"
+        help="In minor units (8888), or with decimals (88.88).",
+        parser=parse_amount,
+        metavar="AMOUNT",
     ),
 ]
 
@@ -141,7 +143,7 @@ def balance(context: typer.Context, user: As = "", user_token: UserToken = "") -
     """Show what a user's account holds."""
     session = session_of(context)
     account = _named_user(session.target, user, user_token).get("/me")
-    session.screen.report(account, Text(shown.money(account["balance_fen"])))
+    session.screen.report(account, Text(money(account["balance_fen"])))
 
 
 def _named_user(target: Target, user: str, user_token: str) -> Api:
@@ -161,7 +163,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
         (
             claim["share_no"],
             claim["nickname"],
-            shown.money(claim["amount_fen"]),
+            money(claim["amount_fen"]),
             shown.moment(claim["claimed_at_ms"]),
             claim["payout"],
             "*" * claim["is_luckiest"],
@@ -171,7 +173,7 @@ def show(context: typer.Context, packet_id: PacketId) -> None:
     status = translate(record["status"])
     title = (
         f"{record['greeting']}  {status}  {record['claimed_count']} of {record['count']} taken, "
-        f"{shown.money(record['total_fen'])} in all"
+        f"{money(record['total_fen'])} in all"
     )
     more = [Text("More pages follow.")] if record["next"] else []
     session.screen.report(record, Group(shown.table(columns, rows, title), *more))

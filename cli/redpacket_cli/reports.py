@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 
 from redpacket.platform.http.csv_pages import csv_text
-from redpacket.platform.unit import Unit
 from redpacket_cli import lists
 from redpacket_cli import show as shown
 from redpacket_cli.api import Api
@@ -122,6 +121,9 @@ def report_tax(
     Totals contain claims of campaign packets and cash prizes. Goods and codes have no amount.
     """
     session = session_of(context)
+    unit = session.target.unit
+    if unit.name != "CNY":
+        raise Failure(Exit.REFUSED, f"{unit.name} is not money: only CNY has a tax report")
     api, span = session.target.operator, _Year.of(year, timezone)
     campaign_ids = [campaign] if campaign else _ids(api, "/admin/campaigns", "campaign_id")
 
@@ -129,7 +131,7 @@ def report_tax(
         for campaign_id in campaign_ids:
             session.screen.note(f"campaign {campaign_id}")
             for user, token, count, fen in _totals(api, campaign_id, span):
-                values = (campaign_id, year, user, token, count, fen, Unit().digits(fen), "")
+                values = (campaign_id, year, user, token, count, fen, unit.digits(fen), "")
                 yield dict(zip(_COLUMNS, values, strict=True))
 
     if session.screen.is_json and to == lists.STDOUT:

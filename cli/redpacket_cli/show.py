@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from redpacket.platform.unit import Unit
+from redpacket_cli.amounts import money
 from redpacket_cli.words import translate
 
 _PIPE_COLUMNS = 100_000
@@ -52,11 +52,6 @@ def console_for(*, stderr: bool) -> Console:
     if not made.is_terminal and "COLUMNS" not in os.environ:
         made.width = _PIPE_COLUMNS
     return made
-
-
-def money(fen: int | None) -> str:
-    """Write an amount for people; None is hidden."""
-    return translate("hidden") if fen is None else Unit().text(fen)
 
 
 def moment(at_ms: int | None) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from redpacket.platform.unit import Unit
 from redpacket_cli.api import Api
 from redpacket_cli.failures import Exit, Failure, no_target
 from redpacket_cli.tokens import keep_token, kept_token
@@ -115,6 +116,12 @@ class Target:
     def passer_by(self) -> Api:
         """The API without a token."""
         return self.by_token("")
+
+    @cached_property
+    def unit(self) -> Unit:
+        """Unit of account of the stack; an earlier version has yuan alone. Raises Failure."""
+        named = self.passer_by.get("/health").get("unit")
+        return Unit(**named) if named else Unit()
 
     def user(self, name: str, token: str = "") -> Api:
         """Return the API for a user: by their own token, or one that the local stack makes."""

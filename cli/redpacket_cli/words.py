@@ -333,8 +333,9 @@ ZH = {
     "{} is neither a number nor `default`: see `redpacket limits show`": (
         "{} 既不是数字也不是 `default`：见 `redpacket limits show`"
     ),
-    "{} is no amount: write fen (8888) or yuan (88.88)": (
-        "{} 不是金额：请写分（8888）或元（88.88）"
+    "{} is not money: only CNY has a tax report": "{} 不是货币：只有 CNY 有个税报表",
+    "{} is no amount: write {}, or 8888 in minor units": (
+        "{} 不是金额：请写 {}，或以最小单位写 8888"
     ),
     "{} can't be an id: use up to 128 letters, digits and any of _ ~ . -": (
         "{} 不能作为 id：最多 128 个字母、数字和 _ ~ . -"

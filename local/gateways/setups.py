@@ -40,6 +40,8 @@ class Setup(ABC):
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
     """Scripts of other hosts that the page loads; template.yaml has the same."""
+    only_unit: str = ""
+    """Name of the only unit of account that the provider moves; empty for any."""
     is_simulated: bool = True
     """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()

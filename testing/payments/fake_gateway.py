@@ -11,7 +11,6 @@ from local.gateways.records import Transaction as Paid
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.authorization import AuthorizationFound, AuthorizationState
 from redpacket.payments.model.provider import (
-    CURRENCY,
     ExternalAccount,
     Merchant,
     OrderFound,
@@ -226,6 +225,8 @@ class _Port:
 class FakePaymentsIn(_Port):
     """Implements PaymentsIn."""
 
+    currency = "CNY"
+
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         user = order.payer.name_hash if order.payer else None
         made = Order(order.number, order, order.amount_fen, user, order.expires_at_ms)
@@ -426,7 +427,7 @@ def _not_done(refusal: Refused) -> Meeting:
 
 def _transaction(paid: Paid) -> Transaction:
     return Transaction(
-        *(paid.outside_no, paid.number, paid.amount_fen, CURRENCY),
+        *(paid.outside_no, paid.number, paid.amount_fen, "CNY"),
         *(paid.merchant or MERCHANT, paid.user, paid.paid_at_ms),
     )
 

@@ -8,6 +8,7 @@ import { f, type FrameWord } from "./i18n/frame.ts";
 import { languages } from "./i18n/choice.ts";
 import { language } from "./i18n/language.ts";
 import { problemText } from "./i18n/packet.ts";
+import { useUnit } from "./money.ts";
 import { here, navigate, onNavigate, scrollBeforeReload } from "./router.ts";
 import { routeOf, type Route } from "./routes.ts";
 import { sealView } from "./packet/cover.ts";
@@ -89,6 +90,7 @@ export class App extends View {
       const app = appHere();
       const speech = app?.speech?.();
       const path = await begun;
+      useUnit(session.config?.unit);
       if (path) navigate(path, true);
       if (app?.isSetUp(session.config!)) (await speech)?.offer(session.client);
       await wanted;

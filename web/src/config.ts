@@ -1,6 +1,7 @@
 /** Settings of a deployment for its page: /config.json. */
 
 import type { Schemas } from "./api/client.ts";
+import type { Unit } from "./money.ts";
 
 /** Name of a payment provider. */
 export type Channel = Schemas["PaymentBody"]["channel"];
@@ -45,6 +46,8 @@ export interface Config extends ProviderParts {
   /** Hosts of packets' covers; `*.host` is any host just below one. */
   cover_hosts?: string[];
   limits?: Limits;
+  /** Yuan by default. */
+  unit?: Unit;
   /** The host's page that checks its user before money leaves the balance. */
   confirm_url?: string;
   /** Providers of payments and withdrawals; without one there is no wallet. */

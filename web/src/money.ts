@@ -10,7 +10,25 @@ export interface Unit {
   decimals: number;
 }
 
-const unit: Unit = { name: "CNY", symbol: "¥", decimals: 2 };
+const YUAN: Unit = { name: "CNY", symbol: "¥", decimals: 2 };
+let unit = YUAN;
+
+/** Sets the unit of all that follows, by default yuan. Returns the unit before. */
+export function useUnit(found: Unit = YUAN): Unit {
+  const before = unit;
+  unit = found;
+  return before;
+}
+
+/** Renders one element in *found*, if it has a unit of its own. */
+export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made {
+  const before = useUnit(found ?? unit);
+  try {
+    return render();
+  } finally {
+    unit = before;
+  }
+}
 
 const PLAIN = /^(\d+)()(?:[.,](\d\d?))?$/;
 /** Groups of three by one separator. A single group after a point may also be a fraction. */

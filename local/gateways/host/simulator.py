@@ -173,7 +173,7 @@ class Host(Provider):
     def _transaction(self, transaction: Transaction) -> Body:
         return _shown(transaction, "number", "amount_fen", "user", "paid_at_ms") | {
             "transaction_id": transaction.outside_no,
-            "currency": "CNY",
+            "currency": self.gateway.orders[transaction.number].wanted["currency"],
             "refunded_fen": self.gateway.refunded_fen(transaction),
         }
 

@@ -26,6 +26,7 @@ class WeChatSetup(Setup):
     program = "gateway"
     port = 18443
     enabled_by = "WeChatSecretArn"
+    only_unit = "CNY"
     scripts = ("https://res.wx.qq.com/open/js/jweixin-1.6.0.js",)
     policies = ("wechat-js-sdk",)
 

@@ -31,7 +31,9 @@ class ProvidersContainer(Container):
         environment = ProviderEnvironment(
             self.settings, self.platform.secret, self._accounts, self._http, self.clock.now_ms
         )
-        return {name: resolve_name(name.implementation)(environment) for name in ProviderName}
+        made = {name: resolve_name(name.implementation)(environment) for name in ProviderName}
+        units = {"", self.settings.unit.name}
+        return {name: each for name, each in made.items() if each.only_unit in units}
 
     def by_provider(
         self, part_of: Callable[[ports.Provider[Any]], Part | None]

@@ -108,6 +108,8 @@ class Provider(Generic[ProviderSettings]):
 
     settings_type: type[ProviderSettings]
     """Variables of this provider, in addition to those of all functions."""
+    only_unit = ""
+    """Name of the only unit of account that the provider moves; empty for any."""
     pays_out_automatically = False
     """Whether raised balances above the operator's threshold are paid out without a request."""
     confirms_transfers = False
@@ -159,6 +161,8 @@ class PaymentProvider(Protocol):
     channel: ProviderName
     merchant: Merchant
     """Payee of our orders; a transaction for another merchant is not ours."""
+    currency: str
+    """Currency of our orders: the name of the unit of account."""
     settling_ms: int
     """Milliseconds after a call for which a query may still return NOT_FOUND."""
     call_ms_max: int

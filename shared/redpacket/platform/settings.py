@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from redpacket.platform.unit import Unit
 
 Value = TypeVar("Value")
 
@@ -115,6 +118,17 @@ def _is_open(text: str) -> bool:
     return text == "open"
 
 
+def _unit(text: str) -> Unit:
+    # Import lazily: grabs format no amount.
+    from redpacket.platform.unit import Unit
+
+    return Unit.of(text)
+
+
+def _before_symbol(text: str) -> str:
+    return text.rpartition(",")[0]
+
+
 class Tables(NamedTuple):
     """Names of the DynamoDB tables. A function's role decides which of them it may use."""
 
@@ -143,6 +157,9 @@ def _tables(text: str) -> Tables:
         if not names.get(table):
             raise ValueError("without a table of " + table)
     return Tables(**names)
+
+
+_CNY = "CNY,2,¥"
 
 
 class Settings:
@@ -189,6 +206,10 @@ class Settings:
     """`rediss://[USER@]HOST:PORT[?cluster]`, or `redis://` without TLS."""
     cache_credentials = Variable("CACHE_CREDENTIALS", str, default="")
     """End of the cache's ARN for IAM authentication, or ARN of a secret with the password."""
+    unit = Variable("UNIT", _unit, default=_CNY, is_checked_at_start=False)
+    """`NAME,DECIMALS,SYMBOL` of the unit of account."""
+    unit_id = Variable("UNIT", _before_symbol, default=_CNY)
+    """`NAME,DECIMALS` of the unit, which the first money fixes."""
     share_base_url = Variable("SHARE_BASE_URL", _without_slash)
     """Base of share links."""
     share_fen_max = Variable("SHARE_FEN_MAX", _integer)

@@ -31,7 +31,7 @@ from local.places import ROOT
 from redpacket_cli import campaigns, packets
 from redpacket_cli.main import app
 from redpacket_cli.session import Session
-from redpacket_cli.show import Screen, money, plot, table
+from redpacket_cli.show import Screen, plot, table
 from redpacket_cli.target import Target
 
 PACKET = "q3Zb0kP2xYw7LhT9sVd1Rg1mN4cB8uQ"
@@ -56,7 +56,10 @@ class Stack:
         self.requests.append(request)
         if request.url.path == "/dev/tokens":
             return httpx.Response(200, json={"token": f"token of {_body(request)['sub']}"})
-        answer = self.answers[f"{request.method} {request.url.path}"]
+        route = f"{request.method} {request.url.path}"
+        if route == "GET /health" and route not in self.answers:
+            return httpx.Response(200, json={"status": "ok", "version": "1.2.3"})
+        answer = self.answers[route]
         return answer if isinstance(answer, httpx.Response) else answer(request)
 
     def run(self, *words: str, stdin: str = "") -> Result:
@@ -579,7 +582,23 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
 def test_a_plot_is_as_high_as_its_highest_value() -> None:
     assert plot([0, 5, 10]) == " ▄█"
     assert plot([]) == ""
-    assert money(123_456) == "¥1,234.56"
+
+
+def test_amounts_have_the_unit_of_the_stack(stack: Stack) -> None:
+    unit = {"name": "points", "symbol": "pts", "decimals": 0}
+    stack.answers["GET /health"] = _ok(status="ok", version="1", unit=unit)
+    stack.answers["GET /me"] = _ok(balance_fen=123_456)
+    stack.answers["POST /admin/deposits"] = _ok(transfer_id="t", balance_fen=1500)
+
+    shown = stack.run("balance", "--as", "ann").stdout
+    stack.run("deposit", "ann", "1,500 pts")
+    fraction = stack.run("deposit", "ann", "88.88")
+    tax = stack.run("report", "tax", "--year", "2026")
+
+    assert shown == "123,456 pts\n"
+    assert _body(stack.sent("POST /admin/deposits")[0])["amount_fen"] == 1500
+    assert "88.88 is no amount: write 8888" in fraction.stderr
+    assert (tax.exit_code, "points is not money" in tax.stderr) == (3, True)
 
 
 class Logs:

@@ -7,7 +7,7 @@ from local.errors import StackError
 
 
 def _of(monkeypatch: pytest.MonkeyPatch, **given: str) -> Access:
-    for name in ("BIND", "EMBED", "HOST_WALLET_URL", "JWT_ISSUER"):
+    for name in ("BIND", "EMBED", "HOST_WALLET_URL", "JWT_ISSUER", "UNIT"):
         monkeypatch.setenv(name, given.get(name, ""))
     return Access.of_environment()
 
@@ -30,6 +30,21 @@ def test_an_own_wallet_and_issuer_are_taken_from_the_command_line(
     assert access.wallet_secret.name == "wallet.json"
 
 
+@pytest.mark.parametrize(
+    ("given", "unit"),
+    [
+        ("", "CNY,2,¥"),
+        ("points", "points,0,points"),
+        ("gems,2", "gems,2,gems"),
+        ("points,0,积分", "points,0,积分"),
+    ],
+)
+def test_a_unit_is_taken_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, given: str, unit: str
+) -> None:
+    assert _of(monkeypatch, UNIT=given).unit == unit
+
+
 def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _of(monkeypatch, BIND=EVERYWHERE).bind == EVERYWHERE
     hint = phone_hint("http://192.0.2.7:8080")
@@ -47,6 +62,7 @@ def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.Mon
         {"BIND": "192.0.2.7"},
         {"HOST_WALLET_URL": "127.0.0.1:18999"},
         {"JWT_ISSUER": "issuer.example"},
+        {"UNIT": "points,3"},
     ],
 )
 def test_what_can_not_be_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:

@@ -637,7 +637,7 @@ def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> Non
     merchant = town.gates_in[WECHAT].merchant
 
     def named(**changes: object) -> list[str]:
-        return payments.mismatches(payment, replace(paid, **changes), merchant)  # type: ignore[arg-type]
+        return payments.mismatches(payment, replace(paid, **changes), merchant, "CNY")  # type: ignore[arg-type]
 
     assert named() == []
     assert named(amount_fen=101) == ["amount_fen"]

@@ -5,6 +5,7 @@ import { keyed } from "lit/directives/keyed.js";
 
 import { languages } from "../i18n/choice.ts";
 import { language } from "../i18n/language.ts";
+import { useUnit } from "../money.ts";
 import { here, navigate, onNavigate } from "../router.ts";
 import { devUser, session } from "../session.ts";
 import { isUp, loadingView, problemView, View } from "../views/view.ts";
@@ -49,6 +50,7 @@ export class OperatorApp extends View {
     session.onChange(() => this.#greet());
     void this.attempt(async () => {
       const path = await session.begin();
+      useUnit(session.config?.unit);
       if (path) navigate(path, true);
       await this.#load();
       this.isReady = true;

@@ -40,6 +40,8 @@ export interface FlowOptions {
   isCalm?: boolean;
   /** The user whose link led here. */
   via?: string;
+  /** What a packet can't be shown without. */
+  prepare?: () => Promise<void>;
 }
 
 export class PacketFlow {
@@ -75,6 +77,7 @@ export class PacketFlow {
       sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
       isCalm: false,
       via: "",
+      prepare: () => Promise.resolve(),
       ...options,
       // The host's page may take it from its own address.
       packetId: encodeURIComponent(options.packetId),
@@ -90,11 +93,12 @@ export class PacketFlow {
 
   /** Loads the packet and the viewer's state. */
   async load(): Promise<void> {
-    const { client, packetId, now } = this.#options;
+    const { client, packetId, now, prepare } = this.#options;
     this.problem = undefined;
     // It may be from before the clock was set.
     this.waitUntilMs = 0;
     try {
+      await prepare();
       if (client.isSignedIn) {
         const packet = await client.get(`/packets/${packetId}`);
         this.packet = packet;

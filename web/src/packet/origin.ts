@@ -1,6 +1,8 @@
 /** Tells an API that refuses this page's origin from one that is away: to a page both look the same. */
 
 import { Problem } from "../api/problems.ts";
+import type { Config } from "../config.ts";
+import type { Unit } from "../money.ts";
 
 /** Returns a `fetch` that says in the console which setting lets this page call *api*. */
 export function fetchFrom(api: string): typeof fetch {
@@ -21,6 +23,12 @@ export function fetchFrom(api: string): typeof fetch {
       throw new Problem("origin_refused");
     }
   };
+}
+
+/** Unit of account of *api*, from the page beside it; an API without a page has yuan. */
+export async function unitOf(api: string): Promise<Unit | undefined> {
+  const answer = await fetchFrom(api)(new URL("../config.json", new URL(`${api}/`, location.href)));
+  return answer.ok ? ((await answer.json()) as Config).unit : undefined;
 }
 
 /** Returns whether something answers there, which no page of another origin may read. */

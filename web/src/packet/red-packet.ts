@@ -6,11 +6,12 @@ import { Client } from "../api/client.ts";
 import { claimsOf } from "../claims.ts";
 import { language, languageOf, speaking, Speaks } from "../i18n/language.ts";
 import { p } from "../i18n/packet.ts";
+import { inUnit, type Unit } from "../money.ts";
 import { announcement, coverView } from "./cover.ts";
 import { insideView } from "./inside.ts";
 import { PacketFlow } from "./flow.ts";
 import { onReturn } from "../returned.ts";
-import { fetchFrom } from "./origin.ts";
+import { fetchFrom, unitOf } from "./origin.ts";
 import { listen, type Listening } from "./speech.ts";
 import { isOpen, type State } from "./states.ts";
 import styles from "./packet.css?inline";
@@ -60,6 +61,8 @@ export class RedPacket extends LitElement {
   declare isBare: boolean;
   flow: PacketFlow | undefined;
   #shown: State = "loading";
+  /** Unit of the API of another page; the page has set its own. */
+  #unit: Unit | undefined;
   #forget: (() => void) | undefined;
 
   constructor() {
@@ -97,7 +100,7 @@ export class RedPacket extends LitElement {
   }
 
   override render() {
-    return speaking(this.language ? languageOf(this.language) : undefined, () => this.#view());
+    return speaking(this.language ? languageOf(this.language) : undefined, () => inUnit(this.client ? undefined : this.#unit, () => this.#view()));
   }
 
   #view() {
@@ -143,6 +146,7 @@ export class RedPacket extends LitElement {
       changed: () => this.#onChange(flow),
       isCalm: matchMedia("(prefers-reduced-motion: reduce)").matches,
       via: this.via,
+      prepare: this.client ? () => Promise.resolve() : async () => void (this.#unit ??= await unitOf(base)),
     });
     this.flow = flow;
     this.#shown = "loading";

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from redpacket.approvals.model import Approval, ApprovalKind
 from redpacket.operations.model.operators import Action, ActionKind, Change
-from redpacket.platform.unit import Unit
+from redpacket.platform.settings import settings
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def action_summary(action: Action, users: UsersById) -> str:
 def approval_summary(approval: Approval, users: UsersById) -> str:
     """Return one sentence about a pending change."""
     facts = _Facts(approval.subject, approval.changes, users)
-    facts["amount_fen"] = Unit().text(approval.amount_fen)
+    facts["amount_fen"] = settings.unit.text(approval.amount_fen)
     request = _ASKED[approval.kind].format_map(facts)
     return f"{_operator(approval.operator, users)} asks to {request}"
 
@@ -171,7 +171,7 @@ def _field(change: Change) -> str:
 
 def _text(change: Change) -> str:
     if change.field.endswith("_fen") and (change.after or "").lstrip("-").isdigit():
-        return Unit().text(int(change.after or 0))
+        return settings.unit.text(int(change.after or 0))
     if change.field == "on":
         return "on" if change.after == "true" else "off"
     if change.after is None:

@@ -99,8 +99,17 @@ class CampaignAccount(TypedDict):
     is_for_campaigns: bool
 
 
+class UnitOfAccount(TypedDict):
+    """Unit of all amounts. Fields that end with `_fen` have integers of its minor unit."""
+
+    name: Annotated[Word, Field(examples=["CNY"])]
+    symbol: Annotated[Word, Field(examples=["¥"])]
+    decimals: Annotated[Literal[0, 2], about("Decimals of the minor unit.")]
+
+
 class Health(TypedDict):
     """Health of the API."""
 
     status: Annotated[Literal["ok"], about("Current status.")]
     version: Annotated[Word, Field(examples=["0.1.0"])]
+    unit: UnitOfAccount

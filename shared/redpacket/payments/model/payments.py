@@ -18,7 +18,6 @@ from redpacket.ledger.model import (
 )
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.payments.model.provider import (
-    CURRENCY,
     NO_MERCHANT,
     ExternalAccount,
     Merchant,
@@ -227,7 +226,9 @@ def refund_no_of(number: str, transaction_id: str) -> str:
     return f"rf{hashlib.sha256(f'{number} {transaction_id}'.encode()).hexdigest()[:30]}"
 
 
-def mismatches(payment: Payment, transaction: Transaction, merchant: Merchant) -> list[str]:
+def mismatches(
+    payment: Payment, transaction: Transaction, merchant: Merchant, currency: str
+) -> list[str]:
     """Return the names of the fields in which a transaction differs from its order.
 
     Anyone may pay a native order, so only a jsapi payer is compared.
@@ -235,7 +236,7 @@ def mismatches(payment: Payment, transaction: Transaction, merchant: Merchant) -
     pairs: list[tuple[str, object, object]] = [
         ("number", payment.number, transaction.number),
         ("amount_fen", payment.amount_fen, transaction.amount_fen),
-        ("currency", CURRENCY, transaction.currency),
+        ("currency", currency, transaction.currency),
         ("app_id", merchant.app_id, transaction.merchant.app_id),
         ("mch_id", merchant.mch_id, transaction.merchant.mch_id),
     ]

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-CURRENCY = "CNY"
-
 STATEMENT_ZONE = timedelta(hours=8)
 """UTC offset of statement days at every provider: China's time zone."""
 

@@ -88,7 +88,8 @@ def _keep_cover(packet: Packet, ports: PaymentPorts) -> None:
 def _reason_against(
     payment: Payment, transaction: Transaction, ports: PaymentPorts
 ) -> ReturnReason | None:
-    wrong = mismatches(payment, transaction, ports.provider_of(payment).merchant)
+    provider = ports.provider_of(payment)
+    wrong = mismatches(payment, transaction, provider.merchant, provider.currency)
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.logger.failure("payment_mismatched", error, number=payment.number)

@@ -43,9 +43,10 @@ class _HostWallet:
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
 
-    def __init__(self, client: HostClient, accounts: Accounts) -> None:
+    def __init__(self, client: HostClient, accounts: Accounts, currency: str = "CNY") -> None:
         self._client = client
         self._accounts = accounts
+        self.currency = currency
 
 
 class HostIn(_HostWallet):
@@ -57,7 +58,7 @@ class HostIn(_HostWallet):
             {
                 "number": order.number,
                 "amount_fen": order.amount_fen,
-                "currency": "CNY",
+                "currency": self.currency,
                 "method": order.method.value,
                 "user": None if order.payer is None else self._accounts.open(order.payer),
                 "expires_at_ms": order.expires_at_ms,
@@ -149,7 +150,7 @@ class HostOut(_HostWallet):
             {
                 "bill_no": order.transfer_no,
                 "amount_fen": order.amount_fen,
-                "currency": "CNY",
+                "currency": self.currency,
                 "user": self._accounts.open(order.payee),
                 "authorization_no": order.authorization_no,
             },

@@ -24,7 +24,7 @@ class HostWallet(Provider[HostWalletSettings]):
             return None
         from redpacket.payments.providers.host_wallet.provider import HostIn
 
-        return HostIn(self._client, self.environment.accounts("host"))
+        return HostIn(self._client, self.environment.accounts("host"), self.settings.unit.name)
 
     @cached_property
     def payouts(self) -> PayoutProvider | None:
@@ -32,7 +32,7 @@ class HostWallet(Provider[HostWalletSettings]):
             return None
         from redpacket.payments.providers.host_wallet.provider import HostOut
 
-        return HostOut(self._client, self.environment.accounts("host"))
+        return HostOut(self._client, self.environment.accounts("host"), self.settings.unit.name)
 
     @cached_property
     def callbacks(self) -> CallbackVerifier | None:

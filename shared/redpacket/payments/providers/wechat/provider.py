@@ -127,6 +127,8 @@ class _WeChatPay(Generic[PartSettings]):
 class WeChatIn(_WeChatPay[OrderSettings]):
     """WeChat Pay implementation of PaymentProvider."""
 
+    currency = "CNY"
+
     def order(self, order: PaymentOrder) -> Mapping[str, str] | None:
         body: dict[str, Any] = {
             "appid": self.merchant.app_id,
@@ -135,7 +137,7 @@ class WeChatIn(_WeChatPay[OrderSettings]):
             "out_trade_no": order.number,
             "time_expire": _rfc3339(order.expires_at_ms),
             "notify_url": self._settings.notify_url,
-            "amount": {"total": order.amount_fen, "currency": "CNY"},
+            "amount": {"total": order.amount_fen, "currency": self.currency},
         }
         if order.payer is not None and order.method is PayMethod.JSAPI:
             body["payer"] = {"openid": self._accounts.open(order.payer)}

@@ -31,6 +31,7 @@ class WeChat(Provider[WeChatSettings]):
     """Payments, transfers, callbacks, consents and sign-in of WeChat."""
 
     settings_type = WeChatSettings
+    only_unit = "CNY"
     pays_out_automatically = True
     confirms_transfers = True
 
