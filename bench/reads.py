@@ -35,7 +35,7 @@ from redpacket.packets.use_cases.read_records import PAGE_SIZE, list_received
 from redpacket.platform.dynamodb.client import Dynamo, put, to_wire
 from testing.builders import NOW_MS, a_campaign, a_packet
 from testing.in_memory_system import InMemorySystem, process_on
-from testing.lottery.prizes import real_prizes
+from testing.lottery.prizes import real_prizes, write_prize
 from testing.packets.crowd import CROWD, a_crowded_town, count_reads, rush
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.handlers import HandlerTransport, handlers, handlers_of
@@ -191,7 +191,7 @@ def _campaign_rcus(prizes: list[Prize]) -> list[float]:
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), amount_fen=None, total=WIN_COUNT)
-        assert system.prizes.put_prize(goods, None)
+        write_prize(system.prizes, goods)
     _win(system, prizes)
     meter = MeteredDynamo(system.dynamo)
     system.prizes = system.prize_adapter(meter)

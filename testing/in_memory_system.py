@@ -90,6 +90,7 @@ from testing.fakes import (
     FakeSwitchStore,
     Item,
 )
+from testing.lottery.prizes import write_prize
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.process import Process
 from testing.reconciliation.checks import Told, check_moved_ends, check_settled_in_time
@@ -190,7 +191,6 @@ class InMemorySystem:
         self.deposits: DynamoDeposits = stored.deposits
         self.actions: DynamoActions = stored.actions
         self.funding: Funding = stored.packet_funding
-        self.prize_funding: Funding = stored.prize_funding
         self.recorder: DynamoClaims = stored.recorder
         self.audience_rows: DynamoAudiences = stored.audience_rows
         self.verdicts: DynamoVerdicts = stored.verdicts
@@ -243,7 +243,6 @@ class InMemorySystem:
             "ledger": self.ledger,
             "deposits": self.deposits,
             "packet_funding": self.funding,
-            "prize_funding": self.prize_funding,
             "profiles": self.profiles,
             "packets": self.packets,
             "recorder": self.recorder,
@@ -388,7 +387,7 @@ class InMemorySystem:
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
         for prize in prizes or (a_prize("gala"),):
-            assert self.prizes.put_prize(prize, None)
+            write_prize(self.prizes, prize)
         return campaign
 
     def draw_each(self, count: int, name: str = "user") -> list[Draw]:

@@ -12,6 +12,7 @@ from redpacket.lottery.model.odds import choose, draw_point
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import Dynamo, put, update
 from testing.builders import NOW_MS, a_campaign, a_prize
+from testing.lottery.prizes import write_prize
 
 BEACON = CampaignBeacon("c" * 64, NOW_MS // 1000 - 1_000, 3, NOW_MS, "Asia/Shanghai")
 DAY = day_at(BEACON.timezone, NOW_MS)
@@ -28,7 +29,7 @@ def hold_past_campaign(
     assert DynamoEditedCampaigns(dynamo, seeds=seeds).create(campaign)
     prizes = DynamoPrizes(dynamo, seeds)
     for prize_id in ("cup", "pen"):
-        assert prizes.put_prize(_prize(prize_id), None)
+        write_prize(prizes, _prize(prize_id))
     row = {**beacon_round(BEACON.chain_hash, ROUND.round_no), "signature": ROUND.signature.hex()}
     dynamo.write(put(dynamo.tables.transparency, row))
     seed, draws = prizes.day_seed("past", DAY.name), DynamoDraws(dynamo)

@@ -4,6 +4,7 @@ import base64
 import json
 import random
 
+from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize, PrizeKind
 
 _BRANDS = """
@@ -75,3 +76,10 @@ def _real_prize(campaign_id: str, number: int, rng: random.Random) -> Prize:
         version=rng.randrange(1, 4),
         packets=((packet_id, total),) if is_cash else (),
     )
+
+
+def write_prize(prizes: DynamoPrizes, prize: Prize) -> None:
+    """Put *prize* into its campaign as the campaign is now."""
+    seen = prizes.find_snapshot(prize.campaign_id)
+    assert seen
+    assert prizes.put_prize(prize, seen)

@@ -67,8 +67,13 @@ class Fair:
 
     def put(self, prize_id: str = "cup", **changes: Any) -> lottery.Prize:
         prize = a_prize(self.campaign.campaign_id, prize_id, **changes)
-        assert self.prizes.put_prize(prize, None)
-        return prize
+        return self.write(prize)
+
+    def write(self, prize: lottery.Prize, request: Request | None = None) -> lottery.Prize:
+        """Put a prize into the campaign as it is now."""
+        written = self.prizes.put_prize(prize, self.snapshot(), request=request)
+        assert written
+        return written
 
     def cash(self, *counts: int, amount_fen: int = 88, **changes: Any) -> lottery.Prize:
         """Put a cash prize with a packet of so many shares each."""
@@ -85,6 +90,7 @@ class Fair:
         terms = Terms(Split.EQUAL, total_fen, count, amount_fen, amount_fen, 1, seed)
         rules = Rules(campaign_id=self.campaign.campaign_id, prize_id=prize_id)
         made = {"packet_id": _packet_id(), "sender": operator, "kind": Kind.EQUAL}
+        made["expires_at_ms"] = self.campaign.ends_at_ms
         packet = a_packet(total_fen, count, terms=terms, rules=rules, **made)
         self.funding.fund(packet, a_funding(packet), Request(operator.user_id, "key", "body"))
         return packet
@@ -213,8 +219,9 @@ def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
     before = fair.put()
     after = replace(before, weight=3, image_url=None, version=2)
 
-    assert fair.prizes.put_prize(after, before)
-    assert not fair.prizes.put_prize(replace(before, weight=4, version=2), before)
+    seen = fair.snapshot()
+    assert fair.prizes.put_prize(after, seen)
+    assert not fair.prizes.put_prize(replace(before, weight=4, version=2), seen)
 
     assert fair.prizes.list_prizes(fair.campaign.campaign_id) == (after,)
 
@@ -222,7 +229,12 @@ def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
 def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
     nowhere = a_prize(f"{fair.campaign.campaign_id}-never")
 
-    assert not fair.prizes.put_prize(nowhere, None)
+    assert not fair.prizes.put_prize(
+        nowhere,
+        replace(
+            fair.snapshot(), campaign=replace(fair.campaign.plan, campaign_id=nowhere.campaign_id)
+        ),
+    )
 
     assert fair.prizes.find_snapshot(nowhere.campaign_id) is None
     assert fair.prizes.list_prizes(nowhere.campaign_id) == ()
@@ -238,7 +250,7 @@ def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> No
     assert fair.campaigns.edit(edited, fair.campaign)
     third = fair.snapshot()
     heavier = replace(prize, weight=99, version=2)
-    assert fair.prizes.put_prize(heavier, prize)
+    fair.write(heavier)
 
     assert second.prizes == (prize,)
     assert (third.campaign, third.prizes) == (edited.plan, (prize,))
@@ -251,8 +263,8 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
     prize = fair.put()
     before = fair.snapshot()
 
-    assert not fair.prizes.put_prize(prize, None)
-    assert not fair.prizes.put_prize(prize, replace(prize, version=5))
+    assert not fair.prizes.put_prize(prize, replace(before, version=before.version - 1))
+    assert not fair.prizes.put_prize(prize, replace(before, version=before.version + 1))
 
     assert fair.snapshot() == before
 
@@ -260,7 +272,7 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
 def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
     prizes = [replace(prize, packets=()) for prize in real_prizes(fair.campaign.campaign_id, 100)]
     for prize in prizes:
-        assert fair.prizes.put_prize(prize, None)
+        fair.write(prize)
 
     assert fair.snapshot().prizes == tuple(prizes)
 
@@ -300,12 +312,10 @@ def test_units_that_one_call_can_not_read_are_counted_over_several(
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
 def test_edits_that_race_are_all_done(fair: Fair) -> None:
     def put(number: int) -> None:
-        while True:
+        prize, is_done = a_prize(fair.campaign.campaign_id, f"prize-{number}"), False
+        while not is_done:
             with suppress(Unavailable):
-                assert fair.prizes.put_prize(
-                    a_prize(fair.campaign.campaign_id, f"prize-{number}"), None
-                )
-                return
+                is_done = bool(fair.prizes.put_prize(prize, fair.snapshot()))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(put, range(8)))
@@ -334,7 +344,7 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
         fair.prizes.note_page(campaign_id, note)
         assert page() == (fair.snapshot(), note)
     before = fair.snapshot()
-    assert fair.prizes.put_prize(replace(prize, weight=9, version=2), prize)
+    fair.write(replace(prize, weight=9, version=2))
     edited = replace(fair.campaign, title="new", version=2)
     assert fair.campaigns.edit(edited, fair.campaign)
 
@@ -370,7 +380,7 @@ def test_a_draw_keeps_the_prize_as_it_was_then(fair: Fair) -> None:
     won = fair.won(prize, 1)
     fair.record(won)
 
-    assert fair.prizes.put_prize(replace(prize, title="other", version=2), prize)
+    fair.write(replace(prize, title="other", version=2))
 
     assert fair.find(won) == won
 
@@ -682,42 +692,13 @@ def test_an_end_may_be_moved_only_later(fair: Fair) -> None:
 # ---- money of prizes
 
 
-def test_new_units_come_with_an_open_packet_that_ends_with_the_campaign(fair: Fair) -> None:
-    prize = fair.cash(2)
-    more = fair.funded("cash", 3, 88)
-    assert more.expires_at_ms != fair.campaign.ends_at_ms
-    after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
-
-    assert fair.prizes.put_prize(after, prize)
-
-    packet = fair.packet(more.packet_id)
-    assert packet.expires_at_ms == fair.campaign.ends_at_ms
-    # By the snapshot that this put has made.
-    fair.packets.reschedule(more.packet_id, NOW_MS + 1, fair.snapshot().version - 1)
-    assert fair.packets.find_packet(more.packet_id) == packet
-
-
-def test_no_units_come_with_a_packet_that_has_ended(fair: Fair) -> None:
-    prize = fair.cash(2)
-    more = fair.funded("cash", 3, 88)
-    fair.packets.begin_close(more, REFUNDED_MS)
-    after = replace(prize, total=5, packets=(*prize.packets, (more.packet_id, 3)), version=2)
-    before = fair.snapshot()
-
-    assert fair.prizes.put_prize(after, prize) is None
-    assert fair.prizes.put_prize(after, prize, Request("operator", "key", "body")) is None
-
-    assert fair.snapshot() == before
-    assert fair.prizes.find_put(Request("operator", "key", "body")) is None
-
-
 def test_an_edit_leaves_the_packets_that_a_prize_has(fair: Fair) -> None:
     prize = fair.cash(2)
     ((packet_id, _),) = prize.packets
     packet = fair.packet(packet_id)
     closing = fair.packets.begin_close(packet, packet.expires_at_ms)
 
-    assert fair.prizes.put_prize(replace(prize, title="other", version=2), prize)
+    fair.write(replace(prize, title="other", version=2))
 
     assert fair.packets.find_packet(packet_id) == closing
 
@@ -734,40 +715,39 @@ def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
     after = replace(prize, total=8, attributes='{"a":"杯"}', version=2)
     assert fair.prizes.find_put(request) is None
 
-    assert fair.prizes.put_prize(after, prize, request) == after
-    later = replace(after, total=9, version=3)
-    assert fair.prizes.put_prize(later, after)
+    assert fair.write(after, request) == after
+    later = fair.write(replace(after, total=9, version=3))
 
     # Whatever became of the prize since.
     assert fair.prizes.find_put(request) == after
-    assert fair.prizes.put_prize(replace(later, total=12, version=4), later, request) == after
+    assert fair.write(replace(later, total=12, version=4), request) == after
     assert fair.snapshot().prizes == (later,)
 
 
 def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
     prize, request = fair.put(), _request()
 
-    second = replace(prize, version=2)
-    assert fair.prizes.put_prize(replace(prize, version=3), second, request) is None
+    stale = replace(fair.snapshot(), version=1)
+    assert fair.prizes.put_prize(replace(prize, version=3), stale, request=request) is None
 
     assert fair.prizes.find_put(request) is None
-    assert fair.prizes.put_prize(replace(prize, total=9, version=2), prize, request)
+    fair.write(replace(prize, total=9, version=2), request)
 
 
 def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> None:
     prize, request = fair.put(), _request()
     after = replace(prize, total=8, version=2)
-    assert fair.prizes.put_prize(after, prize, request)
+    fair.write(after, request)
     other = replace(request, body_hash="other")
 
     with pytest.raises(IdempotencyKeyReused):
         fair.prizes.find_put(other)
     with pytest.raises(IdempotencyKeyReused):
-        fair.prizes.put_prize(replace(after, total=9, version=3), after, other)
+        fair.write(replace(after, total=9, version=3), other)
 
     assert fair.snapshot().prizes == (after,)
     mine = replace(other, user_id="another-operator")
-    assert fair.prizes.put_prize(replace(after, total=9, version=3), after, mine)
+    fair.write(replace(after, total=9, version=3), mine)
 
 
 # ---- seeds of days

@@ -865,21 +865,26 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     # A later end reads the packets of cash prizes.
     budget = {**plan, "budget_fen": large, "ends_at_ms": plan["ends_at_ms"] + 60_000}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
-    handlers.operate(edit + put, {**prize, "total": 1}, **path, prize_id="dear")
+    # Large sums of cash come before the start.
+    later = {"campaign_id": "later"}
+    handlers.operate(
+        edit, {**plan, "budget_fen": 0, "starts_at_ms": plan["ends_at_ms"] - 1}, **later
+    )
+    handlers.operate(edit + put, {**prize, "total": 1}, **later, prize_id="dear")
     deposit = {"user": "ann", "amount_fen": large}
     approvals = [
         handlers.operate("POST /admin/deposits", deposit, key="twice"),
         handlers.operate("POST /admin/deposits", {"user": "bob", "amount_fen": large}),
         handlers.operate(edit, budget, **path),
         handlers.operate(edit, budget, campaign_id="newer"),
-        handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
-        handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **path, prize_id="dear"),
+        handlers.operate(edit + put, {**prize, "total": 51}, **later, prize_id="more"),
+        handlers.operate(f"POST{edit[3:]}{put}/stock", {"delta": 10_000}, **later, prize_id="dear"),
     ]
     # A repeat reads the first request.
     repeats = [
         handlers.operate("POST /admin/deposits", deposit, key="twice"),
         handlers.operate(edit, budget, campaign_id="newer"),
-        handlers.operate(edit + put, {**prize, "total": 51}, **path, prize_id="more"),
+        handlers.operate(edit + put, {**prize, "total": 51}, **later, prize_id="more"),
     ]
     assert repeats == [approvals[0], *approvals[3:5]]
     assert {each["answered"] for each in approvals} == {202}

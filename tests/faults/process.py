@@ -100,7 +100,6 @@ class Process(InMemorySystem):
         self.ledger = DynamoLedger(dynamo)
         self.deposits = DynamoDeposits(dynamo)
         self.funding = DynamoFunding(dynamo)
-        self.prize_funding = DynamoFunding(dynamo)
         self.pages = DynamoPages(dynamo, seeds)
         self.profiles = DynamoProfiles(dynamo, PlainIds.id_of)
         self.campaigns = DynamoEditedCampaigns(dynamo, system._new_seed, seeds)

@@ -38,7 +38,7 @@ def second(a_user: MakeUser) -> HttpUser:
 @pytest.fixture
 def plan(system: InMemorySystem) -> dict[str, Any]:
     now_ms = system.clock.now_ms()
-    times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS}
+    times = {"starts_at_ms": now_ms + 1_000, "ends_at_ms": now_ms + HOUR_MS}
     rules = {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 1}
     return {"title": "Gala", "status": "on", "miss_weight": 90, "rules": rules, **times}
 
@@ -259,12 +259,22 @@ def test_cash_is_approved_after_words_changed(
 ) -> None:
     with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
         asked = _prize(treasury, "cash", CASH)
-        other = _prize(treasury, "more", CASH)
         assert _campaign(operate, plan, title="New").is_success
 
-        approved = [second.approve(each) for each in (asked, other)]
+        approved = second.approve(asked)
 
-    assert [each.json()["is_applied"] for each in approved] == [True, True]
+    assert approved.json()["is_applied"]
+
+
+def test_two_requests_for_cash_wait_for_the_odds_of_each_other(
+    system: InMemorySystem, treasury: HttpUser, second: HttpUser
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        asked = [_prize(treasury, name, CASH) for name in ("cash", "more")]
+
+        approved = [second.approve(each) for each in asked]
+
+    assert [each.status_code for each in approved] == [200, 409]
 
 
 def test_odds_of_cash_without_units_need_the_treasury_and_are_shown_with_its_first_stock(

@@ -52,7 +52,7 @@ class Terminal:
         """Write the campaign's file, and edit the campaign by it."""
         now_ms = self._system.clock.now_ms()
         plan = {"title": "活动", "status": "on", "budget_fen": 300}
-        plan |= {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS, **changes}
+        plan |= {"starts_at_ms": now_ms + 60_000, "ends_at_ms": now_ms + HOUR_MS, **changes}
         return self.ask("campaign", "edit", campaign_id, str(self.file(plan)), code=code)
 
     def file(self, document: dict[str, Any]) -> Path:

@@ -80,25 +80,21 @@ class CampaignAsked:
 
 @dataclass(frozen=True, slots=True)
 class PrizeAsked:
-    """Pending cash prize; *version* 0 creates it."""
+    """Pending edit of a prize; *version* 0 creates it."""
 
     plan: Prize
     version: int
+    amount_fen: int
 
     @property
     def subject(self) -> str:
         """The prize's campaign."""
         return campaign_subject(self.plan.campaign_id)
 
-    @property
-    def amount_fen(self) -> int:
-        """The cash of all units."""
-        return (self.plan.amount_fen or 0) * self.plan.total
-
 
 @dataclass(frozen=True, slots=True)
 class StockAsked:
-    """Pending stock of cash, with the hashes of its request."""
+    """Pending change of stock, with the hashes of its request."""
 
     campaign_id: str
     prize_id: str
@@ -176,7 +172,7 @@ class Approval:
 
     @property
     def amount_fen(self) -> int:
-        """Money that the change moves."""
+        """Money that the change moves or decides about."""
         return self.change.amount_fen if self.change else 0
 
     @property

@@ -11,7 +11,7 @@ from redpacket.containers.lottery import LotteryContainer
 from redpacket.containers.packets import PacketsContainer
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.winners import DynamoWinners
-from redpacket.lottery.use_cases.cash_rules import has_cash
+from redpacket.lottery.use_cases.cash_rules import check_list
 from redpacket.lottery.use_cases.decide_winner import WinnerPorts
 from redpacket.lottery.use_cases.edit_campaign import CampaignPorts
 from redpacket.lottery.use_cases.edit_prize import PrizePorts
@@ -41,8 +41,6 @@ class EditingContainer(Container):
     def prize_ports(self) -> PrizePorts:
         return PrizePorts(
             prizes=self.lottery.prize_rows,
-            funding=self.packets.prize_funding,
-            packets=self.packets.packet_rows,
             codes=self.lottery.codes,
             clock=self.clock,
             new_id=self.packets.new_packet_id,
@@ -89,6 +87,7 @@ class EditingContainer(Container):
             winners=DynamoWinners(self.dynamo),
             prizes=self.lottery.prize_rows,
             clock=self.clock,
+            approval_policy=self.approval_policy,
             load=self.prize_load_ports,
         )
 
@@ -96,13 +95,8 @@ class EditingContainer(Container):
     def audience_ports(self) -> AudiencePorts:
         load = partial(load_edited, ports=self.load_ports)
         rows, cache = self.campaigns.audience_rows, self.campaigns.audience_cache
-        prizes = self.lottery.prize_rows
-
-        def find_cash(campaign_id: str) -> tuple[bool, int]:
-            snapshot = prizes.find_snapshot(campaign_id)
-            return (has_cash(snapshot.prizes), snapshot.version) if snapshot else (False, 0)
-
-        return AudiencePorts(self.campaigns.repository, rows, cache, load, find_cash)
+        check = partial(check_list, prizes=self.lottery.prize_rows, policy=self.approval_policy)
+        return AudiencePorts(self.campaigns.repository, rows, cache, load, check)
 
     @cached_property
     def preheat_ports(self) -> PreheatPorts:

@@ -55,13 +55,6 @@ class PacketsContainer(Container):
         return DynamoFunding(self.dynamo, self.settings.open_packets_max)
 
     @cached_property
-    def prize_funding(self) -> ports.Funding:
-        """Funding of cash prizes, which do not count as open."""
-        from redpacket.packets.dynamodb.funding import DynamoFunding
-
-        return DynamoFunding(self.dynamo)
-
-    @cached_property
     def repository(self) -> DynamoPackets:
         from redpacket.packets.dynamodb.packets import DynamoPackets
 

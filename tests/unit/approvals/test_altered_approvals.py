@@ -206,8 +206,8 @@ def test_an_approval_changes_no_prize_without_cash(system: InMemorySystem, case:
     for prize in (_cash(9), a_prize("gala", "cup", total=5)):
         system.process().apply_prize(prize, None, ANN)
     lies: dict[str, PendingChange] = {
-        "odds": PrizeAsked(replace(_cash(9), weight=10**6), 1),
-        "goods": PrizeAsked(a_prize("gala", "mug", total=5), 0),
+        "odds": PrizeAsked(replace(_cash(9), weight=10**6), 1, 900),
+        "goods": PrizeAsked(a_prize("gala", "mug", total=5), 0, 900),
         "less stock": StockAsked("gala", "cash", -9, 1, "key", "body", 900),
     }
     before = system.prizes.list_prizes("gala")

@@ -10,9 +10,9 @@ from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize
 from redpacket.platform.dynamodb.client import Dynamo
-from redpacket.platform.errors import Unavailable
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeDynamo
+from testing.lottery.prizes import write_prize
 from testing.platform.fake_tables import TABLE_NAMES
 
 FAIR = a_campaign(campaign_id="fair")
@@ -52,40 +52,27 @@ def prizes(client: MeddledDynamo, campaigns: DynamoEditedCampaigns) -> DynamoPri
 
 def put(prizes: DynamoPrizes, prize_id: str) -> Prize:
     prize = a_prize("fair", prize_id)
-    assert prizes.put_prize(prize, None)
+    write_prize(prizes, prize)
     return prize
 
 
-def test_an_edit_of_the_campaign_and_one_of_a_prize_at_once_are_both_done(
+def test_a_prize_is_not_put_into_a_campaign_that_was_edited_meanwhile(
     client: MeddledDynamo, prizes: DynamoPrizes, campaigns: DynamoEditedCampaigns
 ) -> None:
     edited = replace(FAIR, title="new", version=2)
     client.meddle = lambda: campaigns.edit(edited, FAIR)
+    seen = prizes.find_snapshot("fair")
+    assert seen
+
+    assert prizes.put_prize(a_prize("fair", "cup"), seen) is None
+
     cup = put(prizes, "cup")
     client.meddle = lambda: put(prizes, "pen")
     again = replace(edited, miss_weight=9, version=3)
-
     assert campaigns.edit(again, edited)
-
     snapshot = prizes.find_snapshot("fair")
     assert snapshot
     assert snapshot.campaign == again.plan
     assert snapshot.prizes == (cup, a_prize("fair", "pen"))
     assert snapshot.version == 5
     assert campaigns.find_campaign("fair") == again
-
-
-def test_a_campaign_that_is_edited_all_the_time_is_not_written(
-    client: MeddledDynamo, prizes: DynamoPrizes
-) -> None:
-    numbers = iter(range(99))
-
-    def meddle() -> None:
-        put(prizes, f"prize-{next(numbers)}")
-        client.meddle = meddle
-
-    client.meddle = meddle
-    with pytest.raises(Unavailable):
-        prizes.put_prize(a_prize("fair", "cup"), None)
-
-    assert "cup" not in [prize.prize_id for prize in prizes.list_prizes("fair")]

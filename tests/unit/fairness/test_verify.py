@@ -30,6 +30,7 @@ from redpacket.verify.command import FALSE, TRUE, UNCHECKED, UNREADABLE, main
 from testing.builders import NOW_MS, a_campaign, a_claim, a_packet, a_prize, some_terms
 from testing.fairness.past_campaign import hold_past_campaign
 from testing.in_memory_system import InMemorySystem
+from testing.lottery.prizes import write_prize
 
 QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 
@@ -91,7 +92,7 @@ def _day() -> Answers:
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
-        system.prizes.put_prize(a_prize("gala", prize_id), None)
+        write_prize(system.prizes, a_prize("gala", prize_id))
     draws = [system.draw("gala", "ann", f"key-{number}").draw for number in range(12)]
     return _answers(system, "gala", draws)
 

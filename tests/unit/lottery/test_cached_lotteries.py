@@ -16,7 +16,7 @@ from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem
-from testing.lottery.prizes import real_prizes
+from testing.lottery.prizes import real_prizes, write_prize
 from testing.platform.units import MeteredDynamo
 
 TODAY, TOMORROW = "20261118", "20261119"
@@ -74,7 +74,7 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
     system.lottery()
     for prize in real_prizes("gala", 99):
         goods = replace(prize, kind=PrizeKind.GOODS, packets=(), version=1)
-        assert system.prizes.put_prize(goods, None)
+        write_prize(system.prizes, goods)
     system.draw_each(40)
     system.lotteries().get("gala")
     meter = meter_of(system)
@@ -88,7 +88,7 @@ def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) ->
     campaign = system.lottery()
     pages = system.lotteries()
     before = pages.get("gala")
-    system.prizes.put_prize(a_prize("gala", "pen"), None)
+    write_prize(system.prizes, a_prize("gala", "pen"))
     assert system.campaigns.edit(replace(campaign, title="新", version=2), campaign)
 
     assert pages.get("gala") == before
@@ -140,7 +140,7 @@ def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
 ) -> None:
     system.lottery(a_prize("gala", total=0))
     system.load_campaign("gala")
-    system.prizes.put_prize(a_prize("gala", "pen"), None)
+    write_prize(system.prizes, a_prize("gala", "pen"))
 
     assert system.lotteries().get("gala").sold_out == {"cup"}
 

@@ -22,6 +22,7 @@ from redpacket.platform import errors
 from testing.builders import NOW_MS, a_prize
 from testing.fakes import Away, FakeDrawCache
 from testing.in_memory_system import DAY_MS, InMemorySystem
+from testing.lottery.prizes import write_prize
 
 
 def loaded(system: InMemorySystem, *prizes: lottery.Prize, **changes: Any) -> dict[str, Any]:
@@ -367,7 +368,7 @@ def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySy
     rules = DrawRules(guaranteed_after_misses=2)
     edit(system, campaign, rules=rules, miss_weight=10**9)
     prize, *_ = system.prizes.list_prizes("gala")
-    system.prizes.put_prize(replace(prize, status=CampaignStatus.ON, version=2), prize)
+    write_prize(system.prizes, replace(prize, status=CampaignStatus.ON, version=2))
     system.pass_time(5000)
     system.lots.forget()
 
@@ -548,7 +549,7 @@ def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemor
     system.lottery()
     snapshots = system.snapshots()
     system.draw("gala", "ann", "key", snapshots)
-    system.prizes.put_prize(a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9), None)
+    write_prize(system.prizes, a_prize("gala", "pen", title="钢笔", total=1000, weight=10**9))
     system.load_campaign("gala")
 
     draw = system.draw("gala", "bob", "key", snapshots).draw
@@ -562,7 +563,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
     system.lottery()
     system.draw("gala", "ann", "key")
     (prize,) = system.prizes.list_prizes("gala")
-    system.prizes.put_prize(replace(prize, status=CampaignStatus.OFF, version=2), prize)
+    write_prize(system.prizes, replace(prize, status=CampaignStatus.OFF, version=2))
     system.pass_time(5000)
 
     draw = system.draw("gala", "bob", "key").draw
@@ -575,7 +576,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
 def test_a_unit_that_an_outdated_cache_gave_is_offered_again(system: InMemorySystem) -> None:
     loaded(system, a_prize("gala", total=1))
     (prize,) = system.prizes.list_prizes("gala")
-    system.prizes.put_prize(replace(prize, title="龙井", version=2), prize)
+    write_prize(system.prizes, replace(prize, title="龙井", version=2))
     system.pass_time(5000)
 
     draw = system.draw("gala", "bob", "key").draw
@@ -597,7 +598,7 @@ def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemory
 
 def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySystem) -> None:
     loaded(system)
-    system.prizes.put_prize(a_prize("gala", "pen"), None)
+    write_prize(system.prizes, a_prize("gala", "pen"))
     assert system.draw_cache.begin_load("gala", 1000)
 
     with pytest.raises(errors.Unavailable):

@@ -1,4 +1,4 @@
-"""Prizes are put and edited while people draw; cash is funded first, and never twice."""
+"""Prizes are put and edited while people draw; cash is funded with its units, and once."""
 
 from dataclasses import replace
 from typing import Any
@@ -65,16 +65,6 @@ class Shop(Office):
     def balance_fen(self) -> int:
         return self.system.balance_fen("operator")
 
-    def cut_off(self, plan: Prize) -> None:
-        """Put a prize, cut off between its money and its row."""
-
-        def lose() -> None:
-            raise errors.Unavailable("cut off")
-
-        self.meet(lose)
-        with pytest.raises(errors.Unavailable):
-            self.put(plan)
-
 
 @pytest.fixture
 def office(system: InMemorySystem) -> Shop:
@@ -133,6 +123,17 @@ def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_vers
     edited, _ = office.put(office.plan(weight=3))
 
     assert (edited.weight, edited.version) == (3, 4)
+
+
+def test_a_prize_of_a_campaign_that_is_edited_all_the_time_is_not_put(office: Shop) -> None:
+    numbers = iter(range(99))
+    other = Shop(office.system, office.campaign)
+    office.meet(lambda: other.put(office.plan(f"prize-{next(numbers)}")), times=99)
+
+    with pytest.raises(errors.Contended):
+        office.put(office.plan())
+
+    assert "cup" not in office.prizes()
 
 
 def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(office: Shop) -> None:
@@ -270,16 +271,17 @@ def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
     assert office.stock(prize, -1).total == 4
 
 
-def test_who_is_cut_off_and_thinks_again_gets_the_first_money_back_at_the_end(office: Shop) -> None:
-    office.cut_off(office.cash(5))
-    prize, _ = office.put(office.cash(3))
-    assert office.balance_fen() == 9_200
+def test_an_edit_that_is_cut_off_moves_no_money(office: Shop) -> None:
+    def lose() -> None:
+        raise errors.Unavailable("cut off")
 
-    office.system.clock.at_ms = office.campaign.ends_at_ms
-    office.system.expire()
+    office.meet(lose)
+    with pytest.raises(errors.Unavailable):
+        office.put(office.cash(5))
 
-    assert office.balance_fen() == 10_000
-    assert [packet.status for packet in office.packets_of(prize)] == [PacketStatus.CLOSED]
+    assert (office.balance_fen(), office.prizes()) == (10_000, {})
+    office.put(office.cash(3))
+    assert office.balance_fen() == 9_700
 
 
 def test_two_deltas_of_cash_at_once_are_funded_each(office: Shop) -> None:
@@ -289,7 +291,7 @@ def test_two_deltas_of_cash_at_once_are_funded_each(office: Shop) -> None:
     more = office.stock(prize, 3)
 
     assert more.total == sum(count for _, count in more.packets) == 6
-    # The loser's first packet belongs to no prize, and is refunded at the end.
+    assert office.balance_fen() == 9_400
     office.system.clock.at_ms = office.campaign.ends_at_ms
     office.system.expire()
     assert office.balance_fen() == 10_000
@@ -430,35 +432,3 @@ def test_the_days_of_a_lottery_do_not_move(office: Shop) -> None:
         office.edit(replace(office.campaign, timezone="Asia/Shanghai"))
 
     office.edit(replace(office.campaign, timezone="UTC", title="again"))
-
-
-def test_a_forged_copy_of_a_request_backs_no_prize_by_a_foreign_packet() -> None:
-    system = InMemorySystem()
-    ends_at_ms = system.clock.now_ms() + 3 * 86_400_000
-    assert system.campaigns.create(a_campaign(campaign_id="gala", ends_at_ms=ends_at_ms))
-    system.deposit("operator", 100_000)
-    prizes = [
-        a_prize("gala", name, kind=PrizeKind.PACKET, amount_fen=10_000, total=4)
-        for name in ("cash", "more")
-    ]
-    ahead = system.branched()
-    ((own, _),) = ahead.put_prize(prizes[1]).packets
-    (copy,) = (
-        row
-        for row in ahead.dynamo.tables["accounts"].values()
-        if row.get("result_id") == {"S": own}
-    )
-    users = system.send("alice", total_fen=40_000, share_fen_max=20_000, life_ms=3_600_000)
-    ((others, _),) = system.put_prize(prizes[0]).packets
-    before_fen = system.balance_fen("operator")
-
-    for packet_id in (users.packet_id, others):
-        place = copy["pk"]["S"], copy["sk"]["S"]
-        system.dynamo.tables["accounts"][place] = {**copy, "result_id": {"S": packet_id}}
-        with pytest.raises(errors.InvariantViolated, match=packet_id):
-            system.put_prize(prizes[1])
-
-    assert system.balance_fen("operator") == before_fen
-    lottery = system.prizes.find_snapshot("gala")
-    assert lottery
-    assert [prize.prize_id for prize in lottery.prizes] == ["cash"]

@@ -14,6 +14,7 @@ from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import DAY_MS, InMemorySystem
+from testing.lottery.prizes import write_prize
 
 TODAY = "20261118"
 
@@ -53,8 +54,8 @@ def test_operators_see_stock_and_money_as_they_are(
 
 def test_operators_see_what_is_sold_out(system: InMemorySystem) -> None:
     system.campaigns.create(a_campaign(campaign_id="gala"))
-    system.prizes.put_prize(a_prize("gala", total=1), None)
-    system.prizes.put_prize(a_prize("gala", "pen", total=1, weight=0), None)
+    write_prize(system.prizes, a_prize("gala", total=1))
+    write_prize(system.prizes, a_prize("gala", "pen", total=1, weight=0))
     system.draw("gala", "ann", "key")
 
     assert watch(system).lottery.sold_out == {"cup"}
@@ -89,7 +90,7 @@ def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_a
     system.lottery(a_prize("gala", total=100, per_day=2))
     snapshots = system.snapshots()
     shown = snapshots.get("gala")
-    system.prizes.put_prize(a_prize("gala", "pen"), None)
+    write_prize(system.prizes, a_prize("gala", "pen"))
 
     assert snapshots.get("gala") == shown
     assert len(snapshots.get("gala", version_min=shown.version + 1).prizes) == 2

@@ -18,6 +18,7 @@ from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_campaign, a_claim, a_prize, list_shares
 from testing.in_memory_system import InMemorySystem
+from testing.lottery.prizes import write_prize
 
 HOUR_MS = 3_600_000
 CASH_FEN = 100
@@ -148,9 +149,7 @@ def test_an_end_that_is_being_moved_is_not_a_difference(fair: Fair) -> None:
 
 def test_stock_without_its_money_is_found(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash.packets
-    assert fair.system.prizes.put_prize(
-        replace(fair.cash, total=21, version=fair.cash.version + 1), fair.cash
-    )
+    write_prize(fair.system.prizes, replace(fair.cash, total=21, version=fair.cash.version + 1))
 
     (difference,) = fair.differences()
 

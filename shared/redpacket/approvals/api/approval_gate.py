@@ -84,8 +84,8 @@ def asked_campaign(plan: CampaignPlan, budget_fen: int | None) -> AskedOf:
 
 
 def asked_prize(plan: Prize) -> AskedOf:
-    """Return a cash prize for approval."""
-    return lambda needed: PrizeAsked(plan, needed.version)
+    """Return an edit of a prize for approval."""
+    return lambda needed: PrizeAsked(plan, needed.version, needed.amount_fen)
 
 
 def asked_stock(campaign_id: str, prize_id: str, delta: int, idempotent: Request) -> AskedOf:

@@ -68,9 +68,9 @@ _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
 
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}",
-    ApprovalKind.CAMPAIGN: "edit {subject}, which moves {amount_fen}",
-    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which moves {amount_fen}",
-    ApprovalKind.STOCK: "change the stock of a prize of {subject}, which moves {amount_fen}",
+    ApprovalKind.CAMPAIGN: "edit {subject}, which decides about {amount_fen}",
+    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which decides about {amount_fen}",
+    ApprovalKind.STOCK: "change the stock of {subject}, which decides about {amount_fen}",
     ApprovalKind.CAMPAIGN_MONEY: "move {amount_fen} of campaign money to {subject}",
     ApprovalKind.UNREADABLE: "make a change that can't be verified",
 }

@@ -241,7 +241,7 @@ def _asked_text(change: PendingChange | None) -> str:
         kept: dict[str, Any] = {name: getattr(change, name) for name in _OF_CAMPAIGN}
         kept["plan"] = plan_row(change.plan)
     elif isinstance(change, PrizeAsked):
-        kept = {"plan": prize_text(change.plan), "version": change.version}
+        kept = {**asdict(change), "plan": prize_text(change.plan)}
     else:
         assert change is not None
         kept = asdict(change)
@@ -252,7 +252,10 @@ def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
     if kind is ApprovalKind.CAMPAIGN:
         return CampaignAsked(plan_of(kept["plan"]), *(kept[name] for name in _OF_CAMPAIGN))
     if kind is ApprovalKind.PRIZE:
-        return PrizeAsked(prize_of(kept["plan"]), kept["version"])
+        plan = prize_of(kept["plan"])
+        # Rows of earlier releases lack the amount: the prize was all of the campaign's cash.
+        kept = {"amount_fen": (plan.amount_fen or 0) * plan.total, **kept}
+        return PrizeAsked(plan, kept["version"], kept["amount_fen"])
     if kind is ApprovalKind.CAMPAIGN_MONEY:
         return CampaignMoneyAsked(**kept)
     return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import AudienceMode
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
-from redpacket.operations.model.operators import Duty, Operator
+from redpacket.operations.model.operators import Operator
 from redpacket.platform.errors import InvalidRequest, Unavailable
 
 if TYPE_CHECKING:
@@ -32,14 +32,15 @@ class Audience:
 class AudiencePorts:
     """Dependencies of edits; *load_lottery* loads a campaign into the cache.
 
-    *find_cash* returns whether a campaign's lottery has cash prizes, and the version that says so.
+    *check_cash* raises Forbidden if an edit decides about more cash than the operator may move, and
+    returns the campaign's version that says so.
     """
 
     campaigns: CampaignRepository
     rows: DynamoAudiences
     cache: AudienceCache
     load_lottery: Callable[[str], None]
-    find_cash: Callable[[str], tuple[bool, int]]
+    check_cash: Callable[[str, Operator], int]
 
 
 def edit_audience(
@@ -59,9 +60,7 @@ def edit_audience(
     fixes it.
     """
     campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
-    has_cash, version = ports.find_cash(campaign_id)
-    if has_cash:
-        operator.require(Duty.TREASURY)
+    version = ports.check_cash(campaign_id, operator)
     if both := set(add) & set(remove):
         message = f"{len(both)} of them are also in add. List each user once"
         raise InvalidRequest.of("remove", message)

@@ -24,6 +24,11 @@ from redpacket.platform.errors import InvalidRequest, InvariantViolated
 PACKED_BYTES_MAX = 300_000
 """Bytes of packed prizes; DynamoDB allows 400 KB for the whole row with plan and note."""
 
+IS_AS_READ = (
+    "version = :read_version AND audience_edits = :read_edits"
+    " OR version = :read_version AND attribute_not_exists(audience_edits)"
+)
+
 _OFTEN_EMPTY = {"beacon": "", "required_claims": "[]"}
 """Attributes left out if empty, because every uncached draw reads this row."""
 
@@ -69,6 +74,11 @@ def snapshot_of(row: dict[str, Any]) -> CampaignSnapshot:
     )
     audience = audience_mode_of(row), row.get("audience_edits", 0), row.get("audience_size", 0)
     return CampaignSnapshot(plan, prizes, row["version"], row["commitment"], *audience)
+
+
+def read_values(snapshot: CampaignSnapshot) -> dict[str, Value]:
+    """Return the values of IS_AS_READ, which fails after an edit of the campaign or its list."""
+    return {"read_version": snapshot.version, "read_edits": snapshot.audience_edits}
 
 
 def note_row(note: PageNote) -> dict[str, Value]:

@@ -13,6 +13,7 @@ from redpacket.fairness.dynamodb.commitments import note_commitment
 from redpacket.fairness.model.days import CHAIN_LAST_DAY, chain_commitment
 from redpacket.fairness.model.log import Commitment, CommitmentKind, id_hash_of
 from redpacket.ledger.dynamodb import keys
+from redpacket.lottery.dynamodb import campaign_snapshot as snapshots
 from redpacket.lottery.dynamodb.campaign_snapshot import packed_plan, root_of, shown_row
 from redpacket.lottery.model.lottery import CampaignSnapshot
 from redpacket.operations.dynamodb.allowances import spend_allowance
@@ -91,7 +92,7 @@ class DynamoEditedCampaigns(DynamoCampaigns):
     ) -> bool:
         """Replace *before* and adjust the remaining budget, which must suffice; log *action*.
 
-        Return False if a prize was edited since *snapshot*: its cash may forbid this edit.
+        Return False if a prize or the list was edited since *snapshot*: cash may forbid this edit.
         """
         change_fen = campaign.budget_fen - before.budget_fen
         planned = plan_row(campaign)
@@ -116,10 +117,10 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             self._table,
             campaign_keys.shown(campaign.campaign_id),
             "SET #plan = :plan ADD version :one",
-            condition=f"{IS_THERE} AND {IS_AS_READ}" if snapshot else IS_THERE,
+            condition=snapshots.IS_AS_READ if snapshot else IS_THERE,
             plan=packed_plan(campaign),
             one=1,
-            **({"read_version": snapshot.version} if snapshot else {}),
+            **(snapshots.read_values(snapshot) if snapshot else {}),
         )
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
         if (campaign.starts_at_ms, campaign.ends_at_ms) != (before.starts_at_ms, before.ends_at_ms):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from typing import TYPE_CHECKING, TypeAlias
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.fairness.dynamodb import keys as fairness_keys
@@ -11,9 +12,11 @@ from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
 from redpacket.fairness.model.days import DrawDay, day_seed
 from redpacket.ledger.dynamodb.requests import find_result, transact_once
 from redpacket.lottery.dynamodb.campaign_snapshot import (
+    IS_AS_READ,
     note_of,
     note_row,
     packed_prizes,
+    read_values,
     root_of,
     snapshot_of,
 )
@@ -32,7 +35,6 @@ from redpacket.lottery.model.lottery import (
 from redpacket.lottery.model.winners import Winner
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
-from redpacket.packets.dynamodb.packets import last_until
 from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.platform.dynamodb.client import (
     Dynamo,
@@ -42,27 +44,27 @@ from redpacket.platform.dynamodb.client import (
     never_refused,
     update,
 )
-from redpacket.platform.errors import Contended, InvariantViolated
+from redpacket.platform.errors import InvariantViolated, RedPacketError
 from redpacket.platform.idempotency import Request
 
-IS_AS_READ = (
-    "version = :read_version AND audience_edits = :edits"
-    " OR version = :read_version AND attribute_not_exists(audience_edits)"
-)
+if TYPE_CHECKING:
+    from redpacket.ledger.model import Transfer
+    from redpacket.operations.model.allowances import Allowance
+    from redpacket.packets.model.packet import Packet
+
 IS_THERE = "attribute_exists(pk)"
 
-_PUT_TRIES = 6
-"""Attempts to write an edit. Operators edit by hand, so conflicts are rare."""
-
 _ROUTE = "stock"
+
+
+Backing: TypeAlias = "tuple[Packet, Transfer, Action]"
+"""New packet of a cash prize, with the transfer and the log entry that fund it."""
 
 
 class _NotPut(Enum):
     """Reason for rejecting a prize."""
 
     EDITED = auto()
-    PACKET_ENDED = auto()
-    UNIT_DECIDED = auto()
 
 
 class DynamoPrizes:
@@ -101,47 +103,41 @@ class DynamoPrizes:
     def put_prize(
         self,
         prize: Prize,
-        before: Prize | None,
-        request: Request | None = None,
+        seen: CampaignSnapshot,
         action: Action | None = None,
+        *,
+        request: Request | None = None,
         forfeited: Winner | None = None,
-        seen: CampaignSnapshot | None = None,
+        backing: Backing | None = None,
+        spent: Allowance | None = None,
     ) -> Prize | None:
         """Create or replace a prize, raise the snapshot's version, and log *action*.
 
-        New packets stay open until the campaign's end. *forfeited*'s decision is written with it.
-        Return None, without effect, if the prize's version is not *before*'s, the campaign is not
-        as *seen*, a new packet is not open, or the unit of *forfeited* was decided. With a
-        *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy.
+        The same transaction funds *backing*, counts *spent*, and stores *forfeited*'s decision.
+        Return None, without effect, if the campaign is not as *seen* or the unit was decided. With
+        a *request*, run once and return the first result. Raises IdempotencyKeyReused, Busy,
+        AllowanceMoved, and the refusals of funding.
         """
-        for _ in range(_PUT_TRIES):
-            snapshot = self.find_snapshot(prize.campaign_id)
-            if snapshot is None:
-                return None
-            prizes = {prize.prize_id: prize for prize in snapshot.prizes}
-            if _version(prizes.get(prize.prize_id)) != _version(before):
-                return None
-            if seen and _seen(seen, prize) != _seen(snapshot, prize):
-                return None
-            after = {**prizes, prize.prize_id: prize}
-            writes: list[Guarded[_NotPut]] = [
-                Guarded(
-                    _replace_prizes(self._campaigns, snapshot, after), lambda _: _NotPut.EDITED
-                ),
-                *self._last_until_the_end(prize, before, snapshot),
-            ]
-            if forfeited and forfeited.decision:
-                unit = decide(self._draws, forfeited, forfeited.decision)
-                writes.append(Guarded(unit, lambda _: _NotPut.UNIT_DECIDED))
-            noted = note_action(self._audit_table, action)
-            writes += [Guarded(row, never_refused) for row in noted]
-            made = self._put(prize, writes, request)
-            if isinstance(made, Prize):
-                return made
-            if made is not _NotPut.EDITED:
-                return None
-            # A concurrent edit changed another prize or the campaign: retry on the new version.
-        raise Contended
+        # Import lazily: draws use this module, and only edits move money.
+        from redpacket.operations.dynamodb.allowances import spend_allowance
+        from redpacket.operations.errors import AllowanceMoved
+        from redpacket.packets.dynamodb.funding import DynamoFunding
+
+        after = {each.prize_id: each for each in (*seen.prizes, prize)}
+        writes: list[Guarded[object]] = [
+            Guarded(_replace_prizes(self._campaigns, seen, after), lambda _: _NotPut.EDITED)
+        ]
+        if forfeited and forfeited.decision:
+            unit = decide(self._draws, forfeited, forfeited.decision)
+            writes.append(Guarded(unit, lambda _: _NotPut.EDITED))
+        counted = spend_allowance(self._dynamo.tables.approvals, spent)
+        writes += [Guarded(row, lambda _: AllowanceMoved()) for row in counted]
+        if backing:
+            funded = DynamoFunding(self._dynamo).writes(*backing)
+            writes += [Guarded(each.operation, each.refusal) for each in funded]
+        noted = note_action(self._audit_table, action)
+        writes += [Guarded(row, never_refused) for row in noted]
+        return self._put(prize, writes, request)
 
     def find_put(self, request: Request) -> Prize | None:
         """Return the request's prize, if it was executed."""
@@ -176,35 +172,23 @@ class DynamoPrizes:
         return row
 
     def _put(
-        self, prize: Prize, writes: list[Guarded[_NotPut]], request: Request | None
-    ) -> Prize | _NotPut:
+        self,
+        prize: Prize,
+        writes: list[Guarded[object]],
+        request: Request | None,
+    ) -> Prize | None:
         if request is None:
             # A transaction even for one row, so that conflicts are retried. Repeating it has no
             # effect.
-            return self._dynamo.attempt(writes) or prize
-        text = prize_text(prize)
-        before = transact_once(self._dynamo, self._packets, _ROUTE, request, text, writes)
-        return before if isinstance(before, _NotPut) else prize_of(before or text)
-
-    def _last_until_the_end(
-        self, prize: Prize, before: Prize | None, snapshot: CampaignSnapshot
-    ) -> list[Guarded[_NotPut]]:
-        previous = before.packets if before else ()
-        version = snapshot.version + 1
-        return [
-            Guarded(
-                last_until(self._packets, packet_id, snapshot.campaign.ends_at_ms, version),
-                lambda _: _NotPut.PACKET_ENDED,
-            )
-            for packet_id, count in prize.packets
-            if (packet_id, count) not in previous
-        ]
-
-
-def _seen(snapshot: CampaignSnapshot, prize: Prize) -> tuple[object, ...]:
-    """Return the facts that an edit of *prize* relied on; cash relies on other prizes too."""
-    prizes = snapshot.prizes if prize.packets else ()
-    return snapshot.campaign, snapshot.audience_mode, snapshot.audience_edits, prizes
+            refused: object = self._dynamo.attempt(writes)
+        else:
+            text = prize_text(prize)
+            refused = transact_once(self._dynamo, self._packets, _ROUTE, request, text, writes)
+        if isinstance(refused, RedPacketError):
+            raise refused
+        if refused is _NotPut.EDITED:
+            return None
+        return prize_of(refused) if isinstance(refused, str) else prize
 
 
 def _replace_prizes(
@@ -217,10 +201,5 @@ def _replace_prizes(
         condition=IS_AS_READ,
         prizes=packed_prizes(tuple(after.values())),
         one=1,
-        read_version=snapshot.version,
-        edits=snapshot.audience_edits,
+        **read_values(snapshot),
     )
-
-
-def _version(prize: Prize | None) -> int | None:
-    return prize.version if prize else None

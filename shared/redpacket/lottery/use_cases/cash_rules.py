@@ -1,81 +1,157 @@
-"""Rules that decide who wins the cash of a lottery; the treasury pays for those that it saw."""
+"""Gate of edits that decide who can win a lottery's cash, and the facts that an approver sees.
+
+An edit that changes one of these facts counts like a move of all the lottery's cash, so above the
+operator's limit it waits for a second person. A pause is free.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from redpacket.campaigns.model import CampaignPlan, CampaignStatus
 from redpacket.lottery.model.lottery import CampaignSnapshot, Prize, PrizeKind
-from redpacket.operations.model.operators import Change, Duty, Operator, changes_between
+from redpacket.operations.model.allowances import Allowance
+from redpacket.operations.model.operators import (
+    Change,
+    Duty,
+    Operator,
+    campaign_subject,
+    changes_between,
+)
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 
-FREE = {"title", "description", "image_url", "attributes", "amounts_shown", "version"}
+if TYPE_CHECKING:
+    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+
+_FREE = {
+    *("campaign_id", "prize_id", "title", "description", "image_url", "attributes", "version"),
+    *("amounts_shown", "beacon", "packets", "codes_until_ms"),
+}
 """Fields that change nobody's chance."""
 
-
-def has_cash(prizes: Iterable[Prize]) -> bool:
-    """Return whether one of *prizes* is cash, even before it has units."""
-    return any(prize.kind is PrizeKind.PACKET for prize in prizes)
+_OFF = CampaignStatus.OFF
 
 
-def check_plan(operator: Operator, after: CampaignPlan, before: CampaignPlan) -> None:
-    """Raise Forbidden for rules of cash without the treasury; a pause is no such rule."""
-    _check(operator, changes_between(asdict(before), asdict(after)), {*FREE, "status"})
-
-
-def check_prize(operator: Operator, after: Prize, before: Prize) -> None:
-    """Raise Forbidden for odds of cash without the treasury; cash itself may be turned off."""
-    is_off = before.kind is PrizeKind.PACKET and after.status is CampaignStatus.OFF
-    status = {"status"} if is_off else set[str]()
-    changes = changes_between(asdict(before), asdict(after))
-    _check(operator, changes, {*FREE, *status})
-
-
-def check_stock(operator: Operator, prizes: Iterable[Prize]) -> None:
-    """Raise Forbidden for more or fewer goods beside cash without the treasury."""
-    if has_cash(prizes):
-        operator.require(Duty.TREASURY)
-
-
-def audience_of(snapshot: CampaignSnapshot) -> tuple[Change, ...]:
-    """Return the facts of the list that an approver sees; each edit of it asks again."""
-    return _shown(
-        {
-            "audience_mode": snapshot.audience_mode,
-            "audience_size": snapshot.audience_size,
-            "audience_edits": snapshot.audience_edits,
-        }
+def cash_fen(snapshot: CampaignSnapshot) -> int:
+    """Return the cash of all units, including removed ones whose money still waits."""
+    return sum(
+        (prize.amount_fen or 0) * max(prize.total, sum(count for _, count in prize.packets))
+        for prize in _cash(snapshot.prizes)
     )
 
 
-def rules_of(snapshot: CampaignSnapshot, prize_id: str = "") -> tuple[Change, ...]:
-    """Return the rules that an approver of cash sees; the approval is of these alone.
+def spend_on(
+    before: CampaignSnapshot,
+    after: CampaignSnapshot,
+    operator: Operator,
+    changes: tuple[Change, ...],
+    policy: ApprovalPolicy,
+    version: int = 0,
+    added_fen: int = 0,
+) -> Allowance | None:
+    """Return the allowance that an edit must write, with *added_fen* of a budget.
 
-    Cash other than *prize_id* is left out, because its own approval is of its odds.
+    Raises Forbidden without the treasury, ApprovalNeededError, NotAsApproved.
     """
-    plan = snapshot.campaign
-    odds = ("status", "weight", "total", "amount_fen", "per_day", "per_hour", "once_per_user")
-    rules: dict[str, object] = {
-        "required_claims": plan.required_claims,
-        "starts_at_ms": plan.starts_at_ms,
-        "ends_at_ms": plan.ends_at_ms,
-        "miss_weight": plan.miss_weight,
-        "when_sold_out": plan.when_sold_out,
-        "passphrase": plan.passphrase,
-        "rules": asdict(plan.rules),
-        "prizes": {
-            prize.prize_id: {name: getattr(prize, name) for name in odds}
-            for prize in snapshot.prizes
-            if prize.kind is not PrizeKind.PACKET or prize.prize_id == prize_id
-        },
-    }
-    return audience_of(snapshot) + _shown(rules)
+    fen, held_fen = _stake_fen(before, after, operator, policy.clock.now_ms())
+    return policy.spend(
+        operator,
+        campaign_subject(after.campaign.campaign_id),
+        fen + added_fen,
+        held_fen=held_fen,
+        version=version,
+        changes=_with_facts(changes, after),
+    )
 
 
-def _shown(facts: dict[str, object]) -> tuple[Change, ...]:
-    return tuple(replace(each, before=each.after) for each in changes_between(None, facts))
+def spend_alone_on(
+    before: CampaignSnapshot,
+    after: CampaignSnapshot,
+    operator: Operator,
+    advice: str,
+    policy: ApprovalPolicy,
+) -> Allowance | None:
+    """Return the allowance of an edit for which no approval exists. Raises Forbidden."""
+    fen, held_fen = _stake_fen(before, after, operator, policy.clock.now_ms())
+    subject = campaign_subject(after.campaign.campaign_id)
+    return policy.spend_alone(operator, fen, advice, subject, held_fen=held_fen)
 
 
-def _check(operator: Operator, changes: Iterable[Change], free: set[str]) -> None:
-    if any(change.field not in free for change in changes):
+def check_list(
+    campaign_id: str, operator: Operator, *, prizes: DynamoPrizes, policy: ApprovalPolicy
+) -> int:
+    """Return the version of a campaign whose list the operator may edit. Raises Forbidden."""
+    snapshot = prizes.find_snapshot(campaign_id)
+    if snapshot is None:
+        return 0
+    edited = replace(snapshot, audience_edits=snapshot.audience_edits + 1)
+    advice = "Edit the list before the cash, or add the cash to another campaign."
+    spend_alone_on(snapshot, edited, operator, advice, policy)
+    return snapshot.version
+
+
+def with_prize(snapshot: CampaignSnapshot, prize: Prize) -> CampaignSnapshot:
+    """Return *snapshot* with *prize* in it."""
+    others = (each for each in snapshot.prizes if each.prize_id != prize.prize_id)
+    return replace(snapshot, prizes=(*others, prize))
+
+
+def _stake_fen(
+    before: CampaignSnapshot, after: CampaignSnapshot, operator: Operator, now_ms: int
+) -> tuple[int, int]:
+    """Return the cash that an edit decides about, and how much of it was there before."""
+    held_fen = cash_fen(before)
+    fen = max(held_fen, cash_fen(after))
+    kept = _without_pauses(after, before)
+    if _facts_of(kept) == _facts_of(before):
+        return 0, 0
+    if fen or _odds(_cash(kept.prizes)) != _odds(_cash(before.prizes)):
         operator.require(Duty.TREASURY)
+    return (fen, held_fen) if after.campaign.ends_at_ms > now_ms else (0, 0)
+
+
+def _facts_of(snapshot: CampaignSnapshot) -> dict[str, object]:
+    facts = _deciding(snapshot.campaign)
+    # An edit of a prize has a status of its own.
+    return {
+        "campaign_status": facts.pop("status"),
+        **facts,
+        "audience_mode": snapshot.audience_mode,
+        "audience_size": snapshot.audience_size,
+        "audience_edits": snapshot.audience_edits,
+        "prizes": _odds(snapshot.prizes),
+    }
+
+
+def _with_facts(changes: tuple[Change, ...], after: CampaignSnapshot) -> tuple[Change, ...]:
+    named = {change.field for change in changes}
+    facts = changes_between(None, _facts_of(after))
+    shown = (replace(fact, before=fact.after) for fact in facts if fact.field not in named)
+    return *changes, *shown
+
+
+def _without_pauses(after: CampaignSnapshot, before: CampaignSnapshot) -> CampaignSnapshot:
+    """Return *after* as if nothing was turned off: neither the campaign nor cash itself."""
+    campaign = after.campaign
+    if campaign.status is _OFF:
+        campaign = replace(campaign, status=before.campaign.status)
+    was = {prize.prize_id: prize.status for prize in _cash(before.prizes)}
+    prizes = (
+        replace(prize, status=was.get(prize.prize_id, _OFF)) if prize.status is _OFF else prize
+        for prize in after.prizes
+    )
+    return replace(after, campaign=campaign, prizes=tuple(prizes))
+
+
+def _cash(prizes: Iterable[Prize]) -> list[Prize]:
+    return [prize for prize in prizes if prize.kind is PrizeKind.PACKET]
+
+
+def _odds(prizes: Iterable[Prize]) -> dict[str, dict[str, object]]:
+    return {prize.prize_id: _deciding(prize) for prize in prizes}
+
+
+def _deciding(rules: CampaignPlan | Prize) -> dict[str, object]:
+    return {name: value for name, value in asdict(rules).items() if name not in _FREE}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from redpacket.campaigns.errors import CampaignNotFound
-from redpacket.lottery.model.lottery import UNITS_MAX, Prize, PrizeKind
+from redpacket.lottery.model.lottery import UNITS_MAX, CampaignSnapshot, Prize, PrizeKind
 from redpacket.lottery.model.winners import Decision, Winner, WinnerStatus
-from redpacket.lottery.use_cases.cash_rules import check_stock
+from redpacket.lottery.use_cases.cash_rules import spend_alone_on, with_prize
 from redpacket.lottery.use_cases.load_campaign import LoadPorts, load_edited
 from redpacket.operations.model.operators import (
     Action,
@@ -19,6 +18,7 @@ from redpacket.operations.model.operators import (
     campaign_subject,
     changes_between,
 )
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.platform.errors import Contended, InvalidRequest, VersionConflict
 from redpacket.platform.runtime import Clock
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.prizes import DynamoPrizes
     from redpacket.lottery.dynamodb.winners import DynamoWinners
 
-_TRIES = 4
+_TRIES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class WinnerPorts:
     winners: DynamoWinners
     prizes: DynamoPrizes
     clock: Clock
+    approval_policy: ApprovalPolicy
     load: LoadPorts
 
 
@@ -56,10 +57,10 @@ def decide_winner(
     and Forbidden for a forfeited unit beside cash without the treasury.
     """
     for _ in range(_TRIES):
-        prizes = {prize.prize_id: prize for prize in ports.prizes.list_prizes(campaign_id)}
-        prize = _goods_of(prizes, prize_id)
-        if status is WinnerStatus.FORFEITED:
-            check_stock(operator, prizes.values())
+        snapshot = ports.prizes.find_snapshot(campaign_id)
+        if snapshot is None:
+            raise CampaignNotFound
+        prize = _goods_of(snapshot, prize_id)
         winner = ports.winners.find_winner(campaign_id, prize_id, unit_no)
         if winner is None:
             raise CampaignNotFound
@@ -67,7 +68,7 @@ def decide_winner(
             if winner.decision:
                 raise VersionConflict(f"This unit is already {winner.status}.")
             winner = replace(winner, decision=Decision(status, ports.clock.now_ms(), note))
-            if not _write(winner, prize, operator, ports):
+            if not _write(winner, prize, snapshot, operator, ports):
                 continue
         if status is WinnerStatus.FORFEITED:
             load_edited(campaign_id, ports=ports.load)
@@ -75,7 +76,13 @@ def decide_winner(
     raise Contended
 
 
-def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts) -> bool:
+def _write(
+    decided: Winner,
+    prize: Prize,
+    snapshot: CampaignSnapshot,
+    operator: Operator,
+    ports: WinnerPorts,
+) -> bool:
     decision = decided.decision
     assert decision
     changes = (
@@ -93,7 +100,10 @@ def _write(decided: Winner, prize: Prize, operator: Operator, ports: WinnerPorts
         raise InvalidRequest.of("status", message)
     more = replace(prize, total=prize.total + 1, version=prize.version + 1)
     action = _action(decided, operator, (*changes, *changes_between(asdict(prize), asdict(more))))
-    return ports.prizes.put_prize(more, prize, action=action, forfeited=decided) is not None
+    planned, advice = with_prize(snapshot, more), "Forfeit the unit after the campaign's end."
+    spent = spend_alone_on(snapshot, planned, operator, advice, ports.approval_policy)
+    put = ports.prizes.put_prize
+    return put(more, snapshot, action, forfeited=decided, spent=spent) is not None
 
 
 def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) -> Action:
@@ -107,7 +117,8 @@ def _action(decided: Winner, operator: Operator, changes: tuple[Change, ...]) ->
     )
 
 
-def _goods_of(prizes: Mapping[str, Prize], prize_id: str) -> Prize:
+def _goods_of(snapshot: CampaignSnapshot, prize_id: str) -> Prize:
+    prizes = {prize.prize_id: prize for prize in snapshot.prizes}
     if prize_id not in prizes:
         raise CampaignNotFound
     if prizes[prize_id].kind is PrizeKind.PACKET:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from redpacket.campaigns.model import Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.lottery.model.lottery import CODES_KEPT_MS, CampaignSnapshot, check_version
-from redpacket.lottery.use_cases.cash_rules import audience_of, check_plan, has_cash
+from redpacket.lottery.use_cases.cash_rules import spend_on
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
@@ -70,7 +70,7 @@ def edit_campaign(
         if before is None:
             check_version(version, None, "campaign")
             created = _edited(plan, budget_fen, None)
-            _check_duties(operator, created, None, None)
+            _check_duties(operator, created, None)
             action = _action(operator, created, None, clock)
             spent = _spend(operator, created, None, action, ports)
             if campaigns.create(created, action, spent):
@@ -81,7 +81,7 @@ def edit_campaign(
         if not is_done:
             check_version(version, before, "campaign")
             after = _edited(plan, budget_fen, before)
-            _check_duties(operator, after, before, snapshot)
+            _check_duties(operator, after, before)
             action = _action(operator, after, before, clock)
             spent = _spend(operator, after, before, action, ports, snapshot)
             if snapshot and snapshot.prizes:
@@ -191,23 +191,16 @@ def _spend(
     snapshot: CampaignSnapshot | None = None,
 ) -> Allowance | None:
     had_fen, version = (before.budget_fen, before.version) if before else (0, 0)
-    # The list is no part of the edit, but the approver sees who may take part.
-    changes = action.changes + (audience_of(snapshot) if snapshot else ())
-    return ports.approval_policy.spend(
-        operator, action.subject, after.budget_fen - had_fen, version=version, changes=changes
-    )
+    seen = snapshot or CampaignSnapshot(after.plan, (), 0)
+    planned = replace(seen, campaign=after.plan)
+    added_fen = max(0, after.budget_fen - had_fen)
+    policy = ports.approval_policy
+    return spend_on(seen, planned, operator, action.changes, policy, version, added_fen)
 
 
-def _check_duties(
-    operator: Operator,
-    after: Campaign,
-    before: Campaign | None,
-    snapshot: CampaignSnapshot | None,
-) -> None:
+def _check_duties(operator: Operator, after: Campaign, before: Campaign | None) -> None:
     if before is None or _planned(after) != _planned(before):
         operator.require(Duty.OPERATE)
-    if before and snapshot and has_cash(snapshot.prizes):
-        check_plan(operator, after.plan, before.plan)
     if after.budget_fen != (before.budget_fen if before else 0):
         operator.require(Duty.TREASURY)
 

@@ -1,8 +1,7 @@
 """Edits of prizes and their stock while users draw.
 
-A cash prize is funded first, by an equal packet of the operator's money with one share per unit.
-After a crash, a retry finds the packet by its request. Without a retry, the money is refunded at
-the campaign's end.
+Cash is an equal packet of the operator's money with one share per unit. One transaction funds the
+packet and adds it to the prize, so refused or interrupted edits move nothing.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ from redpacket.lottery.model.lottery import (
     check_version,
 )
 from redpacket.lottery.use_cases.cash_rules import (
-    FREE,
-    check_prize,
-    check_stock,
-    has_cash,
-    rules_of,
+    cash_fen,
+    spend_alone_on,
+    spend_on,
+    with_prize,
 )
 from redpacket.lottery.use_cases.load_campaign import LoadPorts
-from redpacket.operations.errors import AllowanceMoved, NotAsApproved
+from redpacket.operations.errors import AllowanceMoved
 from redpacket.operations.model.allowances import Allowance, ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
@@ -44,16 +42,15 @@ from redpacket.operations.model.operators import (
     changes_between,
 )
 from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
-from redpacket.packets.model.packet import Kind, Packet, PacketStatus, Rules, shards_for
-from redpacket.packets.ports import Funding, PacketReader
+from redpacket.packets.model.packet import Kind, Packet, Rules, shards_for
 from redpacket.packets.split import SEED_BYTES, Split, Terms
 from redpacket.packets.use_cases.campaign_packets import funding_action
-from redpacket.packets.use_cases.send_packet import funding_of, sent_before
+from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,
+    Forbidden,
     InvalidRequest,
-    InvariantViolated,
     Rejected,
 )
 from redpacket.platform.idempotency import Request
@@ -62,9 +59,9 @@ from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from redpacket.lottery.dynamodb.codes import DynamoCodes
-    from redpacket.lottery.dynamodb.prizes import DynamoPrizes
+    from redpacket.lottery.dynamodb.prizes import Backing, DynamoPrizes
 
-_TRIES = 4
+_TRIES = 6
 
 _invalid = InvalidRequest.of
 
@@ -74,8 +71,6 @@ class PrizePorts:
     """Ports of prize edits."""
 
     prizes: DynamoPrizes
-    funding: Funding
-    packets: PacketReader
     codes: DynamoCodes
     clock: Clock
     new_id: Callable[[int], str]
@@ -93,37 +88,27 @@ def put_prize(
     Kind, amount, and total never change here. Raises CampaignNotFound, VersionConflict,
     InvalidRequest, Forbidden; for cash also CampaignEnded, InsufficientFunds, ApprovalNeededError.
     """
-    check_prize_id(plan.prize_id)
 
-    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
-        before = prizes.get(plan.prize_id)
+    def edited(snapshot: CampaignSnapshot, before: Prize | None) -> Prize:
         if before and _is_made(plan, version, before):
-            return _Edit(before, before)
+            return before
         check_version(version, before, "prize")
         if before:
-            _refuse_approved(operator)
             operator.require(Duty.OPERATE)
             _check_unchanged(plan, before)
-            after = _edited(plan, before, before.version + 1)
-            if has_cash(snapshot.prizes):
-                check_prize(operator, after, before)
-            return _Edit(after, before)
-        if len(prizes) >= PRIZES_MAX:
+            return _edited(plan, before, before.version + 1)
+        if len(snapshot.prizes) >= PRIZES_MAX:
             raise _invalid(
                 "prize_id", f"would exceed the limit of {PRIZES_MAX} prizes for one campaign"
             )
         if plan.kind is PrizeKind.CODE and plan.total:
             raise _invalid("total", "must be 0 for a new code prize: each added code is one unit")
         operator.require(_duty_of_stock(plan))
-        check_stock(operator, snapshot.prizes)
         _check_amount(plan, ports)
-        # All retries share this id, including other operators'; it is no user's id.
-        marker = _Marker(f"{plan.campaign_id}#{plan.prize_id}", "put")
-        created = replace(plan, version=1, packets=())
-        return _funded(_Edit(created, None), snapshot, operator, marker, ports)
+        return replace(plan, version=1, packets=())
 
-    by = operator, ActionKind.PRIZE_EDITED
-    prize, before = _write(plan.campaign_id, edited, by, None, ports)
+    edit = _Edit(plan.campaign_id, plan.prize_id, edited, operator, ActionKind.PRIZE_EDITED)
+    prize, before = _write(edit, None, ports)
     return prize, before is None
 
 
@@ -141,20 +126,17 @@ def change_stock(
 
     Removed cash funds later additions or is refunded at the campaign's end. Units already granted
     by the cache are still won. Raises CampaignNotFound, VersionConflict, InvalidRequest, Forbidden,
-    IdempotencyKeyReused, Busy; for cash also CampaignEnded, InsufficientFunds.
+    IdempotencyKeyReused, Busy, ApprovalNeededError; for cash also CampaignEnded, InsufficientFunds.
     """
-    check_prize_id(prize_id)
     # Hash the path: the same key for another prize is not a retry.
     request = replace(request, body_hash=_digest(campaign_id, prize_id, request.body_hash))
     if changed := ports.prizes.find_put(request):
         return changed
 
-    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
-        before = prizes.get(prize_id)
+    def edited(_: CampaignSnapshot, before: Prize | None) -> Prize:
         if before is None:
             raise CampaignNotFound
         operator.require(_duty_of_stock(before))
-        check_stock(operator, snapshot.prizes)
         if before.kind is PrizeKind.CODE:
             raise _invalid("delta", "cannot change a code prize: add codes, or turn the prize off")
         check_version(version, before, "prize")
@@ -166,13 +148,11 @@ def change_stock(
             if total < stock.durable_no:
                 message = f"{stock.durable_no} of {before.total} units are already won"
                 raise _invalid("delta", message)
-        after = replace(before, total=total, version=before.version + 1)
-        marker = _Marker(request.user_id, request.key_hash)
-        return _funded(_Edit(after, before), snapshot, operator, marker, ports)
+        return replace(before, total=total, version=before.version + 1)
 
-    by = operator, ActionKind.STOCK_CHANGED
+    edit = _Edit(campaign_id, prize_id, edited, operator, ActionKind.STOCK_CHANGED)
     try:
-        return _write(campaign_id, edited, by, request, ports)[0]
+        return _write(edit, request, ports)[0]
     except (Rejected, ApprovalNeededError):
         # A concurrent retry may have applied this same request.
         if changed := ports.prizes.find_put(request):
@@ -195,152 +175,122 @@ def add_codes(
     """
     operator.require(Duty.OPERATE)
 
-    def edited(snapshot: CampaignSnapshot, prizes: dict[str, Prize]) -> _Edit:
-        before = prizes.get(prize_id)
+    def edited(snapshot: CampaignSnapshot, before: Prize | None) -> Prize:
         if before is None:
             raise CampaignNotFound
-        check_stock(operator, snapshot.prizes)
         if before.kind is not PrizeKind.CODE:
             raise _invalid("add", f"requires a prize of kind code, not {before.kind}")
+        more = replace(before, total=before.total + len(codes))
+        _spend(edit, snapshot, before, more, ports)
         until_ms = before.codes_until_ms or snapshot.campaign.ends_at_ms + 2 * CODES_KEPT_MS
         # Codes are written before the stock that promises them.
         total = ports.codes.add(campaign_id, prize_id, codes, until_ms)
         if total == before.total:
-            return _Edit(before, before)
-        after = replace(before, total=total, version=before.version + 1, codes_until_ms=until_ms)
-        return _Edit(after, before)
+            return before
+        return replace(before, total=total, version=before.version + 1, codes_until_ms=until_ms)
 
-    return _write(campaign_id, edited, (operator, ActionKind.STOCK_CHANGED), None, ports)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Marker:
-    """Identity of a funding request, equal for its repeats."""
-
-    user_id: str
-    word: str
+    advice = "Add the codes before the cash, or to another campaign."
+    edit = _Edit(campaign_id, prize_id, edited, operator, ActionKind.STOCK_CHANGED, advice)
+    return _write(edit, None, ports)[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    after: Prize
-    before: Prize | None
+    """Edit of a prize; with *advice*, no approval of it exists."""
+
+    campaign_id: str
+    prize_id: str
+    edited: Callable[[CampaignSnapshot, Prize | None], Prize]
+    operator: Operator
+    kind: ActionKind
+    advice: str = ""
 
 
-def _write(
-    campaign_id: str,
-    edited: Callable[[CampaignSnapshot, dict[str, Prize]], _Edit],
-    by: tuple[Operator, ActionKind],
-    request: Request | None,
-    ports: PrizePorts,
-) -> tuple[Prize, Prize | None]:
+def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Prize, Prize | None]:
+    check_prize_id(edit.prize_id)
     for _ in range(_TRIES):
-        snapshot = ports.prizes.find_snapshot(campaign_id)
+        snapshot = ports.prizes.find_snapshot(edit.campaign_id)
         if snapshot is None:
             raise CampaignNotFound
         prizes = {prize.prize_id: prize for prize in snapshot.prizes}
-        edit = edited(snapshot, prizes)
-        after, before = edit.after, edit.before
+        before = prizes.get(edit.prize_id)
+        after = edit.edited(snapshot, before)
         if after is before:
             return after, before
-        action = _action(*by, after, before, ports.clock)
-        if done := ports.prizes.put_prize(after, before, request, action, seen=snapshot):
+        packet = _packet_of(after, snapshot.campaign, edit.operator, ports)
+        try:
+            spent = _spend(edit, snapshot, before, after, ports)
+            done = ports.prizes.put_prize(
+                _with_packet(after, packet),
+                snapshot,
+                _action(edit, after, before, ports.clock),
+                request=request,
+                backing=_backing(packet, edit.operator),
+                spent=spent,
+            )
+        except AllowanceMoved:
+            continue
+        except ApprovalNeededError:
+            # A concurrent repeat may have spent the allowance for this same edit.
+            if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
+                continue
+            raise
+        if done:
             return done, before
     raise Contended
 
 
-def _funded(
-    edit: _Edit, snapshot: CampaignSnapshot, operator: Operator, marker: _Marker, ports: PrizePorts
-) -> _Edit:
-    prize, before, campaign = edit.after, edit.before, snapshot.campaign
-    count = prize.total - sum(count for _, count in prize.packets)
-    if prize.kind is not PrizeKind.PACKET or count <= 0:
-        _refuse_approved(operator)
-        return edit
-    _check_amount(prize, ports)
-    packet = _packet_of(prize, count, campaign, operator, ports)
-    if packet.terms.total_fen > FEN_MAX:
-        raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
-    if campaign.ends_at_ms <= packet.created_at_ms:
-        raise CampaignEnded
-    changes = *_changes(prize, before), *rules_of(snapshot, prize.prize_id)
-    # A packet that an earlier call funded spends nothing, and its rules may have changed since.
-    if operator.approved and operator.approved.changes != changes:
-        raise NotAsApproved
+def _spend(
+    edit: _Edit, snapshot: CampaignSnapshot, before: Prize | None, after: Prize, ports: PrizePorts
+) -> Allowance | None:
+    planned, policy = with_prize(snapshot, after), ports.approval_policy
+    if edit.advice:
+        return spend_alone_on(snapshot, planned, edit.operator, edit.advice, policy)
+    if policy.limits.subject_fen in range(cash_fen(snapshot), cash_fen(planned)):
+        _check_not_drawn(edit.campaign_id, ports)
+    changes, version = _changes(after, before), before.version if before else 0
+    return spend_on(snapshot, planned, edit.operator, changes, policy, version)
 
-    def spend() -> Allowance | None:
-        return ports.approval_policy.spend(
-            operator,
-            campaign_subject(prize.campaign_id),
-            packet.terms.total_fen,
-            version=before.version if before else 0,
-            changes=changes,
+
+def _check_not_drawn(campaign_id: str, ports: PrizePorts) -> None:
+    """Raise Forbidden if users may have drawn: their misses, wins and helps decide later draws."""
+    campaign = ports.load.campaigns.find_campaign(campaign_id)
+    if campaign and campaign.first_starts_at_ms <= ports.clock.now_ms():
+        raise Forbidden(
+            "Users may have drawn from this campaign already. Add cash above your limit to a"
+            " campaign that has never started."
         )
 
-    # A packet is found only under the rules for which it was funded, since a request may wait.
-    odds = *changes_between(None, asdict(prize)), *rules_of(snapshot)
-    passing = {*FREE, "total", "packets"}
-    rules = repr([(each.field, each.after) for each in odds if each.field not in passing])
-    place = marker.word, prize.campaign_id, prize.prize_id
-    wanted = *place, str(count), str(prize.amount_fen), rules
+
+def _with_packet(prize: Prize, packet: Packet | None) -> Prize:
+    if packet is None:
+        return prize
+    return replace(prize, packets=(*prize.packets, (packet.packet_id, packet.terms.count)))
+
+
+def _backing(packet: Packet | None, operator: Operator) -> Backing | None:
+    if packet is None:
+        return None
     action = funding_action(packet, ActionKind.PRIZE_FUNDED, operator.person)
-    packet_id = _fund(packet, marker.user_id, wanted, action, spend, ports)
-    return _Edit(replace(prize, packets=(*prize.packets, (packet_id, count))), before)
-
-
-def _fund(
-    packet: Packet,
-    user_id: str,
-    wanted: tuple[str, ...],
-    action: Action,
-    spend: Callable[[], Allowance | None],
-    ports: PrizePorts,
-) -> str:
-    """Fund the *wanted* packet once, or return the open one that an interrupted call left.
-
-    The transaction that moves the money spends the allowance, so ApprovalNeededError means that
-    nothing has moved, and a repeat spends nothing.
-    """
-    tries = _TRIES
-    while tries:
-        digest = _digest("prize", *wanted)
-        request = Request(user_id, digest, digest)
-        packet_id = ports.funding.find_sent(request)
-        if packet_id is None:
-            try:
-                packet_id = ports.funding.fund(packet, funding_of(packet), request, action, spend())
-            except AllowanceMoved:
-                tries -= 1
-                continue
-            except ApprovalNeededError:
-                # A concurrent repeat may have spent the allowance for this same packet.
-                if ports.funding.find_sent(request):
-                    continue
-                raise
-        if packet_id == packet.packet_id:
-            return packet_id
-        before = sent_before(packet_id, ports.packets)
-        if _backing(before) != _backing(packet):
-            raise InvariantViolated(f"the request of a prize has the foreign packet {packet_id}")
-        if before.status is PacketStatus.OPEN:
-            return packet_id
-        wanted = (*wanted, packet_id)
-    raise Contended
-
-
-def _backing(packet: Packet) -> tuple[str | None, str | None, int, int]:
-    """Return the facts of a prize's packet that a forged copy of its request can't have."""
-    rules, terms = packet.rules, packet.terms
-    return rules.campaign_id, rules.prize_id, terms.total_fen, terms.count
+    return packet, funding_of(packet), action
 
 
 def _packet_of(
-    prize: Prize, count: int, campaign: CampaignPlan, operator: Operator, ports: PrizePorts
-) -> Packet:
+    prize: Prize, campaign: CampaignPlan, operator: Operator, ports: PrizePorts
+) -> Packet | None:
+    """Return a packet for the units of cash that no packet backs. Raises CampaignEnded."""
+    count = prize.total - sum(count for _, count in prize.packets)
+    if prize.kind is not PrizeKind.PACKET or count <= 0:
+        return None
+    _check_amount(prize, ports)
     amount_fen = prize.amount_fen
     if not amount_fen:
         raise _invalid("amount_fen", "is required for a cash prize")
+    if amount_fen * count > FEN_MAX:
+        raise _invalid("total", f"all units together exceed the limit of {FEN_MAX} fen")
     now_ms = ports.clock.now_ms()
+    if campaign.ends_at_ms <= now_ms:
+        raise CampaignEnded
     seed = ports.new_seed(SEED_BYTES)
     return Packet(
         packet_id=ports.new_id(shards_for(count, UNITS_PER_SHARD)),
@@ -357,11 +307,9 @@ def _packet_of(
     )
 
 
-def _action(
-    operator: Operator, kind: ActionKind, after: Prize, before: Prize | None, clock: Clock
-) -> Action:
-    subject = campaign_subject(after.campaign_id)
-    return Action(operator.person, kind, subject, clock.now_ms(), _changes(after, before))
+def _action(edit: _Edit, after: Prize, before: Prize | None, clock: Clock) -> Action:
+    subject, changes = campaign_subject(after.campaign_id), _changes(after, before)
+    return Action(edit.operator.person, edit.kind, subject, clock.now_ms(), changes)
 
 
 def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
@@ -371,20 +319,14 @@ def _changes(after: Prize, before: Prize | None) -> tuple[Change, ...]:
     return named, *changes_between(asdict(before), asdict(after))
 
 
-def _refuse_approved(operator: Operator) -> None:
-    """Raise NotAsApproved for an approval whose change would move no money."""
-    if operator.approved:
-        raise NotAsApproved
-
-
 def _duty_of_stock(prize: Prize) -> Duty:
     return Duty.TREASURY if prize.kind is PrizeKind.PACKET else Duty.OPERATE
 
 
 def _is_made(plan: Prize, version: int | None, prize: Prize) -> bool:
-    """Return whether this edit of *version* was already applied and its answer lost."""
-    made = _edited(plan, prize, prize.version)
-    return version is not None and prize.version == version + 1 and prize == made
+    """Return whether this edit of *version* was already applied: its first answer was lost."""
+    is_next = prize.version == (1 if version is None else version + 1)
+    return is_next and prize == _edited(plan, prize, prize.version)
 
 
 def _edited(plan: Prize, prize: Prize, version: int) -> Prize:

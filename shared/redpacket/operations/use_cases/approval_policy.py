@@ -14,7 +14,7 @@ from redpacket.operations.model.allowances import (
     ApprovalNeededError,
     Count,
 )
-from redpacket.operations.model.operators import Action, Approved, Change, Operator
+from redpacket.operations.model.operators import Approved, Change, Operator
 from redpacket.operations.ports import Allowances
 from redpacket.platform.errors import Forbidden
 from redpacket.platform.runtime import Clock
@@ -29,14 +29,20 @@ class ApprovalPolicy:
     limits: ApprovalLimits
 
     def spend_alone(
-        self, operator: Operator, amount_fen: int, advice: str, action: Action
+        self,
+        operator: Operator,
+        amount_fen: int,
+        advice: str,
+        subject: str,
+        *,
+        held_fen: int = 0,
     ) -> Allowance | None:
         """Return the allowance after a move for which no approval exists.
 
         Raises Forbidden, with *advice*.
         """
         try:
-            return self.spend(operator, action.subject, amount_fen)
+            return self.spend(operator, subject, amount_fen, held_fen=held_fen)
         except ApprovalNeededError as error:
             raise Forbidden(
                 f"People whom you choose could take more than you may move in 24 hours. {advice}"
@@ -48,13 +54,15 @@ class ApprovalPolicy:
         subject: str,
         amount_fen: int,
         *,
+        held_fen: int = 0,
         version: int = 0,
         changes: tuple[Change, ...] = (),
     ) -> Allowance | None:
         """Return the allowance that the money's transaction must write.
 
-        Return None if nothing counts: no money, or approved money. Raises ApprovalNeededError, and
-        NotAsApproved if the approver saw another move.
+        The subject holds *held_fen* of the amount already. What the operator moved there before
+        does not count again. Return None if nothing counts: no money, or approved money. Raises
+        ApprovalNeededError, and NotAsApproved if the approver saw another move.
         """
         if operator.approved:
             if operator.approved != Approved(subject, amount_fen, changes):
@@ -64,16 +72,20 @@ class ApprovalPolicy:
             return None
         now_ms = self.clock.now_ms()
         before = self.allowances.find_allowance(operator.user_id, subject)
-        is_within = before.sum_fen(now_ms) + amount_fen <= self.limits.subject_fen
+        moved_fen = before.sum_fen(now_ms)
+        counted_fen = amount_fen - min(held_fen, moved_fen)
+        if not counted_fen:
+            return None
+        is_within = moved_fen + counted_fen <= self.limits.subject_fen
         period, counts = now_ms // PERIOD_MS, []
         for owner, limit_fen in (
             (operator.user_id, self.limits.operator_fen),
             (EVERYONE, self.limits.everyone_fen),
         ):
             moved = self.allowances.find_moved_fen(owner, range(period - PERIODS + 1, period + 1))
-            left_fen = limit_fen - amount_fen - sum(moved.values())
+            left_fen = limit_fen - counted_fen - sum(moved.values())
             is_within = is_within and left_fen >= 0
-            counts.append(Count(owner, period, amount_fen, left_fen + moved.get(period, 0)))
+            counts.append(Count(owner, period, counted_fen, left_fen + moved.get(period, 0)))
         if not is_within:
             raise ApprovalNeededError(subject, amount_fen, version, changes)
-        return replace(before.spent(amount_fen, now_ms), counts=tuple(counts))
+        return replace(before.spent(counted_fen, now_ms), counts=tuple(counts))

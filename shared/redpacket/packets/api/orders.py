@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown
@@ -118,5 +117,5 @@ def spend_of(
     if not fen or not (has_recipients or request.scopes.isdisjoint(TREASURERS)):
         return None
     advice = _DEPOSIT if has_recipients else _SMALLER
-    spend_alone = containers.editing.approval_policy.spend_alone
-    return partial(spend_alone, operator_of(request), fen, advice)
+    operator, policy = operator_of(request), containers.editing.approval_policy
+    return lambda action: policy.spend_alone(operator, fen, advice, action.subject)

@@ -83,6 +83,20 @@ class DynamoFunding:
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
+        rows = self.writes(packet, transfer, action, spent)
+        first_id = transact_request(
+            self._dynamo, self._packets, TransferKind.SEND, request, packet.packet_id, rows
+        )
+        return first_id or packet.packet_id
+
+    def writes(
+        self,
+        packet: Packet,
+        transfer: Transfer,
+        action: Action | None = None,
+        spent: Allowance | None = None,
+    ) -> list[Guarded[RedPacketError]]:
+        """Return the writes of `fund`, without those of its request."""
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
@@ -123,10 +137,7 @@ class DynamoFunding:
             rows.append(Guarded(self._open(transfer), self._open_refusal))
         else:
             rows += post(self._accounts, [transfer])
-        first_id = transact_request(
-            self._dynamo, self._packets, TransferKind.SEND, request, packet.packet_id, rows
-        )
-        return first_id or packet.packet_id
+        return rows
 
     def find_sent(self, request: Request) -> str | None:
         return find_result(self._dynamo, self._packets, TransferKind.SEND, request)
