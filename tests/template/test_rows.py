@@ -97,7 +97,7 @@ request              Admin:pr Approval:pr Erasure:r Payment:r Profile:r Reconcil
 request_copy         Admin:pr Approval:pr Erasure:r Payment:pr Prize:pr Profile:r Reconcile:r \
                      Records:r Send:pr Transfer:pr
 packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
-                     Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
+                     Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:ru
 thanks               Admin:ru Erasure:ru Grab:ru Records:r
 share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
@@ -115,7 +115,7 @@ seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r 
 prizes               Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
                      Send:pr
 terms                Admin:r Announce:r Approval:pru Campaign:r Erasure:r Expire:pru Grab:r \
-                     Order:r Payment:r Payout:pru Prize:pru Reconcile:r Records:r Send:pru \
+                     Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:r
 unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Profile:r Reconcile:r
 decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Profile:r Reconcile:r
