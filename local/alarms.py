@@ -24,6 +24,12 @@ QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMe
 UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
 """The emulator does not count calls by schedules and streams, or executions."""
 
+_STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "Maximum": max,
+    "SampleCount": len,
+    "Sum": sum,
+}
+
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Namespace, name and dimensions of a metric."""
 Aws = Callable[[str], Any]
@@ -78,8 +84,8 @@ class Alarms:
             # The emulator's lines have no ids, and two of them may be alike.
             for line, fresh in (counts - self._seen).items():
                 self._seen[line] += fresh
-                for key, value in metrics_of(line[2]):
-                    self._count(key, value * fresh, line[1] / 1000)
+                for key, value in [*metrics_of(line[2])] * fresh:
+                    self._count(key, value, line[1] / 1000)
 
     def _count(self, key: Key, value: float, at_s: float) -> None:
         self._points[key].append((at_s, value))
@@ -124,7 +130,7 @@ class Alarms:
         period_s = alarm["Period"]
         end_s = self._now_s()
         points = self._points[_key(alarm)]
-        aggregate = max if alarm["Statistic"] == "Maximum" else sum
+        aggregate = _STATISTICS[alarm["Statistic"]]
         for n in range(periods):
             until_s = end_s - n * period_s
             values = [value for at_s, value in points if until_s - period_s < at_s <= until_s]
@@ -143,8 +149,8 @@ def metrics_of(line: str) -> Iterator[tuple[Key, float]]:
             dimensions = tuple((name, told[name]) for name in names)
             for metric in directive["Metrics"]:
                 values = told[metric["Name"]]
-                total = sum(values) if isinstance(values, list) else values
-                yield (directive["Namespace"], metric["Name"], dimensions), total
+                for value in values if isinstance(values, list) else [values]:
+                    yield (directive["Namespace"], metric["Name"], dimensions), value
 
 
 def _key(alarm: dict[str, Any]) -> Key:

@@ -23,7 +23,7 @@ SENT_BY_AWS = {
     "AWS/Lambda": {"Errors", "IteratorAge", "Throttles"},
     "AWS/SQS": {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
     "AWS/DynamoDB": {"WriteThrottleEvents", "ReadThrottleEvents"},
-    "AWS/States": {"ExecutionsFailed"},
+    "AWS/States": {"ExecutionsFailed", "ExecutionsSucceeded"},
     "AWS/ElastiCache": {"CPUUtilization", "DatabaseMemoryUsagePercentage", "EngineCPUUtilization"},
 }
 """Names from the services' own lists of metrics."""
@@ -172,22 +172,40 @@ def test_an_alarm_looks_at_what_a_log_tells_as_it_is_counted(stack: Stack) -> No
     alarm = stack.of_type("AWS::CloudWatch::Alarm")["GatewayErrorsAlarm"]
     (metric,) = _filtered(stack)
 
-    # A metric with a default value takes no dimensions.
     assert {*alarm} & {"Dimensions", "Unit"} == set()
     assert metric == {
         "MetricNamespace": alarm["Namespace"],
         "MetricName": alarm["MetricName"],
         "MetricValue": "1",
-        "DefaultValue": 0,
         "Unit": "Count",
     }
+
+
+@each_stack
+def test_no_function_hides_an_event_behind_a_negative_count(stack: Stack) -> None:
+    for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
+        parts = [each for each in alarm.get("Metrics", [alarm]) if "Expression" not in each]
+        read = [
+            (metric["Namespace"], part.get("MetricStat", {}).get("Stat") or part["Statistic"])
+            for part, metric in zip(parts, _metrics(alarm), strict=True)
+        ]
+        ours = {statistic for namespace, statistic in read if not namespace.startswith("AWS/")}
+        # A maximum of 10 would need ten events in one line.
+        safe = "Maximum" if alarm["Threshold"] == 1 else "SampleCount"
+        assert ours <= {safe}, name
+        if ours and "Metrics" in alarm:
+            assert [each["Expression"] for each in alarm["Metrics"] if "Expression" in each] == [
+                "MAX(METRICS())"
+            ]
+        if alarm["TreatMissingData"] == "ignore":
+            assert not ours, name
 
 
 @each_stack
 def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> None:
     for name in ("ApiErrorsAlarm", "GatewayErrorsAlarm"):
         alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
-        assert (alarm["Period"], alarm["Statistic"]) == (60, "Sum")
+        assert (alarm["Period"], alarm["Statistic"]) == (60, "SampleCount")
         assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (1, 3)
 
 
@@ -255,11 +273,11 @@ def test_a_night_without_a_whole_reconciliation_raises_an_alarm(stack: Stack) ->
     alarms = stack.of_type("AWS::CloudWatch::Alarm")
     watched = [each for name in alarms if "Reconcile" in name for each in _metrics(alarms[name])]
 
-    names = {"ExecutionsFailed", "reconcile_incomplete", "reconcile_complete"}
+    names = {"ExecutionsFailed", "reconcile_incomplete", "ExecutionsSucceeded"}
     assert {each["MetricName"] for each in watched} == names
     silence = alarms["ReconcileSilentAlarm"]
     (metric,) = _metrics(silence)
-    assert metric["MetricName"] == "reconcile_complete"
+    assert metric["MetricName"] == "ExecutionsSucceeded"
     assert metric["Period"] * silence["DatapointsToAlarm"] > 25 * 3600
     # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
     assert metric["Period"] * silence["EvaluationPeriods"] <= 7 * 24 * 3600

@@ -20,6 +20,9 @@ WRITES_PER_MINUTE = 10
 OUTCOME_COUNT = "outcome_count"
 """Metric of outcomes, whose dimension `outcome` has the API's codes and the funnel's stages."""
 
+_VALUES_MAX = 100
+"""Values that CloudWatch takes of one metric in a line."""
+
 ALL_HANDLERS = "api"
 """Service name of metrics that all handlers share, because an alarm allows at most ten metrics."""
 
@@ -81,17 +84,23 @@ class Outcomes:
         """Write and reset the counts."""
         counts, self._counts = self._counts, {}
         failed_count, self._failed_count = self._failed_count, 0
-        # CloudWatch's embedded metric format, written here to save the import of the logger.
-        metric = {
-            "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
-            "Dimensions": [["outcome"]],
-            "Metrics": [{"Name": OUTCOME_COUNT, "Unit": "Count"}],
-        }
-        told = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [metric]}
         for each, count in counts.items():
-            write_line("outcome", _aws=told, outcome=each, **{OUTCOME_COUNT: count})
+            _write_metric("outcome", OUTCOME_COUNT, count, outcome=each)
         if failed_count:
-            _count("request_failed", failed_count, service=ALL_HANDLERS)
+            # The alarm counts values, since any function may print a negative one.
+            values = [1] * min(failed_count, _VALUES_MAX)
+            _write_metric("failures", "request_failed", values, service=ALL_HANDLERS)
+
+
+def _write_metric(message: str, name: str, value: int | list[int], **dimension: str) -> None:
+    """Write a count in CloudWatch's embedded metric format, without the import of the logger."""
+    metric = {
+        "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", ""),
+        "Dimensions": [[*dimension]],
+        "Metrics": [{"Name": name, "Unit": "Count"}],
+    }
+    told = {"Timestamp": time.time_ns() // 1_000_000, "CloudWatchMetrics": [metric]}
+    write_line(message, _aws=told, **dimension, **{name: value})
 
 
 outcomes = Outcomes()
@@ -125,12 +134,11 @@ def _traced(details: dict[str, str | int]) -> dict[str, str | int]:
     )
 
 
-def _count(name: str, value: int = 1, service: str = "") -> None:
+def _count(name: str) -> None:
     from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-    with single_metric(name=name, unit=MetricUnit.Count, value=value) as metric:
-        if service:
-            metric.add_dimension("service", service)
+    with single_metric(name=name, unit=MetricUnit.Count, value=1):
+        pass
 
 
 logger = CountingLogger()

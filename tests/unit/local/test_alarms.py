@@ -76,6 +76,8 @@ class Aws:
         ([(70, 10)], {"EvaluationPeriods": 3}, "OK"),
         ([(70, 10)], {"EvaluationPeriods": 3, "DatapointsToAlarm": 1}, "ALARM"),
         ([(5, 10)], {"Dimensions": []}, "OK"),
+        ([(5, 1), (6, -99)], {"Threshold": 1.0, "Statistic": "Maximum"}, "ALARM"),
+        ([(5, 1), (6, -99)], {"Threshold": 2.0, "Statistic": "SampleCount"}, "ALARM"),
         ([(5, 1)], {"Threshold": 1.0, "ComparisonOperator": "LessThanThreshold"}, "OK"),
     ],
 )
