@@ -150,11 +150,11 @@ def _days(day: str, *offsets: int) -> list[str]:
     return [statement_day(statement_day_start_ms(day) + offset * DAY_MS) for offset in offsets]
 
 
-def test_a_first_start_begins_with_yesterday_and_each_day_is_compared_once(
+def test_a_first_start_begins_with_yesterday_which_each_run_of_a_day_compares(
     schedule: _Schedule, day: str
 ) -> None:
     assert schedule.run(11, 1) == {HOST: [day], WECHAT: [day]}
-    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.run(15) == {HOST: [day], WECHAT: [day]}
     assert schedule.run(11, 1) == {HOST: _days(day, 1), WECHAT: _days(day, 1)}
     assert schedule.run(15, 4)[HOST] == _days(day, 2, 3, 4, 5)
     assert schedule.run(15, day=day)[HOST] == [day]
@@ -170,7 +170,7 @@ def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
 
     assert schedule.run(11, 1) == {HOST: [first], WECHAT: []}
     assert schedule.late() == []
-    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.run(15) == {HOST: [first], WECHAT: []}
     assert schedule.late() == [WECHAT]
     assert schedule.run(11, 1) == {HOST: [second], WECHAT: []}
     # The first day is late by now at any hour.
@@ -179,7 +179,7 @@ def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
     assert schedule.run(11, 1) == {HOST: [third], WECHAT: [second, third]}
     assert schedule.late() == [WECHAT]
     schedule.away = {}
-    assert schedule.run(15) == {HOST: [], WECHAT: [first, second, third]}
+    assert schedule.run(15) == {HOST: [third], WECHAT: [first, second, third]}
     assert schedule.late() == []
 
 
@@ -207,6 +207,18 @@ def test_a_compared_day_in_the_future_is_told_and_ends_no_comparison(
     assert schedule.late() == []
 
 
+def test_a_row_that_calls_yesterday_compared_keeps_no_run_from_it(
+    schedule: _Schedule, day: str
+) -> None:
+    schedule.run(15, 1)
+    for number in (1, 2, 3):
+        row = schedule.town.system.row("payments", payment_keys.provider_row(WECHAT, "statements"))
+        (yesterday,) = _days(day, number)
+        row["compared_day"] = {"S": yesterday}
+
+        assert schedule.run(11, 1)[WECHAT] == [yesterday]
+
+
 def test_a_run_without_time_compares_nothing_and_skips_nothing(
     schedule: _Schedule, day: str
 ) -> None:
@@ -228,7 +240,7 @@ def test_a_person_skips_a_day_whose_bill_is_gone(schedule: _Schedule, day: str) 
 
     schedule.run(15, day=day, may_skip=True)
 
-    assert schedule.run(15) == {HOST: [], WECHAT: []}
+    assert schedule.run(15) == {HOST: [day], WECHAT: []}
     assert schedule.late() == []
 
 
@@ -243,7 +255,7 @@ def test_a_contradiction_is_told_at_once_and_raised_after_all_channels(
 
     assert schedule.late() == [HOST]
     schedule.away = {}
-    assert schedule.run(11) == {HOST: [day], WECHAT: []}
+    assert schedule.run(11) == {HOST: [day], WECHAT: [day]}
 
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer"])

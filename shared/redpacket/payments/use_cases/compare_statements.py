@@ -64,6 +64,8 @@ def compare_statements(
 ) -> dict[ProviderName, list[StatementReport]]:
     """Compare each provider's statements since its last compared day, or only those of *day*.
 
+    Each run compares yesterday's again.
+
     An error of one provider does not stop the others. Contradictions and bugs are raised last.
     With *may_skip*, *day* counts as compared even without a report.
     """
@@ -71,7 +73,8 @@ def compare_statements(
     errors: list[Exception] = []
     for channel in payments.providers:
         reports[channel] = []
-        due = [day] if day else _days_due(channel, payments)
+        # Whatever the row says of yesterday: other roles write it, too.
+        due = [day] if day else _days_due(channel, payments) or [_yesterday(payments)]
         for compared_day in (
             due if len(due) <= DAYS_AT_ONCE else [*due[: DAYS_AT_ONCE - 1], due[-1]]
         ):
@@ -106,12 +109,16 @@ def _last_day(channel: ProviderName, payments: PaymentPorts) -> str:
     No day after yesterday was compared, whatever the row says.
     """
     day = payments.compared.find_compared(channel)
-    if day is None or day > statement_day(payments.clock.now_ms() - _DAY_MS):
+    if day is None or day > _yesterday(payments):
         if day:
             _report([_of_day(channel, day, "a day that has not ended")], payments)
         day = statement_day(payments.clock.now_ms() - 2 * _DAY_MS)
         payments.compared.note_compared(channel, day)
     return day
+
+
+def _yesterday(payments: PaymentPorts) -> str:
+    return statement_day(payments.clock.now_ms() - _DAY_MS)
 
 
 def _days_due(channel: ProviderName, payments: PaymentPorts) -> list[str]:
