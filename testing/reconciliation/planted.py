@@ -283,6 +283,9 @@ PLANTED: dict[str, Plant] = {
     "check_dates": lambda w: w.add(
         "accounts", w.first("accounts", "user:bob", "entry#"), "at_ms", DAY_MS
     ),
+    "check_kept": lambda w: w.add(
+        "payments", w.first("payments", "outside#wechat#transfer"), "moved_at_ms", 1
+    ),
     "check_log": lambda w: w.add("commitments", {"pk": id_hash_of(w.open.packet_id)}, "at_ms", 1),
     "check_players": lambda w: w.add(
         "draws", w.first("draws", draw_keys.DRAWER_PREFIX, draw_keys.PLAYER_PREFIX), "win_count", -1
@@ -314,6 +317,9 @@ NOT_IN_SQL = {
     *ONLY_TESTS,
 }
 
+NEEDS_A_BASE = {"check_kept"}
+"""Checks that compare changed rows with the run before."""
+
 FOUND_BY = {
     # Balances are compared with entries, and the entries with all that holds money.
     "check_conservation": "check_entries",
@@ -331,6 +337,7 @@ def missed(check: str, *, is_incremental: bool = False) -> str | None:
 
     An *is_incremental* one is planted after a night in order, so that only an increment has it.
     """
+    is_incremental |= check in NEEDS_A_BASE
     world = World()
     base_ms = world.system.clock.now_ms() + MOVING_MS + 1
     if is_incremental and (early := world.night_in_order()):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from local.warehouse import Duck
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind
 from redpacket.packets.dynamodb import keys as packet_keys
@@ -15,10 +16,11 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
 from redpacket.reconciliation.use_cases.audit_packet import audit_packet
 from redpacket.reconciliation.use_cases.reconcile import Reconciliation
-from redpacket.reconciliation.use_cases.statements import MOVING_MS
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run
 from testing.builders import NOW_MS, a_campaign, a_refund, list_shares
 from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
+from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_services import FakeDeadLetters
 from testing.reconciliation.planted import forge_transfer
 
@@ -362,8 +364,9 @@ def _plant_fens(system: InMemorySystem, names: Sequence[str]) -> None:
         system.dynamo.tables["accounts"][_key(key)] = to_wire({**key, "balance_fen": 1})
 
 
-def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> None:
-    """Check that the named differences are a sample, which differs with each run."""
+def test_a_second_look_reports_all_of_a_check_that_differed_in_the_first(
+    town: InMemorySystem,
+) -> None:
     once, again = ([f"{name}{number:03}" for number in range(220)] for name in ("new", "old"))
     _plant_fens(town, [*once, "zed"])
     first = town.compare(FakeDeadLetters(0))
@@ -371,18 +374,13 @@ def test_a_difference_beyond_two_hundred_is_confirmed(town: InMemorySystem) -> N
         del town.dynamo.tables["accounts"][_key(keys.account(f"user:{name}"))]
     _plant_fens(town, again)
 
-    reconciliation = town.compare(FakeDeadLetters(0), first)
+    second = town.compare(FakeDeadLetters(0), first)
 
-    counts = {check.name: check.differences for check in first.checks}
-    assert counts["check_entries"] == 221
-    assert (len(first.differences), first.is_truncated) == (200, True)
-    assert (_rules(reconciliation.differences), reconciliation.is_truncated) == (
-        {("I1", "user:zed")},
-        False,
-    )
-    assert {
-        check.name: check.differences for check in reconciliation.checks if check.differences
-    } == {"check_entries": 1}
+    for look in (first, second):
+        assert {each.name: each.differences for each in look.checks if each.differences} == {
+            "check_entries": 221
+        }
+        assert (len(look.differences), look.is_truncated) == (200, True)
 
 
 def test_a_forged_move_that_is_dated_anew_between_the_looks_is_confirmed(
@@ -400,30 +398,158 @@ def test_a_forged_move_that_is_dated_anew_between_the_looks_is_confirmed(
     assert {("I1", DEPOSITS), ("I1", "user:eve")} <= told
 
 
-def test_a_balance_that_moves_before_each_look_is_judged(town: InMemorySystem) -> None:
+def test_a_forged_move_that_names_another_packet_in_each_look_is_confirmed(
+    town: InMemorySystem,
+) -> None:
+    at_ms = town.clock.now_ms() - MOVING_MS - 5
+    forge_transfer(town, Transfer("forged", TransferKind.REFUND, "user:ann", "user:eve", 1, at_ms))
+    rows = town.dynamo.tables["accounts"].values()
+    forged = [row for row in rows if row.get("transfer_id") == {"S": "forged"}]
+
+    def look(packet_id: str, first: Reconciliation | None = None) -> Reconciliation:
+        for row in forged:
+            row["counterparty"] = {"S": f"packet:{packet_id}"}
+        return town.compare(FakeDeadLetters(0), first)
+
+    assert ("I1", "second") in _rules(look("second", look("first")).differences)
+
+
+def test_a_balance_without_an_entry_is_told_of_an_account_that_moves(town: InMemorySystem) -> None:
     def moving(added_fen: int, first: Reconciliation | None = None) -> Reconciliation:
         town.deposit("ann", 1_000)
         row = town.row("accounts", keys.account("user:ann"))
         row["balance_fen"] = {"N": str(int(row["balance_fen"]["N"]) + added_fen)}
         return town.compare(FakeDeadLetters(0), first)
 
-    # A transaction that is partly visible in one look is whole in the other.
-    assert moving(-1, moving(1)).differences == []
+    (difference,) = moving(1, moving(90_000)).differences
 
-    (difference,) = moving(0, moving(1)).differences
-
-    what = "balance less entries of an account that moves: 1"
-    assert (difference.rule, difference.subject, difference.what) == ("I1", "user:ann", what)
+    assert (difference.rule, difference.subject) == ("I1", "user:ann")
+    assert difference.what == "balance vs entries"
 
 
-def test_a_count_that_differs_by_other_numbers_is_not_confirmed(town: InMemorySystem) -> None:
+def test_a_balance_that_an_export_cut_is_right_by_a_strong_read(
+    town: InMemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    balance = town.row("accounts", keys.account("user:ann"))
+    exported = vars(type(town))["_exported"]
+    right, counts = dict(balance), list[tuple[int, int]]()
+
+    def cut(system: InMemorySystem, run: Run, database: str) -> Duck:
+        """Export the balance of a transaction without its entry."""
+        balance["balance_fen"] = {"N": "1"}
+        duck: Duck = exported(system, run, database)
+        balance.update(right)
+        counts.append(duck.counts(run)["check_entries"])
+        return duck
+
+    monkeypatch.setattr(type(town), "_exported", cut)
+
+    assert town.compare(FakeDeadLetters(0)).differences == []
+    assert [differing for _, differing in counts] == [1]
+
+
+def test_a_count_that_is_wrong_by_other_numbers_in_each_look_is_confirmed(
+    town: InMemorySystem,
+) -> None:
     sender = town.ledger_state().packets[0].packet.sender.user_id
     row = town.row("accounts", keys.account(f"user:{sender}"))
     row["open_count"] = {"N": "7"}
     first = town.compare(FakeDeadLetters(0))
-    assert town.compare(FakeDeadLetters(0), first).differences == first.differences
-
-    first = town.compare(FakeDeadLetters(0))
     row["open_count"] = {"N": "8"}
 
+    (difference,) = town.compare(FakeDeadLetters(0), first).differences
+
+    assert (difference.rule, difference.subject, difference.actual) == ("I9", f"user:{sender}", 8)
+
+
+def test_a_count_that_an_export_cut_once_is_not_confirmed(town: InMemorySystem) -> None:
+    row = town.row("accounts", keys.account("user:ann"))
+    row["open_count"] = {"N": "1"}
+    first = town.compare(FakeDeadLetters(0))
+    row["open_count"] = {"N": "0"}
+    town.row("accounts", keys.account("user:bob"))["open_count"] = {"N": "1"}
+
+    assert [each.subject for each in first.differences] == ["user:ann"]
     assert town.compare(FakeDeadLetters(0), first).differences == []
+
+
+# ---- rows and their past
+
+
+def _night(town: InMemorySystem) -> set[str]:
+    result = town.reconcile()
+    return {check.name for check in result.checks if check.differences}
+
+
+def _end(town: InMemorySystem) -> None:
+    town.pass_time(LIFE_MS + 1)
+    town.expire()
+
+
+def _entry_of_a_moment_ago(town: InMemorySystem) -> None:
+    """Put an entry without a packet, in the time that is left to the next run."""
+    at_ms = str(town.clock.now_ms() - 60_000)
+    key = {"pk": "user:eve", "sk": "claim#1700000000000#x#1"}
+    texts = {"transfer_id": "settle:x:1", "kind": "settle", "counterparty": "packet:x"}
+    numbers = {"amount_fen": "9000", "at_ms": at_ms, "placed_at_ms": "1700000000000"}
+    town.dynamo.tables["accounts"][_key(key)] = {
+        **{name: {"S": text} for name, text in {**key, **texts}.items()},
+        **{name: {"N": number} for name, number in numbers.items()},
+    }
+
+
+def test_an_entry_that_is_dated_anew_before_each_night_is_found(town: InMemorySystem) -> None:
+    balance = keys.account("user:eve")
+    town.dynamo.tables["accounts"][_key(balance)] = to_wire({**balance, "balance_fen": 9_000})
+    _end(town)
+    nights = []
+    for _ in range(2):
+        town.pass_time(23 * 3_600_000)
+        _entry_of_a_moment_ago(town)
+        nights.append(_night(town))
+
+    assert nights == [set(), {"check_kept"}]
+
+
+def test_a_row_that_was_changed_is_told_although_the_second_look_has_it_right(
+    town: InMemorySystem,
+) -> None:
+    assert _night(town) == set()
+    facts, *_ = town.ledger_state().packets
+    packet = town.row("packets", packet_keys.packet(facts.packet.packet_id))
+    right = dict(packet)
+    packet["created_at_ms"] = {"N": str(int(packet["created_at_ms"]["N"]) - 1)}
+    first = town.compare(FakeDeadLetters(0))
+    packet.update(right)
+
+    second = town.compare(FakeDeadLetters(0), first)
+
+    told = {(each.subject, each.actual) for each in second.differences if each.rule == "I3"}
+    assert told == {(f"{packet['pk']['S']} packet", " created_at_ms")}
+
+
+def test_a_removed_line_of_money_outside_is_told() -> None:
+    payments = PaymentSystem()
+    payments.pay_in("alice", 900)
+    payments.system.pass_time(MOVING_MS + 1)
+    assert _night(payments.system) == set()
+    rows = payments.system.dynamo.tables["payments"]
+    for key in [key for key in rows if key[0].startswith(("outside#", "payment#"))]:
+        del rows[key]
+
+    assert "check_kept" in _night(payments.system)
+
+
+def test_what_a_night_does_to_rows_is_not_told_as_a_change(town: InMemorySystem) -> None:
+    assert _night(town) == set()
+    packet = town.packets.find_packet(town.ledger_state().packets[0].packet.packet_id)
+    assert packet
+    town.grab(packet, "cat")
+    town.settle()
+    _end(town)
+    town.pass_time(MOVING_MS + 1)
+
+    result = town.reconcile()
+
+    assert result.differences == []
+    assert _examined(result)["check_kept"] > 0

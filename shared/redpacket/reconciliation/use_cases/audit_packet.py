@@ -42,7 +42,7 @@ FOUND_MAX = 200
 
 _SHARES_AT_ONCE = 500
 
-_BETWEEN_LOOKS_MS = 300
+BETWEEN_LOOKS_MS = 300
 """A committing transaction may be partly visible for some milliseconds."""
 
 
@@ -54,7 +54,7 @@ def audit_packet(
     return seen_twice(
         lambda: islice(_differences(packet_id, packets, ledger, now_ms), FOUND_MAX),
         clock,
-        _BETWEEN_LOOKS_MS,
+        BETWEEN_LOOKS_MS,
     )
 
 

@@ -25,7 +25,11 @@ from redpacket.platform.difference import Difference
 from redpacket.platform.errors import InvariantViolated
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
-from redpacket.reconciliation.use_cases.audit_packet import audit_packet, seen_twice
+from redpacket.reconciliation.use_cases.audit_packet import (
+    BETWEEN_LOOKS_MS,
+    audit_packet,
+    seen_twice,
+)
 
 ENDS_DIFFER = "end vs that of its campaign"
 """State after an interrupted edit, until it is repeated (docs/adr/0007)."""
@@ -34,6 +38,7 @@ _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 """Errors of a forged row, which must not keep other rows from being audited."""
 
 _AT_ONCE = 100
+_ENTRIES_AT_ONCE = 1_000
 _LOG_AT_ONCE = 1_000
 
 _SETTLED_MS = 2_000
@@ -57,6 +62,25 @@ class Audits:
     def __post_init__(self) -> None:
         self._lottery = cache(self.find_snapshot)
         self._seed = cache(self.day_seed)
+
+    def is_right(self, account: str) -> bool:
+        """Return whether a balance is the sum of its entries in one of three strong reads."""
+        for _ in range(3):
+            try:
+                if self._entries_fen(account) == self.ledger.balance_fen(account):
+                    return True
+            except _UNREADABLE:
+                return False
+            self.clock.sleep_ms(BETWEEN_LOOKS_MS)
+        return False
+
+    def _entries_fen(self, account: str) -> int:
+        sum_fen, cursor = 0, None
+        while True:
+            entries, cursor = self.ledger.list_entries(account, cursor, _ENTRIES_AT_ONCE)
+            sum_fen += sum(entry.amount_fen for entry in entries)
+            if cursor is None:
+                return sum_fen
 
     def packet(self, packet_id: str) -> list[Difference]:
         """Audit a packet."""

@@ -79,8 +79,9 @@ def plan_export(
     attributes and of this week. Without a gap: the window begins where the base ends.
     """
     last: Mapping[str, Any] = before.get("export") or {}
-    kinds = json.dumps(attributes(Run("00", asked_at_ms)))
-    layout = hashlib.sha256(kinds.encode()).hexdigest()[:16]
+    form = Run("00", asked_at_ms, base="base")
+    form_text = json.dumps([attributes(form), images(form)])
+    layout = hashlib.sha256(form_text.encode()).hexdigest()[:16]
     full = {"exported_at_ms": asked_at_ms, "full_at_ms": asked_at_ms, "layout": layout, "base": ""}
     if last.get("layout") != layout or (before["differences"] and not is_second):
         return full

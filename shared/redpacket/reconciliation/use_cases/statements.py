@@ -2,8 +2,8 @@
 
 A statement may use `num(name)`, `text(name)`, and `flag(name)` for an exported attribute,
 `year_of(time)` for a UTC year, `day_of(time)` for a day in Beijing, `code_of(text)` for a number
-made of its letters, and `:name` for a number of the run or the words of a set. A line with `:year`
-is repeated for each year.
+made of its letters, `kept(table: names)` for attributes that never change, and `:name` for a number
+of the run or the words of a set. A line with `:year` is repeated for each year.
 """
 
 from __future__ import annotations
@@ -60,6 +60,21 @@ AUDITS_MAX = 20_000
 DORMANT_MS = 180 * DAY_MS
 """Milliseconds without an entry after which a balance is dormant."""
 
+COUNTS = frozenset(
+    f"check_{name}"
+    for name in (
+        *("year_sums", "claim_counts", "audiences", "open_counts", "unpaid_counts"),
+        *("withdrawn", "lottery", "players"),
+    )
+)
+"""Checks of counts that a crowd moves: each export may have half of a transaction."""
+
+BALANCE = "balance vs entries"
+"""Difference of an account, which strong reads settle."""
+
+KEPT = "check_kept"
+"""Check of single rows with their past, which no export has in half: one look proves it."""
+
 FAMILIES = ("ledger", "packets", "payments", "lottery", "log")
 """Files of checks."""
 
@@ -93,6 +108,8 @@ _KINDS = {"num": "n", "text": "s", "flag": "bool"}
 _KEYS = {"pk": "s", "sk": "s"}
 _WRITTEN = {"WriteTimestampMicros": "n"}
 _FIELD = re.compile(rf"\b({'|'.join(_KINDS)})\((\w+)\)")
+_RAW = re.compile(r"FROM (\w+)_raw\b")
+_CURRENT = r"FROM (SELECT item FROM \1_raw WHERE change IS DISTINCT FROM 'before') \1_now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +183,7 @@ def rules() -> dict[str, str]:
 
 def rows(run: Run) -> dict[str, str]:
     """Return the queries that type the exported rows, by the table that each one fills."""
-    return {name: expanded(text, run) for name, text in texts("rows").items()}
+    return {name: expanded(_RAW.sub(_CURRENT, text), run) for name, text in texts("rows").items()}
 
 
 def checks(run: Run) -> dict[str, str]:
@@ -206,10 +223,13 @@ def images(run: Run) -> dict[str, str]:
     """Return the queries of all rows as of the export, by the table that each one fills.
 
     With a base, they bring its rows up to date: the last image of a key wins, in whatever file it
-    is; a deleted row has none.
+    is; a deleted row has none. What a changed row was in the base stays beside it as "before".
     """
     if not run.base:
-        return {f"{name}_raw": f"SELECT item FROM {name}_export" for name in tables()}  # noqa: S608
+        return {
+            f"{name}_raw": f"SELECT item, CAST(NULL AS varchar) AS change FROM {name}_export"  # noqa: S608
+            for name in tables()
+        }
     key = "{0}.pk.s AS pk, COALESCE({0}.sk.s, '') AS sk"
     last = "PARTITION BY keys.pk.s, COALESCE(keys.sk.s, '') ORDER BY {} DESC".format(
         "TRY_CAST(metadata.writetimestampmicros.n AS decimal(18, 0))"
@@ -219,9 +239,11 @@ def images(run: Run) -> dict[str, str]:
             "WITH changed AS (SELECT item, pk, sk FROM (SELECT newimage AS item,"  # noqa: S608
             f" {key.format('keys')}, ROW_NUMBER() OVER ({last}) AS place FROM {name}_changes) c"
             " WHERE place = 1)"
-            f" SELECT b.item FROM (SELECT item, {key.format('item')} FROM {run.base}.{name}_raw) b"
-            " LEFT JOIN changed ON changed.pk = b.pk AND changed.sk = b.sk WHERE changed.pk IS NULL"
-            " UNION ALL SELECT item FROM changed WHERE item.pk.s IS NOT NULL"
+            " SELECT b.item, CASE WHEN changed.pk IS NOT NULL THEN 'before' END AS change"
+            f" FROM (SELECT item, {key.format('item')} FROM {run.base}.{name}_raw"
+            " WHERE change IS DISTINCT FROM 'before') b"
+            " LEFT JOIN changed ON changed.pk = b.pk AND changed.sk = b.sk"
+            " UNION ALL SELECT item, 'after' FROM changed WHERE item.pk.s IS NOT NULL"
         )
         for name in tables()
     }
@@ -268,24 +290,23 @@ def differing(check: str) -> str:
 
 
 def confirmed(name: str, check: str, first: str) -> str:
-    """Return the query of a check's differences that the first look kept in the table *first*.
+    """Return the query of what a second look reports of a check that differed in the first.
 
-    A count that moved between the looks differs by other numbers; one at rest, by the same. The
-    balance of an account that moves tells the difference in its words. For all other checks the
-    subject decides: *what* may name a time that a forger changes between the looks.
+    It reports all that it sees: whoever writes a row may choose its words and numbers anew between
+    the looks. Only a count must be one that the first look kept in the table *first*, and what the
+    first look saw of a row's past remains true.
     """
-    columns = ["subject"]
-    if name == "check_entries":
-        columns += ["what"]
-    elif rules()[name] == "I9":
-        columns += ["what", "expected", "actual"]
-    key = " || ' ' || ".join(f"COALESCE({column}, 'none')" for column in columns)
+    if name == KEPT:
+        return f"{differing(check)} UNION SELECT * FROM {first}"  # noqa: S608
+    if name not in COUNTS:
+        return differing(check)
+    key = "COALESCE(subject, 'none') || ' ' || what"
     return f"SELECT * FROM ({differing(check)}) d WHERE {key} IN (SELECT {key} FROM {first})"  # noqa: S608
 
 
-def shown(table: str) -> str:
+def shown(table: str, limit: int = FOUND_MAX) -> str:
     """Return the query of the differences that a result names, of those in *table*."""
-    return f"SELECT * FROM {table} ORDER BY subject, what LIMIT {FOUND_MAX}"  # noqa: S608
+    return f"SELECT * FROM {table} ORDER BY subject, what LIMIT {limit}"  # noqa: S608
 
 
 def expanded(text: str, run: Run) -> str:
@@ -293,6 +314,7 @@ def expanded(text: str, run: Run) -> str:
     text = re.sub(r"\byear_of\((\w+)\)", lambda matched: _year_of(matched[1], run), text)
     text = re.sub(r"\bday_of\(([\w.]+|MIN\(\w+\))\)", lambda matched: _day_of(matched[1]), text)
     text = re.sub(r"\bcode_of\((\w+)\)", lambda matched: _code_of(matched[1]), text)
+    text = re.sub(r"\bkept\((\w+): ([\w ]+)\)", lambda matched: _kept(run, *matched.groups()), text)
     text = _each_year(text, run)
     text = _FIELD.sub(lambda matched: _field(*matched.groups()), text)
     return re.sub(r"(?<=[ ('+*-]):([a-z_]+)", lambda matched: str(run.values[matched[1]]), text)
@@ -302,11 +324,27 @@ def attributes(run: Run) -> dict[str, Fields]:
     """Return the exported attributes that statements read, with their types, by table."""
     columns: dict[str, Fields] = {}
     for text in texts("rows").values():
-        if table := re.search(r"FROM (\w+)_raw", text):
+        if table := _RAW.search(text):
             fields = _FIELD.findall(_each_year(text, run))
             kinds = columns.setdefault(table[1], dict(_KEYS))
             kinds |= {name: _KINDS[kind] for kind, name in fields}
     return columns
+
+
+def _kept(run: Run, table: str, names: str) -> str:
+    """Return the query of changed and removed rows, with the *names* whose values were not kept."""
+    kinds = attributes(run)[table]
+    changed = " || ".join(
+        f"CASE WHEN b.item.{name}.{kinds[name]} IS NOT NULL AND b.item.{name}.{kinds[name]}"
+        f" IS DISTINCT FROM a.item.{name}.{kinds[name]} THEN ' {name}' ELSE '' END"
+        for name in names.split()
+    )
+    rows = f"(SELECT item, item.pk.s AS pk, COALESCE(item.sk.s, '') AS sk FROM {table}_raw WHERE change = '{{}}')"  # noqa: E501, S608
+    return (
+        f"SELECT b.pk || ' ' || b.sk AS subject, 'attributes that changed' AS what, '' AS expected,"  # noqa: S608
+        f" {changed} AS actual FROM {rows.format('before')} b LEFT JOIN {rows.format('after')} a"
+        " ON a.pk = b.pk AND a.sk = b.sk"
+    )
 
 
 def _field(kind: str, name: str) -> str:

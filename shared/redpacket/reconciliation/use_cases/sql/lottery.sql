@@ -1,5 +1,5 @@
 -- check_lottery I9
-SELECT campaign_id || ' ' || prize_id AS subject, 'rows of unit ' || CAST(unit_no AS varchar) || ' ' || day || ' of draw ' || draw_id || ' of ' || user_id AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
+SELECT campaign_id || ' ' || prize_id AS subject, 'rows of unit ' || CAST(unit_no AS varchar) || ' ' || day AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   SELECT campaign_id, prize_id, unit_no, '' AS day, draw_id, user_id, 1 AS wanted, 0 AS found, drawn_at_ms FROM draw WHERE prize_kind <> 'packet'
   UNION ALL SELECT campaign_id, prize_id, day_no, day, draw_id, user_id, 1, 0, drawn_at_ms FROM draw WHERE prize_id IS NOT NULL AND day_no <> 0
   UNION ALL SELECT campaign_id, prize_id, unit_no, day, draw_id, user_id, 0, 1, 0 FROM unit) x
@@ -9,7 +9,7 @@ SELECT campaign_id || ' ' || prize_id, 'draws that won unit ' || CAST(unit_no AS
 UNION ALL
 SELECT campaign_id || ' ' || prize_id, 'wins of ' || user_id, 1, COUNT(*) FROM draw WHERE is_once IS NOT NULL GROUP BY campaign_id, prize_id, user_id
 UNION ALL
-SELECT campaign_id || ' ' || prize_id, 'rows of the only win of ' || user_id || ' by draw ' || draw_id, SUM(wanted), SUM(found) FROM (
+SELECT campaign_id || ' ' || prize_id, 'rows of the only win of ' || user_id, SUM(wanted), SUM(found) FROM (
   SELECT campaign_id, prize_id, user_id, draw_id, 1 AS wanted, 0 AS found, drawn_at_ms FROM draw WHERE is_once IS NOT NULL
   UNION ALL SELECT campaign_id, prize_id, user_id, draw_id, 0, 1, 0 FROM winner) y
 GROUP BY campaign_id, prize_id, user_id, draw_id HAVING MAX(drawn_at_ms) < :until_ms
