@@ -97,16 +97,18 @@ class CachedRains:
         """Return the best claims of a round that has ended; none if they can't be read now."""
         if now_ms < ended.ends_at_ms:
             return ()
-        key = (ended, now_ms >= ended.ends_at_ms + _SETTLED_MS)
-        best = self._podiums.find(key) or ()
-        if not best:
+        is_settled = now_ms >= ended.ends_at_ms + _SETTLED_MS
+        best = self._podiums.find((ended, is_settled))
+        if best is None:
             try:
                 packets = self._pages.list_eventually_consistent(ended.packet_ids)
                 best = best_of_round(packets, self._reader)
             except Unavailable as error:
                 self._log(error)
-        if best:
-            self._podiums.keep(key, best)
+                return ()
+            # The first claims may become durable after the end.
+            if best or is_settled:
+                self._podiums.keep((ended, is_settled), best)
         return best
 
     def _log(self, error: Unavailable) -> None:
