@@ -28,7 +28,7 @@ def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict
     return rounds
 
 
-def _catch(operator: Operator, sub: str, packet_id: str) -> int:
+def catch(operator: Operator, sub: str, packet_id: str) -> int:
     """Grab a share, again while a function starts; return its amount."""
     wait_for(lambda: "amount_fen" in operator.grab(sub, packet_id), "a share")
     return int(operator.grab(sub, packet_id)["amount_fen"])
@@ -63,7 +63,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     began_ms = time.time() * 1000
     mia.shoot(f"rain-planned-playing-{locale}", full=False, is_moving=True)
     others = [
-        _catch(operator, name, packet_id)
+        catch(operator, name, packet_id)
         for packet_id in rounds[0]["packets"]
         for name in (f"joe-{campaign_id}", f"kim-{campaign_id}")
     ]

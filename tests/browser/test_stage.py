@@ -1,12 +1,14 @@
 """The wall of a campaign as a stage: countdown, code, names and podium on a projector."""
 
 import re
+import time
 from typing import Any
 
 from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import HOUR_MS, plan
+from tests.browser.test_rains import catch, plan_rain
 
 SCREENS: tuple[ViewportSize, ...] = (
     {"width": 1280, "height": 720},
@@ -17,6 +19,14 @@ SCREENS: tuple[ViewportSize, ...] = (
 LEAST_TEXT = 0.025
 LEAST_CODE = 0.75
 BUDGET_FEN = 87_654
+COUNTED = """() => {
+    window.counted = [];
+    new MutationObserver(() => {
+        const text = document.querySelector(".wall [role=timer]")?.textContent;
+        if (text && text !== counted.at(-1)) counted.push(text);
+    }).observe(document, { subtree: true, childList: true, characterData: true });
+}"""
+"""Notes each text of the timer, which a busy test would miss."""
 
 
 def _stage(boss: BrowserUser, name: str) -> None:
@@ -104,3 +114,38 @@ def test_names_and_sums_arrive_on_the_stage_with_a_podium_and_without_money_of_o
     # Packets in play count in their list, too.
     boss.go(f"/operator/packets?campaign_id={campaign_id}")
     expect(boss.page.locator("td[data-label='Claimed']")).to_have_text("9")
+
+
+def test_the_stage_counts_a_round_down_then_its_seconds_and_ends_on_a_podium(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    operator.fund("operator")
+    campaign_id = plan(operator, title="年会红包雨", budget_fen=4_000, quota_per_user=4)
+    boss = a_person("Operator", f"/operator/campaigns/{campaign_id}/wall", viewport=SCREENS[0])
+    expect(boss.page.get_by_text("等你来抢")).to_be_visible()
+    first = plan_rain(operator, campaign_id)[0]
+    boss.page.evaluate(COUNTED)
+
+    expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
+    expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:[01]"))
+    boss.shoot("stage-round", full=False)
+    expect(boss.page.get_by_text("红包雨进行中")).to_be_visible()
+    began_ms = time.time() * 1000
+    before = [int(text[-2:]) for text in boss.page.evaluate("counted.slice(0, -1)")]
+    caught = [
+        catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
+    ]
+    # Its seconds are counted too.
+    expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
+    expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
+    ended_ms = time.time() * 1000
+
+    assert abs(began_ms - first["starts_at_ms"]) < 3_000
+    assert abs(ended_ms - first["ends_at_ms"]) < 3_000
+    assert {3, 2, 1} <= set(before), before
+    best = sorted(caught, reverse=True)
+    podium = boss.page.locator(".podium li span")
+    expect(podium).to_have_text([f"¥{fen / 100:.2f}" for fen in best])
+    shown = operator.http.get(f"/campaigns/{campaign_id}").json()["rains"][0]["podium"]
+    assert [each["amount_fen"] for each in shown] == best
+    _stage(boss, "stage-podium")
