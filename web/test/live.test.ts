@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import type { Client } from "../src/api/client.ts";
+import { Problem } from "../src/api/problems.ts";
 import { Live } from "../src/packet/live.ts";
 
 const OPEN = { status: "open", claims: [], next: null };
@@ -24,12 +25,13 @@ function followed(context: test.TestContext, ...answers: object[]) {
   const requests: string[] = [];
   const get = (path: string) => {
     requests.push(path);
-    return Promise.resolve(answers[requests.length - 1] ?? answers.at(-1));
+    const answer = answers[requests.length - 1] ?? answers.at(-1);
+    return answer instanceof Problem ? Promise.reject(answer) : Promise.resolve(answer);
   };
   const live = new Live({ get } as unknown as Client, "p", () => undefined);
   context.after(() => live.stop());
   live.start();
-  return { requests, page };
+  return { requests, page, live };
 }
 
 test("an emptied packet is asked for until nothing has changed for a while, and no more", async (context) => {
@@ -61,4 +63,26 @@ test("a closed packet is asked for once", async (context) => {
   await minutes(context, 10);
 
   assert.equal(requests.length, 1);
+});
+
+test("a feed that is not found rejects nothing, and is asked for again slowly", async (context) => {
+  const { requests } = followed(context, new Problem("packet_not_found"), OPEN);
+
+  await minutes(context, 1 / 12);
+  const soon = requests.length;
+  await minutes(context, 1 / 4);
+
+  assert.equal(soon, 1);
+  assert.ok(requests.length > soon);
+});
+
+test("a page that can't be loaded rejects nothing, and may be asked for again", async (context) => {
+  const { live } = followed(context, { ...OPEN, next: "2" }, new Problem("offline"), { ...OPEN, claims: [{}] });
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+
+  await live.askMore();
+  assert.deepEqual([live.hasMore, live.claims.length], [true, 0]);
+  await live.askMore();
+
+  assert.deepEqual([live.hasMore, live.claims.length], [false, 1]);
 });

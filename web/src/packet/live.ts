@@ -53,9 +53,10 @@ export class Live {
     return answer;
   }
 
+  /** Adds the next page; after a failure the reader may ask again. */
   async askMore(): Promise<void> {
-    if (!this.#next) return;
-    const page = await this.ask(this.#next);
+    const page = this.#next && (await this.ask(this.#next).catch(() => undefined));
+    if (!page) return;
     this.#more.push(...page.claims);
     this.#next = page.next;
     this.#changed();
