@@ -385,6 +385,20 @@ def test_a_promised_prize_that_is_gone_is_a_miss(system: InMemorySystem) -> None
     assert [system.draw("gala", "ann", key).draw.prize for key in ("one", "two")] == [None, None]
 
 
+def test_a_unit_that_the_cache_promised_for_a_wrong_count_of_misses_is_won_by_another_user(
+    system: InMemorySystem,
+) -> None:
+    rules = DrawRules(guaranteed_after_misses=1)
+    loaded(system, a_prize("gala", total=1, weight=1), miss_weight=100_000, rules=rules)
+    system.draw_cache.set_player(an_ask(system, "ann", "one"), lottery.Player(0, 0, 1))
+
+    miss = system.draw("gala", "ann", "one").draw
+    others = [system.draw("gala", "bob", key).draw for key in ("one", "two")]
+
+    assert miss.prize is None
+    assert [draw.unit_no for draw in others] == [0, 1]
+
+
 def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySystem) -> None:
     loaded(system, rules=DrawRules(attempts_per_user_per_day=2))
     decided = system.draw_cache.draw(an_ask(system, "ann", "died"))
