@@ -27,7 +27,7 @@ from redpacket.packets.split import (
     share_amount_fen,
 )
 from redpacket.packets.split.live import _draw_block, _Walk
-from redpacket.packets.split.terms import Units
+from redpacket.packets.split.terms import COUNT_MAX, Units
 from redpacket.packets.split.words import WORD_BITS, seed_words
 from redpacket.platform.bounds import FEN_MAX
 from testing.builders import some_terms
@@ -400,3 +400,10 @@ def test_the_next_live_share_is_exactly_the_mean_of_what_is_left_under_any_cap(
 def _next_live(units: Units, word: int, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(live, "word_block", lambda *_: [word])
     return _draw_block(units, bytes(SEED_BYTES), 0, units.total)[0]
+
+
+def test_terms_of_more_shares_than_a_send_may_have_are_not_read() -> None:
+    text = str(replace(some_terms(), count=COUNT_MAX + 1))
+
+    with pytest.raises(ValueError, match="terms of 1000001 shares"):
+        Terms.parse(text)

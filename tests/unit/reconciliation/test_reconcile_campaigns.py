@@ -236,3 +236,31 @@ def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> 
         account,
         f"{kept} vs entries",
     )
+
+
+@pytest.mark.parametrize("name", ["plan", "prizes"])
+def test_a_campaign_that_can_not_be_read_is_found_and_ends_no_run(fair: Fair, name: str) -> None:
+    fair.row("campaigns", campaign_keys.shown("fair"))[name] = {"S": "broken"}
+
+    found = {(each.subject, each.what) for each in fair.differences()}
+
+    assert ("fair", "campaign that can be read") in found
+
+
+def test_another_chain_of_seeds_than_a_campaign_commits_to_is_found(fair: Fair) -> None:
+    seed = fair.row("campaigns", campaign_keys.lottery_seed("fair"))
+    name = "sealed" if "sealed" in seed else "seed"
+    seed[name] = {"S": seed[name]["S"][:2] + "01" * 31}
+
+    found = {(each.subject, each.what) for each in fair.differences()}
+
+    assert ("fair", "commitment of its seeds") in found
+
+
+def test_a_campaign_that_shows_another_commitment_than_was_logged_is_found(fair: Fair) -> None:
+    logged = {"kind": "campaign", "commitment": "ab" * 32, "at_ms": 1}
+    fair.put("commitments", {"pk": "hash", **logged})
+
+    found = {(each.subject, each.what) for each in fair.differences()}
+
+    assert ("campaign with the hash hash", "commitment that it shows") in found

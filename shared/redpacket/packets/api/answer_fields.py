@@ -9,9 +9,10 @@ from pydantic import Field, StringConstraints
 from redpacket.campaigns.api.parameters import DAY
 from redpacket.campaigns.model import CAMPAIGN_ID, PRIZE_ID, AmountsShown, CampaignStatus
 from redpacket.packets.api.packet_ids import PAYMENT_ID
-from redpacket.packets.model.packet import COUNT_MAX, Kind, Opening, PacketStatus
+from redpacket.packets.model.packet import Kind, Opening, PacketStatus
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.split import Split
+from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about

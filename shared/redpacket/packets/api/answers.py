@@ -10,9 +10,9 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from redpacket.ledger.model import TransferKind
 from redpacket.packets.api import answer_fields as fields
-from redpacket.packets.model.packet import COUNT_MAX
 from redpacket.packets.model.rain import PACKETS_MAX, PODIUM_MAX, ROUNDS_MAX
 from redpacket.packets.split import UNIT_FEN_MAX, Split
+from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.platform.bounds import CURSOR_MAX, FEN_MAX, LIMIT_MAX, PROOF_LIMIT_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about

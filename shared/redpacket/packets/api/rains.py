@@ -13,8 +13,9 @@ from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.containers import containers
 from redpacket.packets.api.orders import limited, spend_of
 from redpacket.packets.api.send_schemas import DEFAULT_GREETING
-from redpacket.packets.model.packet import COUNT_MAX, Kind, Rules
+from redpacket.packets.model.packet import Kind, Rules
 from redpacket.packets.model.rain import PACKETS_MAX, ROUNDS_MAX, Rain
+from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.packets.use_cases.limit_order import default_split
 from redpacket.packets.use_cases.plan_rain import RainOrder, plan_rain
 from redpacket.packets.use_cases.send_packet import SendOrder

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from redpacket.campaigns.api.schemas import AmountsWord, AtMs
 from redpacket.campaigns.model import CAMPAIGN_ID
 from redpacket.ledger.provider_name import ProviderName
-from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX
+from redpacket.packets.model.packet import PACKET_COUNT_MAX
 from redpacket.packets.model.passphrase import THRESHOLD_DEFAULT
 from redpacket.packets.model.picture import (
     PICTURE_BYTES_MAX,
@@ -19,6 +19,7 @@ from redpacket.packets.model.picture import (
     picture_of,
 )
 from redpacket.packets.split import UNIT_FEN_MAX
+from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.platform.bounds import LIFE_S_MAX
 from redpacket.platform.errors import InvalidRequest
 from redpacket.platform.http.bodies import StrictBody, about, example

@@ -17,9 +17,6 @@ from redpacket.platform.user import User
 if TYPE_CHECKING:
     from redpacket.packets.model.claim import Claimer
 
-COUNT_MAX = 1_000_000
-"""Maximum shares of a campaign's packet."""
-
 PACKET_COUNT_MAX = 100
 """Maximum shares of a packet without a campaign."""
 

@@ -13,6 +13,9 @@ from redpacket.platform.errors import InvariantViolated
 SEED_BYTES = 16
 """128 random bits, so that a commitment's seed can't be found by brute force."""
 
+COUNT_MAX = 1_000_000
+"""Maximum shares of a campaign's packet."""
+
 UNIT_FEN_MAX = 10_000
 """100 yuan in fen, the largest banknote; use an equal packet for coarser amounts."""
 
@@ -90,6 +93,8 @@ class Terms:
             raise ValueError(f"unknown form of terms: {version}")
         split, total, count, low, high, unit, seed_text = fields
         seed = seed_of(seed_text)
+        if int(count) > COUNT_MAX:
+            raise ValueError(f"terms of {count} shares")
         is_sealed = version == _SEALED_VERSION
         return cls(
             Split(split),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import replace
 
-from redpacket.packets.model.packet import COUNT_MAX, PACKET_COUNT_MAX, Kind
+from redpacket.packets.model.packet import PACKET_COUNT_MAX, Kind
 from redpacket.packets.model.picture import picture_id_of
 from redpacket.packets.split import Split, default_share_fen_max
+from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.image_url import absolute_url
 

@@ -18,3 +18,6 @@ UNION ALL
 SELECT 'campaign ' || s.campaign_id, 'commitment in the log', s.commitment, l.commitment
 FROM sealed s JOIN commitment c ON c.commitment = s.commitment LEFT JOIN logged l ON l.commitment = s.commitment AND l.kind = 'campaign'
 WHERE c.at_ms < :until_ms AND c.at_ms >= :demanded_after_ms + (SELECT MIN(at_ms) FROM logged)
+UNION ALL
+SELECT 'campaign with the hash ' || c.id_hash, 'commitment that it shows', c.commitment, s.commitment
+FROM commitment c LEFT JOIN sealed s ON s.commitment = c.commitment WHERE c.kind = 'campaign' AND c.at_ms < :until_ms
