@@ -230,7 +230,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
         for packet in packets.values():
             claim_cache.load(packet, [], is_new=True)
         claim_cache.grab(packets["EMPTIED"].packet_id, "early")
-        RedisSwitches(cache.admin).keep(SwitchesSeen(frozenset()), _HOUR_MS)
+        RedisSwitches(cache.admin, TEXTS).keep(SwitchesSeen(frozenset()), _HOUR_MS)
         yield {
             **ENVIRONMENT,
             **KEYS,

@@ -25,6 +25,7 @@ from redpacket.platform.redis.client import Client
 from redpacket.platform.redis.cluster import connect_cluster
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
+from testing.operations.signed_texts import TEXTS
 from testing.packets.held_numbers import held_numbers
 from testing.platform.cluster import Cluster
 from testing.platform.servers import Server, some_servers
@@ -123,8 +124,8 @@ def _use_everything(client: Client) -> None:
     assert quotas.reserve(Quota("newyear", 2), "ann", packet.packet_id) == "reserved"
     quotas.release(Quota("newyear", 2), "ann", packet.packet_id)
     assert RedisLimits(client).take(Limit("quick", per_minute=600, burst=3), packet.packet_id) == 0
-    RedisSwitches(client).keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
-    assert RedisSwitches(client).find() == SwitchesSeen(frozenset({Switch.GRAB}))
+    RedisSwitches(client, TEXTS).keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
+    assert RedisSwitches(client, TEXTS).find() == SwitchesSeen(frozenset({Switch.GRAB}))
     assert RedisDraws(client).begin_load(packet.packet_id, 1000)
 
 

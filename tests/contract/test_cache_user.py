@@ -27,6 +27,7 @@ from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.redis.client import ServerClient
 from redpacket.platform.redis.connect import connect
 from testing.builders import a_packet
+from testing.operations.signed_texts import TEXTS
 from testing.platform.servers import OperatorCache
 
 ROOT = Path(__file__).parents[2]
@@ -142,7 +143,7 @@ def test_it_may_limit_rates(functions: ServerClient) -> None:
 
 
 def test_it_may_copy_the_switches(functions: ServerClient) -> None:
-    copy = RedisSwitches(functions)
+    copy = RedisSwitches(functions, TEXTS)
     copy.keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
 
     assert copy.find() == SwitchesSeen(frozenset({Switch.GRAB}))

@@ -410,3 +410,13 @@ def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int
     time.sleep(EMPTIED_KEPT_MS / 1000 + 0.4)
     for _ in range(400):
         story.move()
+
+
+def test_a_turn_that_a_writer_of_the_cache_keeps_is_taken(cache: OperatorCache) -> None:
+    turns, packet_id = RedisShards(cache, PUBLISHED_SEEDS), _packet().packet_id
+    cache.set(keys.loading(packet_id, 0), "x")
+    cache.set(keys.looking(packet_id), "x", px=3_600_000)
+
+    assert turns.begin_load(packet_id, 0, 300)
+    assert not turns.begin_load(packet_id, 0, 300)
+    assert turns.begin_look(packet_id, 300)

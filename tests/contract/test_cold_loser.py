@@ -24,6 +24,7 @@ from redpacket.operations.redis.switches import RedisSwitches
 from redpacket.packets.redis.shards import RedisShards
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
+from testing.operations.signed_texts import TEXTS
 from testing.platform.servers import OperatorCache
 
 GRAB = """
@@ -112,7 +113,7 @@ def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
     packet = a_packet(100, 1, created_at_ms=int(time.time() * 1000) - 1000)
     claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "early")
-    RedisSwitches(cache).keep(SwitchesSeen(off), 60_000)
+    RedisSwitches(cache, TEXTS).keep(SwitchesSeen(off), 60_000)
 
     answer, imported = _grab(cache, packet.packet_id)
 

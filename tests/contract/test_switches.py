@@ -18,6 +18,7 @@ from redpacket.platform.errors import Unavailable
 from redpacket.platform.redis.connect import connect
 from testing.builders import NOW_MS
 from testing.fakes import FakeClock, FakeSwitchCopy, FakeSwitchStore
+from testing.operations.signed_texts import TEXTS
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.servers import OperatorCache
 from tests.contract.tables import KINDS, a_client
@@ -100,7 +101,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Copy]:
         yield Copy(FakeSwitchCopy(clock), clock.sleep_ms)
     else:
         cache: OperatorCache = request.getfixturevalue("cache")
-        yield Copy(RedisSwitches(cache), lambda ms: time.sleep(ms / 1000))
+        yield Copy(RedisSwitches(cache, TEXTS), lambda ms: time.sleep(ms / 1000))
 
 
 def test_a_missing_copy_is_not_found(shared: Copy) -> None:
@@ -130,13 +131,34 @@ def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -
 
 
 def test_a_switch_that_this_version_does_not_know_is_passed_over(cache: OperatorCache) -> None:
-    cache.set(keys.SWITCH_COPY, "fly,grab")
+    cache.set(keys.SWITCH_COPY, TEXTS.write(keys.SWITCH_COPY, "fly,grab", 1_000))
 
-    assert RedisSwitches(cache).find() == SwitchesSeen(frozenset({Switch.GRAB}))
+    assert RedisSwitches(cache, TEXTS).find() == SwitchesSeen(frozenset({Switch.GRAB}))
+
+
+@pytest.mark.parametrize("forged", ["", "draw,grab", "99999999999999|draw|mac", "|", "x|grab|"])
+def test_a_copy_that_no_function_wrote_is_none(cache: OperatorCache, forged: str) -> None:
+    cache.set(keys.SWITCH_COPY, forged)
+
+    assert RedisSwitches(cache, TEXTS).find() is None
+
+
+def test_a_copy_that_was_kept_beyond_its_end_is_none(cache: OperatorCache) -> None:
+    cache.set(keys.SWITCH_COPY, TEXTS.write(keys.SWITCH_COPY, "grab", -1))
+
+    assert RedisSwitches(cache, TEXTS).find() is None
+
+
+def test_a_copy_of_another_key_is_none(cache: OperatorCache) -> None:
+    cache.set(keys.SWITCH_COPY, TEXTS.write("rp:other", "grab", 1_000))
+
+    assert RedisSwitches(cache, TEXTS).find() is None
 
 
 def test_a_copy_on_a_cache_that_is_away_is_unavailable() -> None:
-    copy = RedisSwitches(connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.2))
+    copy = RedisSwitches(
+        connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.2), TEXTS
+    )
 
     with pytest.raises(Unavailable):
         copy.find()

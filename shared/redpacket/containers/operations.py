@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from redpacket.operations.ports import Limits, SwitchCopy
     from redpacket.operations.use_cases.ask_risk import RiskCheck
     from redpacket.operations.use_cases.limit_rate import UserLimit
+    from redpacket.platform.redis.connect import SignedTexts
 
 
 @dataclass(eq=False)
@@ -43,7 +44,14 @@ class OperationsContainer(Container):
         """Switches cached by this process and the shared cache."""
         from redpacket.operations.redis.switches import RedisSwitches
 
-        return self._switches(RedisSwitches(self.platform.cache_client))
+        return self._switches(RedisSwitches(self.platform.cache_client, self._texts))
+
+    @cached_property
+    def _texts(self) -> SignedTexts:
+        from redpacket.platform.redis.connect import SignedTexts
+
+        keys = self.platform.seed_keys
+        return SignedTexts(keys.sign, keys.has_signed, self.clock.now_ms)
 
     @cached_property
     def stored_switches(self) -> CachedSwitches:
@@ -99,7 +107,7 @@ class OperationsContainer(Container):
         client = self.platform.http_client(self.settings.risk_url, call_ms_max=CALL_MS_MAX)
         return RiskCheck(
             RiskHook(client, self.settings.risk_secret),
-            RedisAskedVerdicts(self.platform.cache_client),
+            RedisAskedVerdicts(self.platform.cache_client, self._texts),
             is_open=self.settings.risk_is_open,
             clock=self.clock,
             logger=self.logger,

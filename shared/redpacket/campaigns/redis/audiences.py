@@ -28,7 +28,7 @@ class RedisAudiences(Cache):
 
     def begin_load(self, campaign_id: str, bucket: int, life_ms: int) -> str | None:
         lock_token, key = secrets.token_hex(8), keys.audience_loading(campaign_id, bucket)
-        return lock_token if self.ask("SET", key, lock_token, "NX", "PX", life_ms) else None
+        return lock_token if self.take_turn(key, lock_token, life_ms) else None
 
     def load(self, campaign_id: str, bucket: int, lock_token: str, user_ids: Sequence[str]) -> bool:
         script_keys = _script_keys(campaign_id, bucket)

@@ -109,7 +109,7 @@ class RedisDraws(Cache):
         self.run(self._winner, script_keys, request.user_id, prize_id)
 
     def begin_load(self, campaign_id: str, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.draw_loading(campaign_id), "", "NX", "PX", life_ms))
+        return self.take_turn(keys.draw_loading(campaign_id), "", life_ms)
 
     def find_version(self, campaign_id: str) -> int | None:
         rules = self.ask("HGET", keys.draw_cache(campaign_id), _RULES)

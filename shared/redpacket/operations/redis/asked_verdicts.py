@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from redpacket.operations.redis import keys
-from redpacket.platform.redis.connect import Cache
+from redpacket.platform.redis.client import Client
+from redpacket.platform.redis.connect import Cache, SignedTexts
 
 _ALLOWED, _DENIED = "allow", "deny"
 
@@ -11,10 +12,15 @@ _ALLOWED, _DENIED = "allow", "deny"
 class RedisAskedVerdicts(Cache):
     """Implementation of AskedVerdicts on Redis or Valkey."""
 
+    def __init__(self, client: Client, texts: SignedTexts) -> None:
+        super().__init__(client)
+        self._texts = texts
+
     def find(self, user_id: str) -> bool | None:
-        answer = self.ask("GET", keys.asked_verdict(user_id))
+        key = keys.asked_verdict(user_id)
+        answer = self._texts.read(key, self.ask("GET", key))
         return None if answer is None else answer == _ALLOWED
 
     def keep(self, user_id: str, *, is_allowed: bool, for_ms: int) -> None:
-        word = _ALLOWED if is_allowed else _DENIED
-        self.ask("SET", keys.asked_verdict(user_id), word, "PX", for_ms)
+        key, word = keys.asked_verdict(user_id), _ALLOWED if is_allowed else _DENIED
+        self.ask("SET", key, self._texts.write(key, word, for_ms), "PX", for_ms)

@@ -15,8 +15,8 @@ def limit_within(name: str, group: str, subject: str) -> str:
 
 def asked_verdict(user_id: str) -> str:
     """Return the key of the host's cached risk decision on a user."""
-    return f"rp:{{risk:{user_id}}}"
+    return f"rp:{{asked:{user_id}}}"
 
 
-SWITCH_COPY = "rp:switches"
+SWITCH_COPY = "rp:switches:signed"
 """Key of the shared copy of the switches, which lives for seconds."""

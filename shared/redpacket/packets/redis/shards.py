@@ -225,10 +225,10 @@ class RedisShards(Cache):
         self._load_entry(cache_id, packet, count, shares, marks, proof)
 
     def begin_load(self, packet_id: str, shard: int, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.loading(packet_id, shard), "", "NX", "PX", life_ms))
+        return self.take_turn(keys.loading(packet_id, shard), "", life_ms)
 
     def begin_look(self, packet_id: str, life_ms: int) -> bool:
-        return bool(self.ask("SET", keys.looking(packet_id), "", "NX", "PX", life_ms))
+        return self.take_turn(keys.looking(packet_id), "", life_ms)
 
     def hold_load(self, packet_id: str, shard: int, life_ms: int) -> None:
         self.ask("PEXPIRE", keys.loading(packet_id, shard), life_ms)

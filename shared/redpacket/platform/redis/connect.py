@@ -34,6 +34,12 @@ _INCLUDE = re.compile(r"^-- @include (\S+)$", re.MULTILINE)
 _HEADER = re.compile(r"--\[\[.*?\]\]\n", re.DOTALL)
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
+TURN_MS_MAX = 600_000
+"""Milliseconds that no function keeps a turn for."""
+
+_NO_END = -1
+"""Answer of PTTL for a key that does not expire."""
+
 _VERSION_MIN = 7
 """Major version of the first Redis that runs scripts that begin with `#!lua`."""
 
@@ -115,6 +121,31 @@ class Script:
         return cls(source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest())
 
 
+@dataclass(frozen=True, slots=True)
+class SignedTexts:
+    """Texts with an end and a MAC, so that a writer of the cache alone can make none.
+
+    The form is `<until_ms>|<text>|<MAC>`; the MAC also covers the key's name.
+    """
+
+    sign: Callable[[str], str]
+    has_signed: Callable[[str, str], bool]
+    now_ms: Callable[[], int]
+
+    def write(self, key: str, text: str, for_ms: int) -> str:
+        """Return the value of *text*, which is valid for *for_ms*."""
+        value = f"{self.now_ms() + for_ms}|{text}"
+        return f"{value}|{self.sign(f'{key}|{value}')}"
+
+    def read(self, key: str, value: object) -> str | None:
+        """Return the text of a value, or None if it is over, altered or missing."""
+        signed, _, mac = str(value or "").rpartition("|")
+        if not self.has_signed(f"{key}|{signed}", mac):
+            return None
+        until_ms, _, text = signed.partition("|")
+        return text if self.now_ms() < int(until_ms) else None
+
+
 class Cache:
     """Base class of cache adapters."""
 
@@ -140,6 +171,15 @@ class Cache:
                 return str(self._client.ask("EVAL", script.source, *words))
         except RedisError as error:
             self._raise_ours(error, keys)
+
+    def take_turn(self, key: str, token: Word, life_ms: int) -> bool:
+        """Take a free turn, or one that ends after TURN_MS_MAX or never. Raises Unavailable."""
+        if self.ask("SET", key, token, "NX", "PX", life_ms):
+            return True
+        left_ms = int(self.ask("PTTL", key))
+        # A writer of the cache can keep no turn. Two loads at once are harmless.
+        is_foreign = left_ms == _NO_END or left_ms > TURN_MS_MAX
+        return is_foreign and bool(self.ask("SET", key, token, "PX", life_ms))
 
     def remove(self, *keys: Word) -> None:
         """Remove keys; no user of the cache may call DEL. Raises Unavailable."""
