@@ -42,6 +42,7 @@ from redpacket.packets.redis.shards import RedisShards
 from redpacket.platform.tls import AMAZON_ROOTS
 from testing.builders import a_packet
 from testing.in_memory_system import TABLES
+from testing.operations.signed_texts import TEXTS
 from testing.platform.aws_stub import Call, an_aws_stub
 from testing.platform.servers import some_servers
 from testing.platform.tls_servers import Authority, tls_before
