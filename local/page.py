@@ -52,11 +52,12 @@ SECURITY_HEADERS: Final = {
     # template.yaml has the same, with the issuer's host as another place to connect to.
     "content-security-policy": f"default-src 'none'; script-src 'self' {_SCRIPTS}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
-    "manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "manifest-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-src 'self'; frame-ancestors 'self'; "
     f"require-trusted-types-for 'script'; trusted-types lit-html {_POLICIES}",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
+    "x-frame-options": "SAMEORIGIN",
     "permissions-policy": "camera=(), geolocation=(), payment=(), microphone=(self)",
     "cross-origin-opener-policy": "same-origin",
 }

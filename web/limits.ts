@@ -8,6 +8,14 @@ import "./src/i18n/problems.ts";
 import { amountsFen } from "./src/verify/splits.ts";
 import { SPLITS, type Split } from "./src/verify/terms.ts";
 
+interface Whole {
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  pattern?: string;
+  anyOf?: Whole[];
+}
+
 interface Contract {
   components: {
     schemas: {
@@ -60,7 +68,19 @@ for (const { properties, "x-page-state": state } of Object.values(contract.compo
 const picture = (split: Split) =>
   amountsFen({ split, total_fen: 12_000, count: 12, share_fen_min: 1, share_fen_max: 2_500, unit_fen: 1, seed: "picture-of-splits-0412" })
     .map((fen) => Math.round(fen / 10));
+/** Bounds of the whole numbers in the bodies that the console's forms write. */
+const bodies = contract.components.schemas as unknown as Record<string, { properties: Record<string, Whole> }>;
+const boundsOf = (body: string) =>
+  Object.entries(bodies[body]!.properties).flatMap(([name, field]) => {
+    const { minimum, maximum } = field.anyOf?.[0] ?? field;
+    return minimum === undefined || maximum === undefined ? [] : [[name, [minimum, maximum]] as const];
+  });
+const BOUNDED = ["CampaignBody", "RulesBody", "PrizeBody", "RainBody", "SendBody", "StockBody"];
 const constants = {
+  BOUNDS: Object.fromEntries(BOUNDED.map((body) => [body, Object.fromEntries(boundsOf(body))])),
+  USERS_MAX: bodies.AudienceBody!.properties.add!.maxItems,
+  CODES_MAX: bodies.CodesBody!.properties.add!.maxItems,
+  HOST_ID: bodies.DepositBody!.properties.user!.pattern,
   PICTURES: Object.fromEntries(SPLITS.map((split) => [split, picture(split)])),
   FEN_MAX: total_fen.maximum,
   COUNT_MAX: count["x-maximum-without-campaign"],

@@ -19,6 +19,7 @@ from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_li
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
 from redpacket.lottery.use_cases.apply_edit import apply_campaign, count_closed
+from redpacket.lottery.use_cases.edit_campaign import end_now
 from redpacket.lottery.use_cases.load_campaign import load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
@@ -102,10 +103,11 @@ def edit_campaign(
     """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
-    plan = body.plan(campaign_id)
+    plan, ports = body.plan(campaign_id), containers.editing.campaign_ports
+    if body.end_now:
+        plan = end_now(plan, ports=ports)
 
     def done() -> HttpAnswer[CampaignAdmin]:
-        ports = containers.editing.campaign_ports
         edited, is_new = apply_campaign(
             plan, body.budget_fen, body.version, operator_of(request), ports=ports
         )

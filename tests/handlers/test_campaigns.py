@@ -15,6 +15,7 @@ from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
 
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 FUNDS_FEN = 1_000_000
 PHRASE = "恭喜发财"
 
@@ -95,6 +96,40 @@ def test_users_see_neither_money_nor_passphrase_of_a_campaign(
     assert (seen["timezone"], seen["when_sold_out"]) == ("Asia/Shanghai", "redistribute")
     hidden = {"passphrase", "budget_fen", "budget_left_fen", "version", "miss_weight"}
     assert not hidden & set(seen)
+
+
+def test_an_end_now_is_by_the_servers_clock_and_a_repeat_keeps_it(
+    system: InMemorySystem, put: Put
+) -> None:
+    starts_at_ms = system.clock.now_ms()
+    put(starts_at_ms=starts_at_ms)
+    system.pass_time(5_000)
+    ended_at_ms = system.clock.now_ms()
+    asked = {"starts_at_ms": starts_at_ms, "ends_at_ms": starts_at_ms + HOUR_MS, "end_now": True}
+
+    ended = put(**asked, version=1)
+    system.pass_time(5_000)
+    again = put(**asked, version=1)
+
+    assert (ended.status_code, again.status_code) == (200, 200)
+    assert ended.json()["ends_at_ms"] == again.json()["ends_at_ms"] == ended_at_ms
+    assert again.json()["version"] == 2
+
+
+def test_an_end_now_before_the_start_is_refused_with_the_way_to_stop(
+    system: InMemorySystem, put: Put
+) -> None:
+    put(starts_at_ms=system.clock.now_ms() + HOUR_MS, ends_at_ms=system.clock.now_ms() + DAY_MS)
+
+    refused = put(
+        starts_at_ms=system.clock.now_ms() + HOUR_MS,
+        ends_at_ms=system.clock.now_ms() + DAY_MS,
+        end_now=True,
+    )
+
+    assert _refusal(refused) == (422, "invalid_request")
+    assert refused.json()["errors"][0]["field"] == "end_now"
+    assert "status to off" in refused.json()["errors"][0]["message"]
 
 
 def test_anyone_sees_a_campaign_with_its_state_and_probabilities(

@@ -73,7 +73,8 @@ export class Session {
     if (auth.kind === "oidc") return this.#arrive(await arrive(auth));
     if (auth.kind !== "dev") return this.#arrive(await this.#arriveSilently());
     const noted = tab.getItem(SLOT);
-    if (noted) await this.signInAs(JSON.parse(noted) as DevUser);
+    // A preview in the console shows what strangers see.
+    if (noted && !window.frameElement) await this.signInAs(JSON.parse(noted) as DevUser);
     return undefined;
   }
 

@@ -3,11 +3,11 @@
 import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { USERS_MAX } from "../api/limits.ts";
 import { readUsers, type UserFile } from "./users-file.ts";
 import { confirm, ConsoleView, facts, write } from "./view.ts";
 import { o } from "./words.ts";
 
-const USERS_PER_CALL = 500;
 const SHOWN_MAX = 20;
 const USES = ["allow", "deny", "remove"] as const;
 
@@ -80,9 +80,9 @@ export class OperatorAudience extends ConsoleView {
       const more = html`${body}<p class="hint">${o("audience_keeps")}</p>`;
       if (!(await confirm(`${o(`use_${use}`)}: ${this.campaign.title}`, more, o("upload")))) return "";
       const path = `/admin/campaigns/${this.campaign.campaign_id}/audience`;
-      for (let at = 0; at < users.length; at += USERS_PER_CALL) {
+      for (let at = 0; at < users.length; at += USERS_MAX) {
         this.done = { sent: at, all: users.length };
-        const part = users.slice(at, at + USERS_PER_CALL);
+        const part = users.slice(at, at + USERS_MAX);
         await write("POST", path, use === "remove" ? { remove: part } : { add: part });
       }
       // The mode puts the list into effect, so it comes last, after all users.

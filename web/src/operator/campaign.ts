@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
+import { BOUNDS, CODES_MAX } from "../api/limits.ts";
 import { money } from "../money.ts";
 import { boneView, checked, loadingView, problemView, typed } from "../views/view.ts";
 import "./audience.ts";
@@ -19,7 +20,6 @@ import { CampaignView } from "./watch.ts";
 import { o, wordOf } from "./words.ts";
 
 const DUTY_OF = { goods: "stock_goods", packet: "stock_cash", code: "add_codes" } as const;
-const CODES_PER_CALL = 500;
 
 export class OperatorCampaign extends CampaignView {
   override connectedCallback(): void {
@@ -154,7 +154,7 @@ export class OperatorCampaign extends CampaignView {
       if (checked(event.target, "delta", isChange ? "" : o("delta_invalid"))) void this.#changeStock(prize, delta);
     };
     return html`<form class="row" @submit=${change}>
-      <input class="delta" name="delta" type="number" step="1" value="1" aria-label="${prize.title}: ${o("delta")}" />
+      <input class="delta" name="delta" type="number" step="1" min=${BOUNDS.StockBody.delta[0]} max=${BOUNDS.StockBody.delta[1]} value="1" aria-label="${prize.title}: ${o("delta")}" />
       <button class="secondary" ?disabled=${this.isBusy}>${o("change_stock")}</button>
     </form>`;
   }
@@ -178,8 +178,8 @@ export class OperatorCampaign extends CampaignView {
       const lines = (await file.text()).split("\n").map((line) => line.trim());
       const codes = lines.filter(Boolean);
       // A repeat after a failure skips what was added.
-      for (let at = 0; at < codes.length; at += CODES_PER_CALL) {
-        await write<Prize>("POST", path, { add: codes.slice(at, at + CODES_PER_CALL) });
+      for (let at = 0; at < codes.length; at += CODES_MAX) {
+        await write<Prize>("POST", path, { add: codes.slice(at, at + CODES_MAX) });
       }
       await this.lookNow();
       return o("done");

@@ -40,7 +40,7 @@ export class OperatorDeposits extends ConsoleView {
         </label>
         <p class="wrong" id="amount-wrong" role="alert">${this.isWrong ? reading(this.amount) || o("bad_amount") : ""}</p>
         <label class="field switch">
-          <span>${o("for_campaigns")}</span><input type="checkbox" name="campaigns" />
+          <span>${o("for_campaigns")}</span><input type="checkbox" name="campaigns" data-api="is_for_campaigns" />
         </label>
         <button class="primary" ?disabled=${this.isBusy}>${o("deposit")}</button>
       </form>

@@ -1,34 +1,45 @@
 /** The form of a campaign beside what users will see; a copy of it stays in this browser until it is saved. */
 
 import { html, nothing } from "lit";
+import { keyed } from "lit/directives/keyed.js";
 
 import type { Schemas } from "../api/client.ts";
 import { newKey } from "../api/keys.ts";
 import { Problem } from "../api/problems.ts";
+import { language } from "../i18n/language.ts";
 import { problemText } from "../i18n/packet.ts";
-import { money, parseAmount, plainAmount } from "../money.ts";
+import { parseAmount, plainAmount } from "../money.ts";
 import { now } from "../now.ts";
 import { navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { device } from "../store.ts";
-import { loadingView } from "../views/view.ts";
+import { loadingView, type View } from "../views/view.ts";
 import {
-  atMs,
+  allowedIn,
   emptyPlan,
   emptyPrize,
-  isZone,
+  isId,
   missPercent,
   mistakes,
-  PICTURE,
   planOf,
+  shownOf,
   stepsTo,
   type Campaign,
   type PlanForm,
   type PrizeForm,
   type Step,
 } from "./plan.ts";
-import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, inZone, ownToken, reading, write } from "./view.ts";
+import { awaitingView, awaits, type Awaiting, closedText, ConsoleView, duties, handOver, ownToken, reading, write } from "./view.ts";
 import { o, type OpWord } from "./words.ts";
+
+type Previewed = "upcoming" | "rain" | "lottery";
+
+/** The states of the users' page that a form leads to. */
+function previewsOf({ budget, prizes }: PlanForm): Previewed[] {
+  const hasLottery = prizes.some(({ is_on: isOn }) => isOn);
+  const games: Previewed[] = hasLottery ? ["lottery"] : ["rain"];
+  return ["upcoming", ...(hasLottery && parseAmount(budget) ? (["rain"] as const) : []), ...games];
+}
 
 type Written = Pick<Campaign, "version"> & Partial<Campaign>;
 const KINDS = ["goods", "packet", "code"] as const;
@@ -49,6 +60,7 @@ export class OperatorEditor extends ConsoleView {
     plan: { state: true },
     wrong: { state: true },
     isDraft: { state: true },
+    previewed: { state: true },
   };
   /** Empty for a new campaign. */
   declare campaignId: string;
@@ -56,12 +68,15 @@ export class OperatorEditor extends ConsoleView {
   declare wrong: Record<string, OpWord>;
   /** Whether the form was found in this browser. */
   declare isDraft: boolean;
+  /** What the preview shows, if the form has it. */
+  declare previewed: Previewed;
   #before: Campaign | undefined;
 
   constructor() {
     super();
     this.wrong = {};
     this.isDraft = false;
+    this.previewed = "rain";
   }
 
   override connectedCallback(): void {
@@ -136,7 +151,7 @@ export class OperatorEditor extends ConsoleView {
       />
       ${more.hint ? html`<small>${o(more.hint)}</small>` : nothing}
       ${isMoney && !wrong ? html`<small class="reading" aria-live="polite">${reading(value)}</small>` : nothing}
-      ${wrong ? html`<small class="bad" id=${hintId}>${o(wrong, { text: plainAmount(value) })}</small>` : nothing}
+      ${wrong ? html`<small class="bad" id=${hintId}>${o(wrong, { text: plainAmount(value), ...allowedIn(name) })}</small>` : nothing}
     </label>`;
   }
 
@@ -238,37 +253,50 @@ export class OperatorEditor extends ConsoleView {
     </fieldset>`;
   }
 
+  /** The users' page in a frame, which takes the form for the API's campaign; nobody can use it there. */
   #preview(form: PlanForm) {
-    const time = (text: string) => {
-      const at = atMs(text, form.timezone);
-      return at === undefined ? "…" : inZone(at, form.timezone);
-    };
-    const budget = parseAmount(form.budget);
+    const shown = this.#shown(form);
+    const campaign = shownOf(form, shown === "upcoming" ? shown : "on");
+    // The page remembers its language and games.
+    const key = [language(), shown, campaign.packets.length, campaign.prizes.length > 0].join();
     return html`
-      <p class="label">${o("preview")}</p>
-      <div class="phone">
-        <p class="greeting">${form.title || o("title")}</p>
-        <p>${form.description}</p>
-        <p>${time(form.starts)} – ${time(form.ends)}</p>
-        <p><small>${isZone(form.timezone) ? form.timezone : ""}</small></p>
-        ${budget ? html`<p class="sum">${money(budget)}</p>` : nothing}
-        <ul>
-          ${form.prizes
-            .filter((prize) => prize.is_on)
-            .map(
-              (prize) => html`<li>
-                ${PICTURE.test(prize.image_url)
-                  ? html`<img src=${prize.image_url} alt="" referrerpolicy="no-referrer" />`
-                  : html`<span aria-hidden="true">${prize.kind === "packet" ? "福" : "礼"}</span>`}
-                <b>${prize.title || "…"}</b><i>${prize.percent || 0}%</i>
-              </li>`,
-            )}
-          ${form.prizes.length
-            ? html`<li><span aria-hidden="true">谢</span><b>${o("no_prize")}</b><i>${Math.max(0, missPercent(form.prizes))}%</i></li>`
-            : nothing}
-        </ul>
+      <div class="label ways">
+        ${o("preview")}
+        ${previewsOf(form).map(
+          (each) => html`<button
+            type="button"
+            class="secondary"
+            aria-pressed=${each === shown ? "true" : "false"}
+            @click=${() => (this.previewed = each)}
+          >
+            ${o(`preview_${each}`)}
+          </button>`,
+        )}
       </div>
+      ${keyed(
+        key,
+        html`<iframe
+          title=${o("preview")}
+          inert
+          tabindex="-1"
+          src="/campaigns/${isId(form.id) ? form.id : "preview"}"
+          .campaign=${campaign}
+          .game=${shown}
+        ></iframe>`,
+      )}
     `;
+  }
+
+  #shown(form: PlanForm): Previewed {
+    const all = previewsOf(form);
+    return all.includes(this.previewed) ? this.previewed : all[1]!;
+  }
+
+  override updated(): void {
+    const { contentDocument: page } = this.querySelector("iframe") ?? {};
+    const view = page?.querySelector("rp-campaign") as unknown as Pick<View, "refresh"> | null | undefined;
+    // It shows the form as it is now.
+    void view?.refresh();
   }
 
   readonly #type = (event: Event) => {

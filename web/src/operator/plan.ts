@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../api/client.ts";
 import { CAMPAIGN_ID } from "../api/ids.ts";
-import { PRIZE_IMAGE_PATTERN } from "../api/limits.ts";
+import { BOUNDS, PRIZE_IMAGE_PATTERN } from "../api/limits.ts";
 import { amountProblem, digits, parseAmount, plainAmount } from "../money.ts";
 import { now } from "../now.ts";
 import type { OpWord } from "./words.ts";
@@ -51,11 +51,32 @@ export interface Step {
 
 /** Weights that the form writes are thousandths of a percent. */
 const SCALE = 100_000;
-const COUNT = /^\d{1,9}$/;
+/** Bounds of the API for whole numbers, by the field's name here. */
+const COUNTS = {
+  quota: BOUNDS.CampaignBody.quota_per_user,
+  attempts: BOUNDS.RulesBody.attempts_per_user_per_day,
+  wins: BOUNDS.RulesBody.wins_per_user_per_day,
+  total: BOUNDS.PrizeBody.total,
+  per_day: BOUNDS.PrizeBody.per_day,
+};
+
+/** What is allowed in the field *name*, for the word of its fault. */
+export function allowedIn(name: string): { min: number; max: number } {
+  const [min, max] = new Map<string, readonly [number, number]>(Object.entries(COUNTS)).get(name.split(".").at(-1)!) ?? [0, 100];
+  return { min, max };
+}
+
+function isCount(name: keyof typeof COUNTS, text: string): boolean {
+  const [min, max] = COUNTS[name];
+  return /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max;
+}
+
 const ID = new RegExp(`^${CAMPAIGN_ID}$`);
 
+export const isId = (text: string) => ID.test(text);
+
 /** A link, or the path of an uploaded picture. */
-export const PICTURE = new RegExp(PRIZE_IMAGE_PATTERN);
+const PICTURE = new RegExp(PRIZE_IMAGE_PATTERN);
 
 const HOUR_MS = 3_600_000;
 
@@ -135,13 +156,56 @@ export function missPercent(prizes: readonly PrizeForm[]): number {
   return Number((100 - shares.reduce((sum, share) => sum + share, 0)).toFixed(3));
 }
 
+/** The campaign of a form as the API shows it to users: before its start, or while it runs. */
+export function shownOf(form: PlanForm, state: "upcoming" | "on"): Schemas["Campaign"] {
+  const [starts, ends] = [form.starts, form.ends].map((text) => atMs(text, form.timezone) ?? now());
+  const sum = Math.max(100, 100 - missPercent(form.prizes));
+  return {
+    campaign_id: form.id,
+    title: form.title.trim() || "…",
+    description: form.description.trim(),
+    // While it runs, its start is over; before, there is time to look at the countdown.
+    starts_at_ms: state === "on" ? now() : Math.max(starts!, now() + HOUR_MS),
+    ends_at_ms: Math.max(ends!, now() + 2 * HOUR_MS),
+    timezone: isZone(form.timezone) ? form.timezone : "UTC",
+    rules: {
+      attempts_per_user_per_day: Number(form.attempts) || 0,
+      wins_per_user_per_day: Number(form.wins) || 0,
+      // Only signed-in users see these.
+      ...{ guaranteed_after_misses: 0, helps_per_user_per_day: 0, helps_given_per_user_per_day: 0 },
+    },
+    quota_per_user: Number(form.quota) || 0,
+    ...{ when_sold_out: "redistribute", amounts_shown: "end", status: "on", state, day: "", commitment: null },
+    prizes: form.prizes.filter(({ is_on: isOn }) => isOn).map((prize) => shownPrize(prize, sum)),
+    // The budget pays for a rain.
+    packets: parseAmount(form.budget) ? [{ packet_id: PREVIEWED, count: 1 }] : [],
+    rains: [],
+  };
+}
+
+/** A packet that no API has. */
+const PREVIEWED = "preview".padEnd(31, "-");
+
+/** A prize; percentages that exceed 100 are shares of their *sum*. */
+function shownPrize(prize: PrizeForm, sum: number): Schemas["Prize"] {
+  const percent = percentIn(prize.percent) || 0;
+  const image = prize.image_url.trim();
+  return {
+    ...{ prize_id: prize.id, title: prize.title.trim() || "…", kind: prize.kind, once_per_user: prize.once },
+    ...{ description: "", attributes: {}, status: "on", is_sold_out: false, weight: percent },
+    amount_fen: prize.kind === "packet" ? (parseAmount(prize.amount) ?? null) : null,
+    image_url: PICTURE.test(image) ? image : null,
+    probability: percent / sum,
+  };
+}
+
 /** Faults of the form, by the field's name. */
 export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord> {
   const errors: Record<string, OpWord> = {};
   const check = (name: string, isRight: boolean, word: OpWord) => {
     if (!isRight) errors[name] = word;
   };
-  if (isNew) check("id", ID.test(form.id), "bad_id");
+  if (isNew) check("id", isId(form.id), "bad_id");
   check("title", form.title.trim() !== "", "needed");
   const starts = atMs(form.starts, form.timezone);
   const ends = atMs(form.ends, form.timezone);
@@ -151,12 +215,12 @@ export function mistakes(form: PlanForm, isNew: boolean): Record<string, OpWord>
     check("ends", ends !== undefined && ends > (starts ?? 0), "bad_end");
   }
   check("budget", !form.budget.trim() || parseAmount(form.budget) !== undefined, "unread_amount");
-  for (const name of ["quota", "attempts", "wins"] as const) check(name, COUNT.test(form[name]), "bad_count");
+  for (const name of ["quota", "attempts", "wins"] as const) check(name, isCount(name, form[name]), "bad_count");
   form.prizes.forEach((prize, at) => {
     check(`prizes.${at}.title`, prize.title.trim() !== "", "needed");
     check(`prizes.${at}.percent`, percentIn(prize.percent) <= 100, "bad_percent");
-    check(`prizes.${at}.total`, prize.kind === "code" || COUNT.test(prize.total), "bad_count");
-    check(`prizes.${at}.per_day`, COUNT.test(prize.per_day), "bad_count");
+    check(`prizes.${at}.total`, prize.kind === "code" || isCount("total", prize.total), "bad_count");
+    check(`prizes.${at}.per_day`, isCount("per_day", prize.per_day), "bad_count");
     const problem = prize.kind === "packet" && amountProblem(prize.amount);
     if (problem) errors[`prizes.${at}.amount`] = problem;
     const isLink = !prize.image_url.trim() || PICTURE.test(prize.image_url.trim());

@@ -3,6 +3,7 @@
 import { html } from "lit";
 
 import type { Schemas } from "../api/client.ts";
+import { BOUNDS } from "../api/limits.ts";
 import { amountProblem, money, parseAmount } from "../money.ts";
 import { now } from "../now.ts";
 import { session } from "../session.ts";
@@ -35,9 +36,8 @@ export async function doDeed(campaign: Campaign, deed: Deed) {
   const sent = {
     ...bodyOf(campaign),
     version: campaign.version,
-    ...(deed === "end"
-      ? { ends_at_ms: Math.max(now(), campaign.starts_at_ms + 1) }
-      : { status: deed === "pause" ? "off" : "on" }),
+    // The server's clock ends it, at once.
+    ...(deed === "end" ? { end_now: true } : { status: deed === "pause" ? "off" : "on" }),
   };
   const answer = await write<Campaign | Awaiting>("PUT", `/admin/campaigns/${campaign.campaign_id}`, sent);
   return awaits(answer) ? awaitingView() : `${o(`${deed}_done`)} ${closedText(answer)}`;
@@ -68,13 +68,14 @@ function textOf(form: FormData, name: string): string {
 export async function planRain(campaign: Campaign) {
   const { campaign_id: id, quota_per_user: quota, timezone } = campaign;
   const starts = localText(Math.max(now() + 120_000, campaign.starts_at_ms), timezone);
-  const number = (name: "seconds" | "rounds" | "packets" | "count", value: number, max: number) =>
-    field(o(`rain_${name}`), html`<input name=${name} type="number" min="1" max=${max} .value=${String(value)} required />`);
+  const number = (name: "seconds" | "rounds" | "packets" | "count", value: number) => {
+    const [min, max] = BOUNDS.RainBody[name];
+    return field(o(`rain_${name}`), html`<input name=${name} type="number" min=${min} max=${max} .value=${String(value)} required />`);
+  };
   const body = html`
     <p class="hint">${o("plan_rain_hint", { left: money(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
     ${sumField()} ${field(o("starts"), html`<input name="starts" data-api="starts_at_ms" type="datetime-local" .value=${starts} required />`)}
-    ${number("seconds", 20, 600)} ${number("rounds", 1, 10)} ${number("packets", Math.min(6, quota || 6), 50)}
-    ${number("count", 100, 1_000_000)}
+    ${number("seconds", 20)} ${number("rounds", 1)} ${number("packets", Math.min(6, quota || 6))} ${number("count", 100)}
   `;
   let done: string | undefined;
   await confirm(o("plan_rain_title"), body, o("plan_rain"), async (form) => {
@@ -100,7 +101,7 @@ export async function sendRain(campaign: Campaign) {
   const body = html`
     <p class="hint">${o("rain_hint", { left: money(campaign.budget_left_fen) })}</p>
     ${sumField()}
-    ${field(o("shares"), html`<input name="count" type="number" min="1" max="1000000" required autocomplete="off" />`)}
+    ${field(o("shares"), html`<input name="count" type="number" min=${BOUNDS.SendBody.count[0]} max=${BOUNDS.SendBody.count[1]} required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
   let done: string | undefined;

@@ -1,7 +1,8 @@
 /** A file of users: its first column, and the lines without a valid user. */
 
-/** The rule of redpacket.platform.user_id. */
-const HOST_ID = /^[A-Za-z0-9][A-Za-z0-9_.@:|+=-]{0,127}$/;
+import { HOST_ID } from "../api/limits.ts";
+
+const USER = new RegExp(HOST_ID);
 
 export interface UserFile {
   users: string[];
@@ -17,7 +18,7 @@ export function readUsers(text: string): UserFile {
     const cell = /^\s*(?:"([^"]*)"|([^,;\t]*))/.exec(line)!;
     const user = (cell[1] ?? cell[2] ?? "").trim();
     if (!user || (at === 0 && /^(user|user_id|host_id|用户)$/i.test(user))) return;
-    if (HOST_ID.test(user)) users.add(user);
+    if (USER.test(user)) users.add(user);
     else bad.push({ line: at + 1, text: user });
   });
   return { users: [...users], bad };

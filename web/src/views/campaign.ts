@@ -30,6 +30,9 @@ const CALM_LOOK_MS = 60_000;
 /** A crowd looks at the start, but not all in the same moment. */
 const SPREAD_MS = 2000;
 
+/** What the console's form in which this page is framed shows; only a page of this origin can set it. */
+const preview = () => frameElement as { campaign?: Schemas["Campaign"]; game?: Game } | null;
+
 export class CampaignView extends View {
   static override properties = {
     ...View.properties,
@@ -73,7 +76,7 @@ export class CampaignView extends View {
 
   async #load(): Promise<void> {
     this.#askedAtMs = now();
-    const campaign = await session.client.get(`/campaigns/${this.campaignId}`);
+    const campaign = preview()?.campaign ?? (await session.client.get(`/campaigns/${this.campaignId}`));
     // The first answer may move the clock by hours.
     this.#askedAtMs = now();
     // The API's state decides: our clock may be a moment ahead.
@@ -85,7 +88,7 @@ export class CampaignView extends View {
     await Promise.all(games.map((game) => modules[game]()));
     const isHelp = new URLSearchParams(location.search).has("inviter");
     // A rain that begins later does not take the place of the lottery.
-    if (isRead) this.game ??= isHelp ? games.at(-1) : games[0];
+    if (isRead) this.game ??= preview()?.game ?? (isHelp ? games.at(-1) : games[0]);
     if (!this.campaign) this.#name(campaign);
     this.#isRead = isRead;
     this.campaign = campaign;

@@ -104,6 +104,13 @@ class CampaignBody(StrictBody):
             "that are still open."
         ),
     ]
+    end_now: Annotated[
+        bool,
+        about(
+            "True ends a started campaign by the server's clock and ignores `ends_at_ms`. A repeat "
+            "keeps the first end."
+        ),
+    ] = False
     timezone: Annotated[
         str,
         StringConstraints(max_length=64),

@@ -95,6 +95,19 @@ def edit_campaign(
     raise Contended
 
 
+def end_now(plan: CampaignPlan, *, ports: CampaignPorts) -> CampaignPlan:
+    """Return *plan* with an end that is not in the future; an ended campaign keeps its end.
+
+    Raises InvalidRequest before the campaign's start.
+    """
+    before = ports.campaigns.find_campaign(plan.campaign_id)
+    ends_at_ms = min(ports.clock.now_ms(), (before or plan).ends_at_ms)
+    if ends_at_ms <= plan.starts_at_ms:
+        message = "needs a campaign that has started. Set status to off instead"
+        raise InvalidRequest.of("end_now", message)
+    return replace(plan, ends_at_ms=ends_at_ms)
+
+
 def _end_with_campaign(campaign_id: str, prizes: DynamoPrizes, packets: PacketScheduler) -> None:
     """Move cash prizes to the newest edit's end, which may be another operator's."""
     if snapshot := prizes.find_snapshot(campaign_id):
