@@ -22,8 +22,12 @@ def _bounds() -> list[tuple[str, str, int, int]]:
         return []
     found = re.search(r"export const BOUNDS = (.*) as const;", LIMITS.read_text(encoding="utf-8"))
     assert found
-    bounds: dict[str, dict[str, list[int]]] = json.loads(found[1])
-    return [(body, name, *span) for body, spans in bounds.items() for name, span in spans.items()]
+    bounds: dict[str, dict[str, tuple[int, int]]] = json.loads(found[1])
+    return [
+        (body, name, least, most)
+        for body, spans in bounds.items()
+        for name, (least, most) in spans.items()
+    ]
 
 
 @pytest.fixture
