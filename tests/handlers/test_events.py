@@ -165,6 +165,51 @@ def test_an_altered_approval_is_set_aside_for_the_alarm_and_a_decision_is_not(
     assert system.logger.events == ["row_altered"] * is_altered
 
 
+_CLAIMED = {
+    "pk": {"S": "other#1"},
+    "sk": {"S": "other"},
+    "fate": {"S": "claimed"},
+    "user_id": {"S": "bob"},
+    "amount_fen": {"N": "5200"},
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_altered"),
+    [
+        (None, _CLAIMED, False),
+        (_CLAIMED, {**_CLAIMED, "settled_at_ms": {"N": "1"}}, False),
+        ({**_CLAIMED, "fate": {"S": "refunded"}}, _CLAIMED, False),
+        (_CLAIMED, {**_CLAIMED, "user_id": {"S": "alice"}}, True),
+        (_CLAIMED, {**_CLAIMED, "amount_fen": {"N": "88"}}, True),
+        (_CLAIMED, None, True),
+    ],
+)
+def test_a_claim_that_changed_its_owner_or_a_removed_row_is_set_aside(
+    system: InMemorySystem,
+    invoke: Invoke,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    is_altered: bool,
+) -> None:
+    aside: list[Any] = []
+    monkeypatch.setitem(vars(containers.events), "dead_letter", aside.append)
+    monkeypatch.setitem(vars(containers.events), "announce_ports", None)
+    named = (("OldImage", before), ("NewImage", after))
+    images = {"Keys": {"pk": _CLAIMED["pk"], "sk": _CLAIMED["sk"]}}
+    images |= {name: image for name, image in named if image}
+    name = "REMOVE" if after is None else "MODIFY" if before else "INSERT"
+    source = f"arn:aws:dynamodb:r:1:table/{TABLE_NAMES.shares}/stream/2026-01-01"
+    record = {"eventSourceARN": source, "eventName": name, "dynamodb": images}
+
+    invoke("AnnounceFunction", {"Records": [record]})
+
+    assert aside == [record] * is_altered
+    assert system.logger.events == ["row_altered"] * is_altered
+
+
 def test_grab_claims_a_share_and_a_repeat_gets_the_same(
     system: InMemorySystem, desk: Desk, invoke: Invoke
 ) -> None:

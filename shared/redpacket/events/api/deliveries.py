@@ -12,6 +12,9 @@ from redpacket.platform.runtime import EventLogger
 
 Record = Mapping[str, Any]
 
+_FACTS_OF_CLAIMS = ("user_id", "amount_fen", "decided_at_ms")
+"""Attributes of a claimed share that never change."""
+
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError)
 
 
@@ -55,24 +58,7 @@ def announce_batch(
     return {"queued_count": announced(changes)}
 
 
-def report_altered(
-    records: Sequence[Record], *, dead_letter: Callable[[Record], None], logger: EventLogger
-) -> dict[str, int]:
-    """Set aside records of altered rows of the audit log and of approvals; no function makes them.
-
-    The queue of unread records has an alarm, which lasts until an operator has looked. None of
-    these rows has a TTL, so a removal by DynamoDB also counts.
-    """
-    altered = [record for record in records if _is_altered(record)]
-    for record in altered:
-        keys = record["dynamodb"]["Keys"]
-        position = keys.get("sk", keys["pk"])["S"]
-        logger.event("row_altered", change=record["eventName"], position=position)
-        dead_letter(record)
-    return {"altered_count": len(altered)}
-
-
-def _is_altered(record: Record) -> bool:
+def is_altered(record: Record) -> bool:
     """Return whether a row lost what it had; approvals get a decision once, and then its outcome.
 
     A record without images is of the audit log, whose rows never change.
@@ -84,6 +70,39 @@ def _is_altered(record: Record) -> bool:
     changed = {name for name, value in before.items() if after.get(name) != value}
     outcome = {"status", "refusal"} if "refusal" in {*before, *after} else set()
     return not changed <= outcome
+
+
+def is_rewritten(record: Record) -> bool:
+    """Return whether a claim changed its owner, amount or time, or a row of money was removed."""
+    images = record["dynamodb"]
+    before, after = images.get("OldImage", {}), images.get("NewImage", {})
+    if record["eventName"] == "REMOVE":
+        return True
+    is_claim = before.get("fate") == after.get("fate") == {"S": "claimed"}
+    return is_claim and any(
+        name in before and after.get(name) != before[name] for name in _FACTS_OF_CLAIMS
+    )
+
+
+def report_altered(
+    records: Sequence[Record],
+    *,
+    is_altered: Callable[[Record], bool],
+    dead_letter: Callable[[Record], None],
+    logger: EventLogger,
+) -> dict[str, int]:
+    """Set aside records of altered rows, which no function makes.
+
+    The queue of unread records has an alarm, which lasts until an operator has looked. None of
+    these rows has a TTL, so a removal by DynamoDB also counts.
+    """
+    altered = [record for record in records if is_altered(record)]
+    for record in altered:
+        keys = record["dynamodb"]["Keys"]
+        position = keys.get("sk", keys["pk"])["S"]
+        logger.event("row_altered", change=record["eventName"], position=position)
+        dead_letter(record)
+    return {"altered_count": len(altered)}
 
 
 def deliver_batch(
