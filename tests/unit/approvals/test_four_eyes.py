@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redpacket.approvals.api.summaries import approval_summary
 from redpacket.approvals.api.views import approval_view
 from redpacket.approvals.dynamodb.approvals import DynamoApprovals
 from redpacket.approvals.errors import ApprovalNotFound, FourEyesNeeded
@@ -564,6 +565,20 @@ def lottery(system: InMemorySystem) -> InMemorySystem:
 
 def _total(system: InMemorySystem) -> int:
     return sum(prize.total for prize in system.prizes.list_prizes("gala"))
+
+
+def test_who_approves_the_first_cash_sees_that_users_may_have_drawn_before(
+    lottery: InMemorySystem,
+) -> None:
+    early = _asked(_cash(lottery, 20, "early"))
+    lottery.pass_time(60_000)
+
+    late = _asked(_cash(lottery, 20, "late"))
+    lottery.process().approve(late.approval_id, BOB)
+
+    drawn = [approval_summary(each, {}).partition("; ")[2] for each in (early, late)]
+    assert drawn == ["", "users may have drawn before"]
+    assert _total(lottery) == 20
 
 
 def test_cash_waits_before_any_money_moves(lottery: InMemorySystem) -> None:

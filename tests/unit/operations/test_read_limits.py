@@ -56,4 +56,4 @@ def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (answer["statusCode"], answer["headers"]["retry-after"]) == (429, "7")
         assert counted == [PUBLISHED_USER_IDS.id_of("ann")]
         counted.clear()
-    assert len(READS) == 10, READS
+    assert len(READS) == 11, READS

@@ -69,8 +69,8 @@ _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
 _ASKED = {
     ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}",
     ApprovalKind.CAMPAIGN: "edit {subject}, which decides about {amount_fen}",
-    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which decides about {amount_fen}",
-    ApprovalKind.STOCK: "change the stock of {subject}, which decides about {amount_fen}",
+    ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which decides about {cash}",
+    ApprovalKind.STOCK: "change the stock of {subject}, which decides about {cash}",
     ApprovalKind.CAMPAIGN_MONEY: "move {amount_fen} of campaign money to {subject}",
     ApprovalKind.UNREADABLE: "make a change that can't be verified",
 }
@@ -134,7 +134,9 @@ def action_summary(action: Action, users: UsersById) -> str:
 def approval_summary(approval: Approval, users: UsersById) -> str:
     """Return one sentence about a pending change."""
     facts = _Facts(approval.subject, approval.changes, users)
-    facts["amount_fen"] = settings.unit.text(approval.amount_fen)
+    facts["amount_fen"] = facts["cash"] = settings.unit.text(approval.amount_fen)
+    if "drawn_before" in facts:
+        facts["cash"] += "; users may have drawn before"
     request = _ASKED[approval.kind].format_map(facts)
     return f"{_operator(approval.operator, users)} asks to {request}"
 

@@ -49,7 +49,6 @@ from redpacket.packets.use_cases.send_packet import funding_of
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.errors import (
     Contended,
-    Forbidden,
     InvalidRequest,
     Rejected,
 )
@@ -246,20 +245,20 @@ def _spend(
     planned, policy = with_prize(snapshot, after), ports.approval_policy
     if edit.advice:
         return spend_alone_on(snapshot, planned, edit.operator, edit.advice, policy)
-    if policy.limits.subject_fen in range(cash_fen(snapshot), cash_fen(planned)):
-        _check_not_drawn(edit.campaign_id, ports)
     changes, version = _changes(after, before), before.version if before else 0
+    if cash_fen(planned) > policy.limits.subject_fen >= cash_fen(snapshot):
+        changes += _drawn_before(edit.campaign_id, ports)
     return spend_on(snapshot, planned, edit.operator, changes, policy, version)
 
 
-def _check_not_drawn(campaign_id: str, ports: PrizePorts) -> None:
-    """Raise Forbidden if users may have drawn: their misses, wins and helps decide later draws."""
+def _drawn_before(campaign_id: str, ports: PrizePorts) -> tuple[Change, ...]:
+    """Return the fact that users may have drawn before a lottery's cash, for its approver.
+
+    Their misses, wins and helps decide later draws.
+    """
     campaign = ports.load.campaigns.find_campaign(campaign_id)
-    if campaign and campaign.first_starts_at_ms <= ports.clock.now_ms():
-        raise Forbidden(
-            "Users may have drawn from this campaign already. Add cash above your limit to a"
-            " campaign that has never started."
-        )
+    has_started = bool(campaign and campaign.first_starts_at_ms <= ports.clock.now_ms())
+    return (Change("drawn_before", None, "true"),) if has_started else ()
 
 
 def _with_packet(prize: Prize, packet: Packet | None) -> Prize:
