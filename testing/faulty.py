@@ -354,6 +354,9 @@ class FaultySwitches:
     def put(self, state: SwitchState) -> None:
         self._wire.call(lambda: self._store.put(state), lost=_table_away, in_doubt=_table_away)
 
+    def fix_unit(self) -> None:
+        self._wire.call(self._store.fix_unit, lost=_table_away, in_doubt=_table_away)
+
     def put_limit(self, name: LimitName, value: int | None) -> None:
         self._wire.call(
             lambda: self._store.put_limit(name, value), lost=_table_away, in_doubt=_table_away

@@ -112,6 +112,7 @@ class PaymentSystem:
     @property
     def payments(self) -> PaymentPorts:
         return PaymentPorts(
+            fix_unit=lambda: None,
             providers=self.gates_in,
             repository=self.repository,
             returns=self.returns,

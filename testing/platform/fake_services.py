@@ -146,6 +146,10 @@ class FakeSwitchStore:
             raise self.error
         self.states[state.switch] = state
 
+    def fix_unit(self) -> None:
+        if self.error:
+            raise self.error
+
     def put_limit(self, name: LimitName, value: int | None) -> None:
         if self.error:
             raise self.error

@@ -62,6 +62,29 @@ def test_a_switch_stands_as_it_was_put_and_the_others_as_they_were(store: Switch
     assert _state(store, Switch.PAYOUT) == SwitchState(Switch.PAYOUT)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_money_fixes_the_unit_and_another_turns_everything_off(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    with a_client(kind, request) as client:
+        row = {"TableName": "switches", "Key": {"pk": {"S": "switches"}}}
+        client.delete_item(**row)
+        dynamo = Dynamo(lambda: client, TABLE_NAMES)
+        yuan, points = DynamoSwitches(dynamo, "CNY,2"), DynamoSwitches(dynamo, "points,0")
+        assert all(state.is_on for state in points.read().states)
+
+        yuan.fix_unit()
+        yuan.fix_unit()
+
+        assert all(state.is_on for state in yuan.read().states)
+        refused = points.read().states
+        assert {state.switch for state in refused if not state.is_on} == set(Switch)
+        assert "must be CNY,2" in refused[0].reason
+        with pytest.raises(Unavailable):
+            points.fix_unit()
+        client.delete_item(**row)
+
+
 def test_the_last_word_holds(store: SwitchStore) -> None:
     store.put(OFF)
     store.put(SwitchState(Switch.SEND, changed_at_ms=NOW_MS + 1, changed_by="operator"))

@@ -76,6 +76,7 @@ ROWS = {
     "address": ("Profiles", {"pk": "u"}, "goods_address"),
     "webhook": ("Webhooks", operator_keys.webhook("w"), "target_url"),
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
+    "fixed_unit": ("Switches", operator_keys.switches(), "unit_of_account"),
 }
 """Kinds of rows: table, key, and the attribute that decides."""
 
@@ -145,6 +146,8 @@ nickname             Erasure:u Profile:u
 address              Erasure:u Profile:u
 webhook              Announce:r Deliver:r Webhooks:pru
 switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
+fixed_unit           Admin:ru Approval:u Expire:r Grab:r Lottery:r Order:u Payment:ru Payout:r \
+                     Send:r Transfer:r
 """
 """Functions that may put or replace (p), update (u) and read (r) a row; no other function may."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from redpacket.containers.container import Container, on_dynamo
+from redpacket.containers.container import Container
 from redpacket.operations.dynamodb.switches import DynamoSwitches
 from redpacket.operations.model.limits import (
     DRAWS,
@@ -37,7 +37,9 @@ class OperationsContainer(Container):
 
         return RedisLimits(self.platform.cache_client)
 
-    switch_store = on_dynamo(DynamoSwitches)
+    @cached_property
+    def switch_store(self) -> DynamoSwitches:
+        return DynamoSwitches(self.dynamo, self.settings.unit_id)
 
     @cached_property
     def switches(self) -> CachedSwitches:

@@ -57,6 +57,7 @@ class OperatorsContainer(Container):
             ledger=self.packets.ledger,
             approval_policy=self.editing.approval_policy,
             clock=self.clock,
+            fix_unit=self.operations.switch_store.fix_unit,
         )
 
     operator_lists = on_dynamo(DynamoOperatorLists)

@@ -68,6 +68,7 @@ class PaymentsContainer(Container):
             new_number=new_payment_id,
             per_day_max=_PAYMENTS_PER_DAY,
             prompts=self.providers.prompts,
+            fix_unit=self.packets.operations.switch_store.fix_unit,
         )
 
     @cached_property

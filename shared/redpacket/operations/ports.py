@@ -33,16 +33,19 @@ class SwitchRow:
 
 
 class SwitchStore(Protocol):
-    """Durable switches and limits. Tests use a fake."""
+    """Durable switches and limits, and the unit of account. Tests use a fake."""
 
     def read(self) -> SwitchRow:
-        """Return every switch and limit, in one read."""
+        """Return all in one read; every switch is off while another unit is fixed."""
 
     def put(self, state: SwitchState) -> None:
         """Set one switch."""
 
     def put_limit(self, name: LimitName, value: int | None) -> None:
         """Set one limit; None restores its default."""
+
+    def fix_unit(self) -> None:
+        """Fix the unit of account before the first money. Raises Unavailable for another one."""
 
 
 @dataclass(frozen=True, slots=True)

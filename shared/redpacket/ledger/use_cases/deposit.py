@@ -44,6 +44,7 @@ class DepositPorts:
     ledger: Balances
     approval_policy: ApprovalPolicy
     clock: Clock
+    fix_unit: Callable[[], None]
 
 
 def deposit(
@@ -76,6 +77,7 @@ def deposit(
         if amount_fen > ports.amount_fen_max:
             message = f"must be at most {ports.amount_fen_max}. Split the deposit"
             raise InvalidRequest.of("amount_fen", message)
+        ports.fix_unit()
         transfer = _transfer(account, amount_fen, request, ports.clock)
         subject = user_subject(payee.user_id)
         facts = {"transfer_id": transfer.transfer_id, "amount_fen": amount_fen}

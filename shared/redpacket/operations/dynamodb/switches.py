@@ -1,4 +1,4 @@
-"""Switches and limits in the only row of SwitchesTable, with an attribute for each change."""
+"""Switches, limits and the fixed unit of account in the only row of SwitchesTable."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from redpacket.operations.model.limits import LimitName
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchRow
 from redpacket.platform.dynamodb.client import Dynamo, Value, update
+from redpacket.platform.errors import Unavailable
 
 
 class DynamoSwitches:
     """DynamoDB implementation of SwitchStore."""
 
-    def __init__(self, dynamo: Dynamo) -> None:
+    def __init__(self, dynamo: Dynamo, unit_id: str = "CNY,2") -> None:
         self._dynamo = dynamo
         self._table = dynamo.tables.switches
+        self._unit_id = unit_id
+        self._is_unit_fixed = False
 
     def read(self) -> SwitchRow:
         row = self._dynamo.get(self._table, keys.switches()) or {}
+        unit_id = str(row.get("unit_of_account", self._unit_id))
+        if unit_id != self._unit_id:
+            reason = f"UnitName and UnitDecimals must be {unit_id}, as when money first moved"
+            return SwitchRow([SwitchState(each, is_on=False, reason=reason) for each in Switch])
         limits = {name: int(row[name]) for name in LimitName if name in row}
         return SwitchRow([_state_of(switch, row) for switch in Switch], limits)
 
@@ -37,6 +44,18 @@ class DynamoSwitches:
             changed_by=state.changed_by or "",
         )
         self._dynamo.write(operation)
+
+    def fix_unit(self) -> None:
+        # One write for each process that takes money from outside.
+        self._is_unit_fixed = self._is_unit_fixed or self._dynamo.update(
+            self._table,
+            keys.switches(),
+            "SET unit_of_account = :unit",
+            condition="attribute_not_exists(unit_of_account) OR unit_of_account = :unit",
+            unit=self._unit_id,
+        )
+        if not self._is_unit_fixed:
+            raise Unavailable(f"another unit of account than {self._unit_id} is fixed")
 
     def put_limit(self, name: LimitName, value: int | None) -> None:
         row = (self._table, keys.switches())

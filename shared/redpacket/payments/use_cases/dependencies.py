@@ -71,6 +71,7 @@ class PaymentPorts(_MerchantPorts[PaymentProvider]):
     new_number: Callable[[], str]
     per_day_max: int
     prompts: Accounts
+    fix_unit: Callable[[], None]
 
     def provider_of(self, row: Payment | PaymentReturn) -> PaymentProvider:
         """Return the provider that has a row's order. Raises ProviderChanged."""

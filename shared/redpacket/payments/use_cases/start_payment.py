@@ -37,6 +37,7 @@ def start_payment(ask: PaymentAsk, *, payees: Payees, ports: PaymentPorts) -> Pa
     and Forbidden for an account of campaign money.
     """
     provider = ports.provider(ask.channel)
+    ports.fix_unit()
     payer = _payer(ask.user_id, ask.channel, ask.method, payees)
     now_ms = ports.clock.now_ms()
     payment = Payment(
@@ -74,6 +75,7 @@ def start_packet_payment(
     if payment is None:
         if packet.status is not PacketStatus.UNPAID:
             raise PaymentNotFound("This packet is no longer unpaid, and it has no payment.")
+        ports.fix_unit()
         intent = Payment(
             number=packet.payment_id,
             user_id=packet.sender.user_id,
