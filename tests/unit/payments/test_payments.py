@@ -746,6 +746,20 @@ def test_a_credited_transaction_is_not_returned_under_another_number(town: Payme
     assert [line.kind for line in town.gateway.book] == ["payment", "payment"]
 
 
+@pytest.mark.parametrize(
+    ("fen", "status"),
+    [(99, payments.PaymentStatus.PAID), (100, payments.PaymentStatus.REFUNDED)],
+)
+def test_a_payment_is_shown_as_refunded_once_all_of_it_is(
+    town: PaymentSystem, fen: int, status: payments.PaymentStatus
+) -> None:
+    payment = town.pay_in("user", 100)
+
+    town.refund(payment, fen)
+
+    assert town.paid(payment).shown_status is status
+
+
 def test_numbers_of_refunds_stay_as_the_provider_knows_them() -> None:
     number = payments.refund_no_of("pm1", "4200001")
 
