@@ -677,11 +677,18 @@ def test_recipients_get_no_more_than_the_limit_from_one_person(
 
     with handlers_of(system, APPROVAL_FEN=f"200,{10**9},{10**9}"):
         answers = [alone.post("/admin/packets", chosen, key) for key in ("1", "2", "1")]
-        public = [alone.post("/admin/packets", packet, key) for key in ("3", "4", "5", "6")]
+        secret = {**packet, "count": 1, "passphrase": "only my friend"}
+        few = [
+            alone.post("/admin/packets", each, key) for each, key in ((packet, "3"), (secret, "4"))
+        ]
+        many = {**packet, "count": 10}
+        public = [alone.post("/admin/packets", many, key) for key in ("5", "6", "7", "8")]
 
     assert [answer.status_code for answer in answers] == [201, 403, 201]
     assert "another operator can approve" in answers[1].json()["detail"]
-    # The treasury's packets for everybody count nothing.
+    # 120 and 60 fen are within the limit; 120 more, in a lone share for a friend, are not.
+    assert [answer.status_code for answer in few] == [201, 403]
+    # The treasury's packets of ten shares or more count nothing.
     assert [answer.status_code for answer in public] == [201] * 4
 
 
@@ -710,7 +717,7 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
         items = sponsor.http.get("/admin/journal?subject=campaign:gala").json()["items"]
 
     assert [answer.status_code for answer in above] == [403] * 4
-    assert "hongbao/treasury" in above[0].json()["detail"]
+    assert "smaller shares" in above[0].json()["detail"]
     # Equal shares count exactly: 60 and 40 fen.
     assert (below.status_code, by_both.status_code) == (201, 201)
     # I10: a repeat has its first answer.

@@ -328,3 +328,156 @@ def test_approved_money_backs_no_other_odds_than_the_approved_ones(
     )
     weights = {prize.prize_id: prize.weight for prize in system.prizes.list_prizes("gala")}
     assert weights == ({"cup": 10} if edited == "rules" else {"cup": 10, "cash": 10})
+
+
+# ---------------------------------------------------------------- after an approval
+
+
+@pytest.fixture
+def both(a_user: MakeUser) -> HttpUser:
+    return a_user("both", funds_fen=1_000, scope="hongbao/operate hongbao/treasury")
+
+
+CHANGES: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
+    **{name: edit for name, edit in DECIDING.items() if name not in {"a list", "others"}},
+    "a cent prize": lambda by, _: _prize(by, "cent", CASH, amount_fen=1),
+    "less cash": lambda by, _: _stock(by, "cash", -20),
+    "another word": lambda by, plan: _campaign(by, plan, passphrase="theirs"),
+}
+
+
+@pytest.mark.parametrize("edit", CHANGES.values(), ids=CHANGES.keys())
+def test_who_wins_approved_cash_is_changed_by_two_operators(
+    system: InMemorySystem,
+    both: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+    edit: Any,
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        second.approve(_prize(treasury, "cash", CASH))
+        before = system.prizes.find_snapshot("gala")
+
+        asked = edit(both, plan)
+
+        assert asked.status_code == 202
+        assert system.prizes.find_snapshot("gala") == before
+        assert second.approve(asked).json()["is_applied"]
+    assert system.prizes.find_snapshot("gala") != before
+    assert system.differences() == []
+
+
+def test_approved_cash_that_was_taken_out_returns_by_two_operators(
+    system: InMemorySystem, treasury: HttpUser, second: HttpUser, a_user: MakeUser
+) -> None:
+    third = a_user("third", scope="hongbao/treasury")
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        second.approve(_prize(treasury, "cash", CASH))
+        second.approve(_stock(third, "cash", -20))
+
+        back = _stock(third, "cash", 20)
+
+        assert back.status_code == 202
+        assert second.approve(back).json()["is_applied"]
+    assert system.balance_fen(treasury.user_id) == 600_000
+
+
+def test_a_lottery_of_approved_cash_is_resumed_by_two_operators(
+    system: InMemorySystem,
+    operate: HttpUser,
+    both: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+) -> None:
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        second.approve(_prize(treasury, "cash", CASH))
+        assert _campaign(operate, plan, status="off").is_success
+
+        resumed = [_campaign(by, plan).status_code for by in (operate, both)]
+
+    assert resumed == [403, 202]
+
+
+@pytest.mark.parametrize("edit", ["a list", "others", "a code", "a forfeit"])
+def test_lists_codes_and_forfeits_beside_approved_cash_are_refused(
+    system: InMemorySystem,
+    both: HttpUser,
+    operate: HttpUser,
+    treasury: HttpUser,
+    second: HttpUser,
+    plan: dict[str, Any],
+    edit: str,
+    a_user: MakeUser,
+) -> None:
+    code = {"title": "code", "kind": "code", "weight": 0, "total": 0}
+    assert _prize(operate, "code", code).is_success
+    assert _campaign(operate, plan, miss_weight=0).is_success
+    assert _prize(operate, "cup", CUP, weight=10**9).is_success
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        second.approve(_prize(treasury, "cash", CASH))
+        system.pass_time(20_000)
+        assert a_user("ann").draw("gala").json()["prize"]["prize_id"] == "cup"
+
+        if edit == "a code":
+            refused = both.post("/admin/campaigns/gala/prizes/code/codes", {"add": ["A1"]})
+        elif edit == "a forfeit":
+            refused = _decide(both, "cup.1", "forfeited")
+        else:
+            refused = DECIDING[edit](both, plan)
+
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        system.pass_time(HOUR_MS)
+        assert edit != "a forfeit" or _decide(both, "cup.1", "forfeited").is_success
+
+
+@pytest.mark.parametrize("edit", ["a prize", "stock"])
+def test_large_cash_comes_before_anybody_could_draw(
+    system: InMemorySystem, treasury: HttpUser, second: HttpUser, plan: dict[str, Any], edit: str
+) -> None:
+    late = {**plan, "starts_at_ms": plan["starts_at_ms"] + 600_000}
+    with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
+        assert _prize(treasury, "small", CASH, total=0).is_success
+        waiting = _prize(treasury, "cash", CASH)
+        system.pass_time(20_000)
+        # A later start doesn't undo what users drew before.
+        assert _campaign(second, late).is_success
+
+        refused = (
+            _prize(treasury, "more", CASH) if edit == "a prize" else _stock(treasury, "small", 20)
+        )
+        approved = second.approve(waiting)
+
+    assert (refused.status_code, "never started" in refused.json()["detail"]) == (403, True)
+    assert approved.is_error
+    assert system.balance_fen(treasury.user_id) == 1_000_000
+
+
+@pytest.mark.parametrize("prize_id", ["cup", "mug"])
+def test_goods_that_were_checked_before_the_cash_are_not_written_after_it(
+    system: InMemorySystem, operate: HttpUser, treasury: HttpUser, prize_id: str
+) -> None:
+    system.before_first_transaction(lambda _: _prize(treasury, "cash", CASH))
+
+    with handlers_of(system):
+        refused = _prize(operate, prize_id, CUP, weight=10**6)
+
+    assert refused.status_code == 403
+    weights = {prize.prize_id: prize.weight for prize in system.prizes.list_prizes("gala")}
+    assert weights == {"cup": 10, "cash": 10}
+
+
+def test_cash_without_units_leaves_the_rest_to_operate(
+    operate: HttpUser, treasury: HttpUser, plan: dict[str, Any]
+) -> None:
+    assert _prize(treasury, "cash", CASH, total=0).is_success
+
+    edits = [
+        _campaign(operate, plan, miss_weight=1),
+        _prize(operate, "cup", CUP, weight=3),
+        _audience(operate, add=["ann"]),
+        _prize(operate, "cash", CASH, total=0, status="off"),
+    ]
+
+    assert [each.status_code for each in edits] == [200] * 4

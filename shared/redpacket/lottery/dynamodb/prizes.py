@@ -130,12 +130,14 @@ class DynamoPrizes:
         if forfeited and forfeited.decision:
             unit = decide(self._draws, forfeited, forfeited.decision)
             writes.append(Guarded(unit, lambda _: _NotPut.EDITED))
+        noted = note_action(self._audit_table, action)
         counted = spend_allowance(self._dynamo.tables.approvals, spent)
         writes += [Guarded(row, lambda _: AllowanceMoved()) for row in counted]
         if backing:
-            funded = DynamoFunding(self._dynamo).writes(*backing)
-            writes += [Guarded(each.operation, each.refusal) for each in funded]
-        noted = note_action(self._audit_table, action)
+            packet, transfer, funded = backing
+            noted += note_action(self._audit_table, funded)
+            rows = DynamoFunding(self._dynamo).writes(packet, transfer)
+            writes += [Guarded(each.operation, each.refusal) for each in rows]
         writes += [Guarded(row, never_refused) for row in noted]
         return self._put(prize, writes, request)
 

@@ -104,18 +104,24 @@ def _rules(body: SendBody) -> Rules:
     )
 
 
-_SMALLER = "Send smaller shares, or use a token with the scope hongbao/treasury."
-_DEPOSIT = "Send less, or deposit the money: another operator can approve a deposit."
+_ADVICE = "Send more, smaller shares, or deposit the money: another operator can approve a deposit."
+
+
+_FEW_SHARES = 9
+"""Most shares of a packet that counts even for the treasury, because few people can take it."""
 
 
 def spend_of(
     request: RequestOf[Any], *orders: SendOrder
 ) -> Callable[[Action], Allowance | None] | None:
-    """Return how sends count toward the limit; the treasury's count recipients only."""
-    fen = sum(map(chosen_fen, orders))
-    has_recipients = any(order.rules.recipients for order in orders)
-    if not fen or not (has_recipients or request.scopes.isdisjoint(TREASURERS)):
+    """Return how sends count toward the limit; the treasury's only for few or chosen people."""
+    is_treasury = not request.scopes.isdisjoint(TREASURERS)
+    fen = sum(
+        chosen_fen(order)
+        for order in orders
+        if order.rules.recipients or order.count <= _FEW_SHARES or not is_treasury
+    )
+    if not fen:
         return None
-    advice = _DEPOSIT if has_recipients else _SMALLER
     operator, policy = operator_of(request), containers.editing.approval_policy
-    return lambda action: policy.spend_alone(operator, fen, advice, action.subject)
+    return lambda action: policy.spend_alone(operator, fen, _ADVICE, action.subject)

@@ -83,25 +83,29 @@ class DynamoFunding:
         action: Action | None = None,
         spent: Allowance | None = None,
     ) -> str:
-        rows = self.writes(packet, transfer, action, spent)
+        rows = self.writes(packet, transfer)
+        if action:
+            # Import lazily: users' packets, which are most, have no operator.
+            from redpacket.operations.dynamodb.audit_log import note_action
+
+            logged = note_action(self._audit_table, action)
+            rows += [Guarded(row, never_refused) for row in logged]
+        if spent:
+            from redpacket.operations.dynamodb.allowances import spend_allowance
+
+            counted = spend_allowance(self._approvals, spent)
+            rows += [Guarded(row, lambda _: AllowanceMoved()) for row in counted]
         first_id = transact_request(
             self._dynamo, self._packets, TransferKind.SEND, request, packet.packet_id, rows
         )
         return first_id or packet.packet_id
 
-    def writes(
-        self,
-        packet: Packet,
-        transfer: Transfer,
-        action: Action | None = None,
-        spent: Allowance | None = None,
-    ) -> list[Guarded[RedPacketError]]:
-        """Return the writes of `fund`, without those of its request."""
+    def writes(self, packet: Packet, transfer: Transfer) -> list[Guarded[RedPacketError]]:
+        """Return the writes of the packet and its money."""
         rows: list[Guarded[RedPacketError]] = []
         made = [put(self._packets, items.packet_row(packet))]
         if packet.payment_id:
-            # Written even if the payment never starts, so that its number always leads to the
-            # packet.
+            # Its number always leads to the packet, even if the payment never starts.
             made.append(put(self._packets, items.payment_packet_row(packet)))
         # Prizes are funded outside the budget, and need no commitment of their own.
         if not packet.rules.prize_id:
@@ -111,29 +115,14 @@ class DynamoFunding:
                 made.append(member)
             made += note_commitment(self._commitments, _commitment_of(packet))
         rows += [Guarded(row, exists) for row in made]
-        beside = note_user(self._profiles, packet.sender)
-        if action:
-            # Import lazily: users' packets, which are most, have no operator.
-            from redpacket.operations.dynamodb.audit_log import note_action
-
-            beside += note_action(self._audit_table, action)
-        rows += [Guarded(row, never_refused) for row in beside]
-        if spent:
-            # Only prizes, and packets for chosen people, count it.
-            from redpacket.operations.dynamodb.allowances import spend_allowance
-
-            rows += [
-                Guarded(row, lambda _: AllowanceMoved())
-                for row in spend_allowance(self._approvals, spent)
-            ]
+        noted = note_user(self._profiles, packet.sender)
+        rows += [Guarded(row, never_refused) for row in noted]
         if packet.status is PacketStatus.UNPAID:
             # The packet has no money until its payment; it only counts as open.
             rows.append(Guarded(self._open_unpaid(packet), self._open_refusal))
         elif packet.counts_as_open:
-            rows += [
-                Guarded(put(self._accounts, entry_row(entry)), exists)
-                for entry in entries(transfer)
-            ]
+            posted = [put(self._accounts, entry_row(entry)) for entry in entries(transfer)]
+            rows += [Guarded(row, exists) for row in posted]
             rows.append(Guarded(self._open(transfer), self._open_refusal))
         else:
             rows += post(self._accounts, [transfer])
