@@ -225,7 +225,8 @@ def list_approvals(
     table = (
         (
             each["approval_id"],
-            each["summary"],
+            # Whoever approves decides about each of these facts.
+            "\n".join([each["summary"], *map(_change, each["changes"])]),
             money(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),
             each["status"],

@@ -27,6 +27,14 @@ def _sent(**rules: object) -> Action:
             "ann@host deposited ¥1,234,567.89 for bob",
         ),
         (
+            _action(
+                "deposit",
+                "user:b",
+                *changes_between(None, {"amount_fen": 100, "is_for_campaigns": True}),
+            ),
+            "ann@host deposited ¥1.00 for bob, for campaigns only",
+        ),
+        (
             _action("campaign_edited", "campaign:gala", *changes_between(None, {"title": "x"})),
             "ann@host created campaign gala",
         ),

@@ -146,13 +146,16 @@ def test_approvals_are_listed_and_decided(stack: Stack) -> None:
         "amount_fen": 200_000_000,
         "asked_at_ms": 0,
         "status": "awaiting",
+        "changes": [{"field": "case", "before": None, "after": "bank-7"}],
     }
     stack.answers["GET /admin/approvals"] = _ok(items=[waits], next=None)
     stack.answers[f"POST /admin/approvals/{approval_id}/approve"] = _ok(status="approved")
     stack.answers[f"POST /admin/approvals/{approval_id}/reject"] = _problem(403, "four_eyes")
 
     assert stack.ask_json("approvals", "list")["items"] == [waits]
-    assert "¥2,000,000.00" in stack.run("approvals", "list", "--status", "all").stdout
+    shown = stack.run("approvals", "list", "--status", "all").stdout
+    assert "¥2,000,000.00" in shown
+    assert "case: bank-7" in shown
     assert stack.ask_json("approvals", "approve", approval_id) == {"status": "approved"}
     assert stack.run("approvals", "reject", approval_id).exit_code == 3
 

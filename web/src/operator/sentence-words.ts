@@ -38,7 +38,7 @@ export const SENTENCES: Record<string, string> = {
   asks_campaign: "申请修改 {subject}，涉及 {amount_fen}",
   asks_prize: "申请修改 {subject} 的奖品 {prize_id}，涉及 {amount_fen}",
   asks_campaign_money: "申请把活动资金 {amount_fen} 转给 {subject}",
-  asks_stock: "申请增加 {subject} 的奖品库存，涉及 {amount_fen}",
+  asks_stock: "申请修改 {subject} 的奖品库存，涉及 {amount_fen}",
 };
 
 export const FIELDS: Record<string, string> = {
@@ -81,6 +81,7 @@ export const FIELDS: Record<string, string> = {
   beacon: "公共信标",
   required_claims: "参与条件",
   status: "状态",
+  campaign_status: "活动状态",
   prize_id: "奖品编号",
   kind: "类型",
   weight: "权重",

@@ -29,7 +29,7 @@ _ID_LENGTH_MAX = 128
 """Length that no id has; a longer key would fail the read of a page's names."""
 
 _SENTENCES = {
-    ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}",
+    ActionKind.DEPOSIT: "deposited {amount_fen} for {subject}{purpose}",
     ActionKind.CAMPAIGN_EDITED: "{edited} {subject}{fields}",
     ActionKind.CAMPAIGN_PREHEATED: "loaded {subject} into the cache",
     ActionKind.PACKET_SENT: "sent a packet of {total_fen} in {count} shares{lock} for {subject}",
@@ -67,7 +67,7 @@ _PASSPHRASE = {"true": " with a passphrase", "false": " without a passphrase"}
 """Part of the sentence about a packet; older rows lack the fact."""
 
 _ASKED = {
-    ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}",
+    ApprovalKind.DEPOSIT: "deposit {amount_fen} for {subject}{purpose}",
     ApprovalKind.CAMPAIGN: "edit {subject}, which decides about {amount_fen}",
     ApprovalKind.PRIZE: "edit prize {prize_id} of {subject}, which decides about {cash}",
     ApprovalKind.STOCK: "change the stock of {subject}, which decides about {cash}",
@@ -155,6 +155,7 @@ class _Facts(dict[str, str]):
             else f"the {kind}"
         )
         recipients = self.get("recipients", "0")
+        self["purpose"] = ", for campaigns only" if "is_for_campaigns" in self else ""
         self["lock"] = _PASSPHRASE.get(self.get("has_passphrase", ""), "")
         if recipients != "0":
             self["lock"] += f" to {recipients} chosen recipient{'' if recipients == '1' else 's'}"
