@@ -92,9 +92,9 @@ export function digits(fen: number): string {
   return `${fen < 0 ? "-" : ""}${all.slice(0, all.length - decimals)}${cents}`;
 }
 
-/** Formats like `digits`, without a fraction of zero: 20000 -> "200". */
+/** Formats like `grouped`, without a fraction of zero: 2000000 -> "20,000". */
 export function briefDigits(fen: number): string {
-  return digits(fen).replace(/\.0+$/, "");
+  return grouped(fen).replace(/\.0+$/, "");
 }
 
 /** Formats like `digits`, with thousands apart. */
