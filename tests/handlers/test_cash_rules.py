@@ -433,7 +433,7 @@ def test_lists_codes_and_forfeits_beside_approved_cash_are_refused(
 
 
 @pytest.mark.parametrize("edit", ["a prize", "stock"])
-def test_large_cash_comes_before_anybody_could_draw(
+def test_an_approver_of_large_cash_learns_that_users_may_have_drawn(
     system: InMemorySystem, treasury: HttpUser, second: HttpUser, plan: dict[str, Any], edit: str
 ) -> None:
     late = {**plan, "starts_at_ms": plan["starts_at_ms"] + 600_000}
@@ -444,13 +444,16 @@ def test_large_cash_comes_before_anybody_could_draw(
         # A later start doesn't undo what users drew before.
         assert _campaign(second, late).is_success
 
-        refused = (
+        approved = second.approve(waiting)
+        asked = (
             _prize(treasury, "more", CASH) if edit == "a prize" else _stock(treasury, "small", 20)
         )
-        approved = second.approve(waiting)
+        shown = second.http.get("/admin/approvals").json()["items"][0]
 
-    assert (refused.status_code, "never started" in refused.json()["detail"]) == (403, True)
-    assert approved.is_error
+    # The first request was of a lottery that nobody could have drawn from.
+    assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
+    assert asked.status_code == 202
+    assert shown["summary"].endswith("; users may have drawn before")
     assert system.balance_fen(treasury.user_id) == 1_000_000
 
 
