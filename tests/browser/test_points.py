@@ -215,6 +215,23 @@ def test_the_page_and_the_console_name_no_yuan(
     assert "100,000,001 pts" in shown["console-approvals"]
 
 
+def test_the_element_reads_the_unit_of_its_api(
+    a_person: MakePerson, operator: Operator, played: dict[str, str]
+) -> None:
+    host = a_person(None, None)
+    element = f'<red-packet packet-id="{played["packet"]}" api="/api"></red-packet>'
+    body = f'<script type="module" src="/red-packet.js"></script>{element}'
+    embed = re.compile(r"/embed$")
+    host.page.route(embed, lambda route: route.fulfill(content_type="text/html", body=body))
+    host.go("/embed")
+
+    token = operator.token("ann")
+    host.page.locator("red-packet").evaluate("(each, token) => { each.token = token; }", token)
+
+    expect(host.page.locator("red-packet .amount")).to_have_text(re.compile(r"^\s*\d+ pts\s*$"))
+    assert not YUAN.search(host.page.evaluate(_TEXTS))
+
+
 def test_another_unit_turns_every_switch_off(stack: Stack, operator: Operator) -> None:
     table, key = stack.outputs["SwitchesTable"], {"pk": {"S": "switches"}}
     operator.fund("eve")

@@ -196,6 +196,8 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
             },
             "GivenCacheHasOneSignIn",
         ),
+        ("us-east-1", {**translated.WECHAT, "UnitName": "points"}, "OnlyYuanIsWeChats"),
+        ("us-east-1", {"UnitDecimals": "0"}, "OnlyYuanIsWeChats"),
         ("us-east-1", {"RiskUrl": translated.RISK["RiskUrl"]}, "RiskControlIsReached"),
         ("us-east-1", {"GatewayEgress": "true"}, "GatewayIsCalled"),
         ("us-east-1", {"WebAclArn": "arn:aws:wafv2:us-east-1:1:a"}, "PageIsHosted"),
@@ -252,6 +254,11 @@ _BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "h
                 "http://127.0.0.1.example/",
                 "https://",
             ],
+        ),
+        (
+            "UnitSymbol",
+            ["¥", "pts", "积分", "US$", "✦"],
+            ["", "a,b", "=1", "100", "p ts", "${x}", "nine-long", "<b>"],
         ),
         (
             "CacheIamResource",

@@ -47,7 +47,7 @@ def front(tmp_path: Path) -> Visitor:
     (page / "index.html").write_text(INDEX)
     (page / "operator.html").write_text(f"{INDEX}console")
     (page / "assets" / "index-abc.js").write_text("1")
-    for name in ("red-packet.js", "red-packet@1.2.3.js"):
+    for name in ("red-packet.js", "red-packet@1.2.3.js", "config.json"):
         (page / name).write_text("2")
     (tmp_path / "secret").write_text("no")
     return Visitor(Page(page, _api))

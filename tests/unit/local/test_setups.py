@@ -58,6 +58,17 @@ def test_no_setup_is_left_of_a_provider_without_parameters() -> None:
     assert (told["channels"], told.keys() & set(setups())) == ([], set())
 
 
+def test_the_page_gets_the_unit_of_the_stack() -> None:
+    points = {"UnitName": "points", "UnitSymbol": "pts", "UnitDecimals": "0"}
+
+    units = [configuration({}, USERS | given, "eu-central-1")["unit"] for given in ({}, points)]
+
+    assert units == [
+        {"name": "CNY", "symbol": "¥", "decimals": 2},
+        {"name": "points", "symbol": "pts", "decimals": 0},
+    ]
+
+
 def test_an_unknown_mode_of_a_simulator_names_the_modes() -> None:
     with pytest.raises(ValueError, match="'out_of_funds' is no mode; choose one of ok, "):
         Mode("out_of_funds")

@@ -64,6 +64,16 @@ def queue() -> FakeNoticeQueue:
     return FakeNoticeQueue()
 
 
+def test_no_provider_of_yuan_alone_moves_another_unit(system: InMemorySystem) -> None:
+    units = ("CNY,2,¥", "points,0,pts")
+
+    moving = [
+        system.process(settings=Settings({**VARIABLES, "UNIT": unit})).providers for unit in units
+    ]
+
+    assert [set(each) for each in moving] == [set(ProviderName), {ProviderName.HOST}]
+
+
 @pytest.fixture
 def process(coin: ProviderName, system: InMemorySystem, queue: FakeNoticeQueue) -> Process:
     process = system.process(
