@@ -100,7 +100,10 @@ def watch_campaign(request: HttpRequest) -> HttpAnswer[CampaignAdmin]:
 def edit_campaign(
     request: RequestOf[CampaignBody],
 ) -> HttpAnswer[CampaignAdmin | AwaitingApproval]:
-    """Create a campaign (201), edit it (200), or ask for approval of its budget (202)."""
+    """Create a campaign (201), edit it (200), or ask for approval (202).
+
+    A budget, and rules of cash in the lottery, wait above what the operator may move alone.
+    """
     campaign_id = campaign_id_of(request)
     body = body_of(CampaignBody, request)
     plan, ports = body.plan(campaign_id), containers.editing.campaign_ports
@@ -126,7 +129,10 @@ def edit_campaign(
     body_bytes_max=BODY_BYTES_MAX,
 )
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
-    """Add users to a campaign's list, remove others, and set the list's mode."""
+    """Add users to a campaign's list, remove others, and set the list's mode.
+
+    403 if the lottery has more cash than the operator may move alone.
+    """
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (
         [person_of(host_id).user_id for host_id in listed] for listed in (body.add, body.remove)

@@ -45,9 +45,10 @@ handler = Api()
     refusals=_EDITING,
 )
 def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
-    """Create a prize (201), edit it (200), or ask for approval of its cash (202).
+    """Create a prize (201), edit it (200), or ask for approval (202).
 
-    Cash is funded from the operator's account.
+    Cash is funded from the operator's account. An edit that changes who can win cash waits if the
+    lottery has more of it than the operator may move alone.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -71,7 +72,7 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
 def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | AwaitingApproval]:
     """Add units to a prize, or take some that have not been won, once per idempotency key.
 
-    Cash above what the operator may move alone waits for approval (202).
+    It waits for approval (202) if the lottery has more cash than the operator may move alone.
     """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     idempotent = idempotent_request(request)
