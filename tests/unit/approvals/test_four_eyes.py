@@ -751,6 +751,16 @@ def test_a_repeat_begins_only_before_a_refusal(system: InMemorySystem) -> None:
     assert system.balance_fen("user") == 0
 
 
+def test_a_decision_makes_no_approval(system: InMemorySystem) -> None:
+    approval = _asked(_deposit(system, 2_000, "key"))
+    approvals = system.process().approvals
+    action = Action(a_person("bob"), ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())
+    unasked = replace(approval, approval_id="0" * 32, status=APPROVED, decider=a_person("bob"))
+
+    assert not approvals.decide(unasked, action)
+    assert approvals.find_approval(unasked.approval_id) is None
+
+
 def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     rejected = system.process().reject(approval.approval_id, BOB)

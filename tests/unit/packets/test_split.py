@@ -27,6 +27,7 @@ from redpacket.packets.split import (
     share_amount_fen,
 )
 from redpacket.packets.split.live import _draw_block, _Walk
+from redpacket.packets.split.presplit import _bell
 from redpacket.packets.split.terms import COUNT_MAX, Units
 from redpacket.packets.split.words import WORD_BITS, seed_words
 from redpacket.platform.bounds import FEN_MAX
@@ -407,3 +408,11 @@ def test_terms_of_more_shares_than_a_send_may_have_are_not_read() -> None:
 
     with pytest.raises(ValueError, match="terms of 1000001 shares"):
         Terms.parse(text)
+
+
+def test_the_first_word_of_the_upper_slope_is_no_word_of_the_lower_one() -> None:
+    units = Units(total=4, count=2, low=1, high=3)
+
+    lower_then_upper = list(_bell(units, iter([2**63 - 1, 0, 2**63, 0])))
+
+    assert lower_then_upper == [1, 3]

@@ -211,6 +211,17 @@ def test_a_payment_is_ordered_for_a_payer_whom_the_host_knows(
     assert (prompt, payments.order.call_count) == (expected, 2 if expected else 0)
 
 
+def test_an_order_without_an_answer_leaves_the_packet_and_is_logged() -> None:
+    payments, logger = Mock(), Mock()
+    payments.order.side_effect = Unavailable("no answer")
+    sender = User("ann", host_id="ann@host")
+
+    prompt = order_payment(a_packet(payment_id="pp1"), sender, payments=payments, logger=logger)
+
+    assert prompt is None
+    assert logger.failure.call_args.args[0] == "payment_not_ordered"
+
+
 def test_only_the_sender_begins_the_payment_of_a_packet(town: PaymentSystem) -> None:
     packet = town.send_unpaid("sender")
 
