@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -23,6 +24,8 @@ from redpacket.reconciliation.use_cases.statements import (
     Run,
     counted,
     exported,
+    external,
+    file_columns,
     images,
     tables,
 )
@@ -175,6 +178,50 @@ def test_a_run_fails_unless_the_engine_reads_every_exported_row(tmp_path: Path, 
     assert read(counts) == {}
     with pytest.raises(Unavailable, match="of 1 tables"):
         read({**counts, TABLE: counts[TABLE] + 1})
+
+
+def _read(statement: str, line: Any, path: str) -> Any:
+    """Read a value of a line as Trino's OpenX reader does, at any depth.
+
+    Without case, the last of two names that are equal counts.
+    """
+    properties = dict(re.findall(r"'([\w.]+)'='(\w+)'", statement))
+    is_exact = properties["case.insensitive"] == "FALSE"
+    for field in path.split("."):
+        name = properties.get(f"mapping.{field}", field)
+        named = {key if is_exact else key.lower(): value for key, value in (line or {}).items()}
+        line = named.get(name if is_exact else name.lower())
+    return line
+
+
+@pytest.mark.parametrize("base", ["", "look_0"])
+def test_a_second_name_that_differs_in_case_shadows_no_attribute(base: str) -> None:
+    row = {"sk": {"S": "balance"}, "balance_fen": {"N": "5"}, "is_for_campaigns": {"BOOL": True}}
+    shadows = {"Balance_fen": {"N": "1"}, "s\N{KELVIN SIGN}": {"S": "x"}, "SK": {"S": "x"}}
+    columns = file_columns(Run("00", NOW_MS, base=base))
+    name, column = (f"{TABLE}_changes", "newimage") if base else (f"{TABLE}_export", "item")
+    (written,) = [each for each in columns[name] if each.lower() == column]
+
+    statement = external(name, columns[name], "s3://bucket/")
+
+    line = {written: {**row, **shadows}, "Metadata": {"WriteTimestampMicros": {"N": "7"}}}
+    paths = ("sk.s", "balance_fen.n", "is_for_campaigns.bool")
+    assert [_read(statement, line, f"{column}.{path}") for path in paths] == ["balance", "5", True]
+    if base:
+        assert _read(statement, line, "metadata.writetimestampmicros.n") == "7"
+    with_any_case = statement.replace("'FALSE'", "'TRUE'")
+    assert _read(with_any_case, line, f"{column}.balance_fen.n") == "1"
+
+
+def test_a_row_without_a_readable_key_fails_the_run(tmp_path: Path) -> None:
+    full = Run("00", NOW_MS)
+    for name in tables():
+        export(tmp_path / name, [{"PK": {"S": "user:ann"}}] if name == TABLE else [])
+    duck = Duck(tmp_path, full).type_rows(full)
+    counts = {name: int(name == TABLE) for name in tables()}
+
+    with pytest.raises(Unavailable, match="of 1 tables"):
+        read_sums({EXPORTED: duck.rows(counted(exported(full, counts)))[0]})
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -206,12 +206,20 @@ def file_columns(run: Run) -> dict[str, dict[str, Fields]]:
 
 
 def external(name: str, columns: Mapping[str, Fields], location: str) -> str:
-    """Return the statement that makes the files of an export readable."""
-    structs, renamed = list[str](), ["'case.insensitive'='TRUE'"]
+    """Return the statement that makes the files of an export readable.
+
+    Names are exact, because of two that differ in case alone the reader would take the last one.
+    Hive's own names are lowercase, so each other name has a mapping, at any depth.
+    """
+    structs, names = list[str](), {kind.upper() for kind in _KINDS.values()}
     for column, kinds in columns.items():
         fields = ",".join(f"`{key.lower()}`:struct<`{kind}`:string>" for key, kind in kinds.items())
         structs.append(f"`{column.lower()}` struct<{fields}>")
-        renamed.append(f"'mapping.{column.lower()}'='{column}'")
+        names |= {column, *kinds}
+    renamed = [
+        "'case.insensitive'='FALSE'",
+        *(f"'mapping.{each.lower()}'='{each}'" for each in sorted(names) if each != each.lower()),
+    ]
     return (
         f"CREATE EXTERNAL TABLE {name} ({', '.join(structs)})"
         " ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'"
@@ -251,10 +259,10 @@ def images(run: Run) -> dict[str, str]:
 
 def exported(run: Run, item_counts: Mapping[str, int]) -> str:
     """Return the check that the engine reads as many rows as DynamoDB exported of each table."""
-    suffix = "changes" if run.base else "raw"
+    suffix, column = ("changes", "keys") if run.base else ("raw", "item")
     return " UNION ALL ".join(
         f"SELECT '{name}' AS subject, 'exported rows' AS what, {item_counts[name]} AS expected,"  # noqa: S608
-        f" COUNT(*) AS actual FROM {name}_{suffix}"
+        f" COUNT({column}.pk.s) AS actual FROM {name}_{suffix}"
         for name in tables()
     )
 
