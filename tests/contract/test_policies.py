@@ -1072,12 +1072,16 @@ def test_only_one_function_writes_the_log_and_signs_and_who_commits_gives_no_pla
 def test_who_asks_for_an_approval_can_not_decide_about_it() -> None:
     approvals = STACK.arn("ApprovalsTable")
 
-    for function in ("AdminFunction", "CampaignFunction", "PrizeFunction"):
+    kinds = {"AdminFunction": "01", "CampaignFunction": "2", "PrizeFunction": "34"}
+    for function, digits in kinds.items():
         asks = Access(
             *(function, "dynamodb:PutItem", approvals, frozenset({"pk", "asked"})),
-            partitions=frozenset({"approval#1"}),
+            partitions=frozenset({f"approval#{digits[0]}1"}),
         )
-        assert may(STACK, asks)
+        for digit in "0123456789abcdef":
+            # The digit is that of the kind, which the id's seal covers.
+            of_a_kind = replace(asks, partitions=frozenset({f"approval#{digit}1"}))
+            assert may(STACK, of_a_kind) is (digit in digits)
         for decision in ("status", "is_applied", "decided_by"):
             assert not may(STACK, replace(asks, attributes=asks.attributes | {decision}))
         assert not may(STACK, replace(asks, action="dynamodb:UpdateItem"))

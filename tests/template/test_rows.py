@@ -69,7 +69,9 @@ ROWS = {
     "log_place": ("Commitments", log_keys.commitment("h"), "log_index"),
     "log": ("Log", log_keys.log_entries(1), "root"),
     "action": ("Journal", operator_keys.action("1"), "operator_id"),
-    "approval": ("Approvals", operator_keys.approval("1"), "status"),
+    "money_approval": ("Approvals", operator_keys.approval("0"), "status"),
+    "campaign_approval": ("Approvals", operator_keys.approval("2"), "status"),
+    "prize_approval": ("Approvals", operator_keys.approval("3"), "status"),
     "allowance": ("Approvals", operator_keys.allowance("o", "u"), "sums"),
     "host_id": ("Profiles", {"pk": "u"}, "host_id"),
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
@@ -139,7 +141,9 @@ log_place            Approval:p Campaign:p Log:ru Send:p
 log                  Log:pr Reconcile:r Records:r
 action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
                      Send:p Webhooks:p
-approval             Admin:pr Approval:ru Campaign:pr Prize:pr
+money_approval       Admin:pr Approval:ru Campaign:r Prize:r
+campaign_approval    Admin:r Approval:ru Campaign:pr Prize:r
+prize_approval       Admin:r Approval:ru Campaign:r Prize:pr
 allowance            Admin:pru Campaign:pru Prize:pru Send:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u

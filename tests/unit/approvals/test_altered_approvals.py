@@ -10,6 +10,7 @@ from redpacket.approvals.api.views import approval_view
 from redpacket.approvals.model import (
     Approval,
     CampaignAsked,
+    CampaignMoneyAsked,
     DepositAsked,
     PendingChange,
     PrizeAsked,
@@ -224,3 +225,28 @@ def test_a_repeat_leads_to_the_first_request(system: InMemorySystem) -> None:
 
     assert _asked(system) == first
     assert len(_listed(system)) == 1
+
+
+KINDS: dict[str, PendingChange] = {
+    "0": DepositAsked("user", 1, "key", "body"),
+    "1": CampaignMoneyAsked("rain", "user", "", "key", "body", 1),
+    "2": CampaignAsked(a_campaign().plan, None, 1, 1),
+    "3": PrizeAsked(a_prize("gala"), 1, 1),
+    "4": StockAsked("gala", "cup", 1, 1, "key", "body", 1),
+}
+
+
+@pytest.mark.parametrize("digit", KINDS)
+def test_a_row_of_a_kind_has_the_id_that_the_asking_role_may_put(
+    system: InMemorySystem, digit: str
+) -> None:
+    asked = _forge(system, KINDS[digit], ())
+
+    # A role that may put ids of another digit alone can't ask for this kind.
+    other = f"{(int(digit) + 1) % 5}{asked.approval_id[1:]}"
+    row = system.dynamo.tables["approvals"].pop((f"approval#{asked.approval_id}", ""))
+    moved = {**row, "pk": {"S": f"approval#{other}"}}
+    system.dynamo.tables["approvals"][f"approval#{other}", ""] = moved
+
+    found = system.process().approvals.find_approval(other)
+    assert (asked.approval_id[0], found and found.is_verified) == (digit, False)
