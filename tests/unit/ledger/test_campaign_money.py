@@ -7,11 +7,13 @@ from unittest.mock import patch
 
 import pytest
 
+from redpacket.approvals.model import CampaignMoneyAsked
 from redpacket.erasure.dynamodb.holdings import DynamoHoldings
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import year_of, year_window
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.platform.errors import (
     Contended,
     Forbidden,
@@ -20,7 +22,14 @@ from redpacket.platform.errors import (
 )
 from redpacket.platform.idempotency import Request
 from testing.builders import NOW_MS, a_campaign, a_prize
-from testing.in_memory_system import DEPOSIT_FEN_MAX, LIFE_MS, InMemorySystem, a_person, an_order
+from testing.in_memory_system import (
+    DEPOSIT_FEN_MAX,
+    LIFE_MS,
+    InMemorySystem,
+    a_person,
+    an_operator,
+    an_order,
+)
 
 TREASURER = "treasurer"
 _numbers = itertools.count(1)
@@ -62,6 +71,25 @@ def _actions(system: InMemorySystem, user: str) -> list[tuple[str, dict[str, Any
 def test_a_year_is_of_utc_to_the_millisecond() -> None:
     assert year_window(2026) == (1_767_225_600_000, 1_798_761_600_000)
     assert [year_of(1_767_225_600_000 + each) for each in (-1, 0)] == [2025, 2026]
+
+
+def test_what_a_marked_user_won_moves_by_two_operators(system: InMemorySystem) -> None:
+    _mark(system, "victim", "mule", amount_fen=1)
+    packet = system.send("alice", total_fen=900, count=1)
+    system.grab(packet, "victim")
+    system.settle()
+    process, request = system.process(), Request(TREASURER, "key", "victim to mule")
+
+    with pytest.raises(ApprovalNeededError) as needed:
+        _move(system, "victim", "mule")
+
+    assert (system.balance_fen("victim"), system.balance_fen("mule")) == (901, 1)
+    change = CampaignMoneyAsked(
+        "victim", "mule", "she left", request.key_hash, request.body_hash, needed.value.amount_fen
+    )
+    asked = process.ask_approval(needed.value, an_operator(TREASURER), lambda _: change)
+    assert process.approve(asked.approval_id, an_operator("other")).is_applied
+    assert (system.balance_fen("victim"), system.balance_fen("mule")) == (0, 902)
 
 
 def test_what_is_left_moves_to_another_account_of_campaign_money(system: InMemorySystem) -> None:

@@ -253,7 +253,9 @@ def test_stock_whose_request_was_lost_is_added_once(system: InMemorySystem, tabl
 
 
 @pytest.mark.parametrize("table", ["packets", COPY])
-def test_a_cash_prize_that_was_cut_off_is_funded_once(system: InMemorySystem, table: str) -> None:
+def test_a_cash_prize_that_a_restore_lost_is_funded_once(
+    system: InMemorySystem, table: str
+) -> None:
     system.deposit("operator", 1000)
     system.lottery(a_prize("gala", total=5))
     plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, total=3, amount_fen=100)
@@ -263,7 +265,8 @@ def test_a_cash_prize_that_was_cut_off_is_funded_once(system: InMemorySystem, ta
     system.dynamo.hold(system.dynamo.rows() | {"campaigns": snapshot})
     _forget(system.dynamo, table)
 
-    system.put_prize(plan)
+    with pytest.raises(Unavailable):
+        system.put_prize(plan)
 
     assert system.balance_fen("operator") == 700
 

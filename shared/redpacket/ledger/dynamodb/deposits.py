@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.dynamodb.posting import post
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
 from redpacket.ledger.model import Transfer, TransferKind
@@ -30,6 +31,11 @@ class DynamoDeposits:
     def find_posted(self, kind: TransferKind, request: Request) -> str | None:
         """Return the id of the request's transfer of a *kind*, if it was executed."""
         return find_result(self._dynamo, self._accounts, kind, request)
+
+    def has_received(self, account: str) -> bool:
+        """Return whether packets paid an account, whose money then is not only campaigns'."""
+        row = self._dynamo.get(self._accounts, keys.account(account)) or {}
+        return any(name.startswith("received_") for name in row)
 
     def bind(self, request: Request, transfer_id: str) -> None:
         """Store the request of a case's deposit. Raises IdempotencyKeyReused for another body."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.ledger.model import Transfer, TransferKind, deposit_id, user_account
 from redpacket.ledger.use_cases.deposit import DepositPorts, once, operator_for
+from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
@@ -31,7 +32,8 @@ def move_campaign_money(
     """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
 
     One move has at most the limit of a deposit.
-    A second operator's approval names the amount. Raises Forbidden if operators credit
+    Money that the owner won moves by an approval alone. A second operator's approval names the
+    amount. Raises Forbidden if operators credit
     themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
     InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
@@ -58,9 +60,11 @@ def move_campaign_money(
         }
         changes, subject = changes_between(None, facts), user_subject(owner.user_id)
         # The payee's allowance also counts deposits, so that detours do not raise the limit.
-        spent = ports.approval_policy.spend(
-            operator, user_subject(payee.user_id), amount_fen, changes=changes
-        )
+        counted = user_subject(payee.user_id)
+        # Looked up after the balance, so that no later claim is in the amount.
+        if not operator.approved and ports.deposits.has_received(source):
+            raise ApprovalNeededError(counted, amount_fen, 0, changes)
+        spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)
         transfer = Transfer(transfer_id, _KIND, source, target, amount_fen, at_ms)
         action = Action(operator.person, ActionKind.CAMPAIGN_MONEY_MOVED, subject, at_ms, changes)
         ports.deposits.deposit(transfer, request, payee, action, spent)

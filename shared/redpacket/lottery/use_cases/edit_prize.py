@@ -223,7 +223,7 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
                 _with_packet(after, packet),
                 snapshot,
                 _action(edit, after, before, ports.clock),
-                request=request,
+                request=request or _creation(edit, before, packet),
                 backing=_backing(packet, edit.operator),
                 spent=spent,
             )
@@ -234,9 +234,18 @@ def _write(edit: _Edit, request: Request | None, ports: PrizePorts) -> tuple[Pri
             if ports.prizes.find_snapshot(edit.campaign_id) != snapshot:
                 continue
             raise
-        if done:
+        # An earlier call's packet: its prize is there now, unless a restore lost it.
+        if done and (request or done.packets == _with_packet(after, packet).packets):
             return done, before
     raise Contended
+
+
+def _creation(edit: _Edit, before: Prize | None, packet: Packet | None) -> Request | None:
+    """Return the request by which a prize's first cash is funded once, even after a restore."""
+    if before or packet is None:
+        return None
+    digest = _digest("prize", edit.campaign_id, edit.prize_id)
+    return Request(f"{edit.campaign_id}#{edit.prize_id}", digest, digest)
 
 
 def _spend(
