@@ -597,7 +597,8 @@ def _tell_hosts(handlers: Handlers) -> None:
     target = {"url": f"http://{HOST}:9/events", "events": list(SUBSCRIBED)}
     handlers.operate("PUT /admin/webhooks/{name}", target, **path)
     handlers.operate("PUT /admin/webhooks/{name}", target, **path)
-    handlers.call("announce", {"Records": [{"dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}]})
+    unreadable = {"eventName": "INSERT", "dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}
+    handlers.call("announce", {"Records": [unreadable]})
     handlers.announce()
     handlers.call("deliver", {"task": "retry"})
     for part in ("test", "secret", "replay"):
