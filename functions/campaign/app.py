@@ -15,6 +15,7 @@ from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
+from redpacket.campaigns.use_cases.edit_audience import clear_audience
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
         Preheated,
     )
 
-_PREHEAT_WITHIN_MS = 20_000
+_WORK_WITHIN_MS = 20_000
 """API Gateway waits 30 seconds; the next call loads the rest."""
 
 CAMPAIGN_CACHING = ("public, max-age=1",)
@@ -140,9 +141,16 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     mode, ports = body.audience_mode, containers.editing.audience_ports
 
     def note() -> None:
-        note_audience(request, campaign_id, {"add": add, "remove": remove, "mode": mode})
+        cleared = {"remove_all": True} if body.remove_all else {}
+        facts = {"add": add, "remove": remove, "mode": mode, **cleared}
+        note_audience(request, campaign_id, facts)
 
-    edited = edit_list(campaign_id, add, remove, mode, note, operator_of(request), ports=ports)
+    operator, clock = operator_of(request), containers.platform.clock
+    if body.remove_all:
+        stop_at_ms = clock.now_ms() + _WORK_WITHIN_MS
+        edited = clear_audience(campaign_id, stop_at_ms, note, operator, ports=ports, clock=clock)
+    else:
+        edited = edit_list(campaign_id, add, remove, mode, note, operator, ports=ports)
     return HttpAnswer(lottery_views.audience_view(edited))
 
 
@@ -160,6 +168,6 @@ def preheat_campaign(request: HttpRequest) -> HttpAnswer[Preheated]:
     log_preheat(request, campaign_id, cursor)
     load_edited(campaign_id, ports=containers.editing.load_ports)
     ports = containers.editing.preheat_ports
-    stop_at_ms = ports.clock.now_ms() + _PREHEAT_WITHIN_MS
+    stop_at_ms = ports.clock.now_ms() + _WORK_WITHIN_MS
     preheated = preheat(campaign_id, cursor, stop_at_ms, ports=ports)
     return HttpAnswer(lottery_views.preheated_view(preheated))

@@ -172,7 +172,7 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
     # Rows of new things have all their fields, in the reader's words.
     boss.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     fields = boss.page.locator("details.changes li")
-    expect(fields.filter(has_text="每人每天可抽")).to_contain_text("3")
+    expect(fields.filter(has_text="每人每天可抽").last).to_contain_text("3")
     expect(fields.filter(has_text="抽完后的权重")).to_contain_text("分给其他奖品")
     names = fields.locator("b").all_inner_texts()
     assert [name for name in names if re.search("[A-Za-z]", name)] == []
@@ -187,15 +187,25 @@ def _upload_people(boss: BrowserUser, folder: Path) -> None:
     page.get_by_label("用户文件").set_input_files(file)
     use = page.get_by_label("用途")
     expect(use).to_have_value("")
-    use.select_option("deny")
+    use.select_option("deny_replace")
     _press(page, "上传")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("谁都能参加")
-    expect(dialog).to_contain_text("名单里的人不能参加")
+    expect(dialog).to_contain_text("名单里的人不能参加（2 人）")
+    expect(dialog).to_contain_text("名单里原有的人都会移出")
     boss.shoot("console-audience-asks", full=False)
     _agree(boss, "上传")
     expect(page.get_by_text("已处理 2 人，名单现有 2 人")).to_be_visible()
     expect(page.get_by_text("第 4 行")).to_be_visible()
+
+
+def _end(boss: BrowserUser) -> None:
+    """End the campaign, after who takes part and what is left was read."""
+    _press(boss.page, "立即结束")
+    for fact in ("名单里的人不能参加（2 人）", "没领完的红包里最多还有"):
+        expect(boss.page.get_by_role("dialog")).to_contain_text(fact)
+    boss.shoot("console-end-asks", full=False)
+    _agree(boss, "立即结束")
 
 
 def _check_curves(page: Page) -> None:
@@ -257,8 +267,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     assert (cells["user"], type(cells["won_at"])) == ("anna", datetime)
 
     boss.go(f"/operator/campaigns/{campaign_id}")
-    _press(boss.page, "立即结束")
-    _agree(boss, "立即结束")
+    _end(boss)
     expect(boss.page.get_by_text("已结束").first).to_be_visible()
     boss.page.get_by_role("link", name="操作日志").last.click()
     for sentence in (

@@ -4,12 +4,16 @@ import { html, nothing } from "lit";
 
 import type { Schemas } from "../api/client.ts";
 import { USERS_MAX } from "../api/limits.ts";
+import { stateOf } from "./plan.ts";
+import { audienceText } from "./running.ts";
 import { readUsers, type UserFile } from "./users-file.ts";
 import { confirm, ConsoleView, facts, write } from "./view.ts";
 import { o } from "./words.ts";
 
 const SHOWN_MAX = 20;
-const USES = ["allow", "deny", "remove"] as const;
+/** Each purpose by each way to reach it: the file extends the list or replaces it. */
+const USES = ["allow_replace", "allow_extend", "deny_replace", "deny_extend", "remove"] as const;
+type Mode = "allow" | "deny";
 
 export class OperatorAudience extends ConsoleView {
   static override properties = {
@@ -29,9 +33,8 @@ export class OperatorAudience extends ConsoleView {
 
   override render() {
     const { done, bad } = this;
-    const mode = this.campaign.audience_mode;
     return html`
-      <p class="hint">${o(mode ? `audience_${mode}` : "audience_none")}</p>
+      <p class="hint">${audienceText(this.campaign)}</p>
       <form class="filters" @submit=${(event: SubmitEvent) => this.#submit(event)}>
         <label><span>${o("users_file")}</span><input type="file" name="users" data-api="add remove" accept=".csv,.txt" required /></label>
         <label>
@@ -71,26 +74,43 @@ export class OperatorAudience extends ConsoleView {
       const { users, bad } = readUsers(await file.text());
       this.bad = bad;
       if (!users.length) return o("no_users");
-      const mode = this.campaign.audience_mode;
+      const { audience_mode: before, audience_size: size } = this.campaign;
+      const [word, way] = use.split("_") as [Mode | "remove", string | undefined];
+      const isReplaced = way === "replace";
+      // While the list decides, an empty one would shut everybody out, or let everybody in.
+      if (isReplaced && size && before && stateOf(this.campaign) === "running") return o("audience_pause_first");
+      const n = users.length;
+      const after = isReplaced ? String(n) : word === "remove" ? `${Math.max(0, size - n)} – ${size}` : `${Math.max(size, n)} – ${size + n}`;
       const body = facts(
-        [o("audience_before"), o(mode ? `audience_${mode}` : "audience_none")],
-        [o("audience_after"), o(use === "remove" ? "audience_removed" : `audience_${use}`)],
-        [o("users_in_file"), users.length],
+        [o("audience_before"), audienceText(this.campaign)],
+        [o("users_in_file"), n],
+        [o("audience_after"), word === "remove" ? o("audience_removed", { n: after }) : o(`audience_${word}`, { n: after })],
       );
-      const more = html`${body}<p class="hint">${o("audience_keeps")}</p>`;
+      const hint = o(isReplaced ? "audience_replaced" : "audience_keeps");
+      const more = html`${body}<p class="hint">${hint}</p>`;
       if (!(await confirm(`${o(`use_${use}`)}: ${this.campaign.title}`, more, o("upload")))) return "";
       const path = `/admin/campaigns/${this.campaign.campaign_id}/audience`;
+      if (isReplaced) await this.#clear(path);
       for (let at = 0; at < users.length; at += USERS_MAX) {
         this.done = { sent: at, all: users.length };
         const part = users.slice(at, at + USERS_MAX);
-        await write("POST", path, use === "remove" ? { remove: part } : { add: part });
+        await write("POST", path, word === "remove" ? { remove: part } : { add: part });
       }
       // The mode puts the list into effect, so it comes last, after all users.
-      const { size } = await write<Schemas["Audience"]>("POST", path, use === "remove" ? {} : { mode: use });
+      const { size: left } = await write<Schemas["Audience"]>("POST", path, word === "remove" ? {} : { mode: word });
       this.done = { sent: users.length, all: users.length };
       this.dispatchEvent(new Event("edited", { bubbles: true }));
-      return o("audience_done", { n: users.length, size });
+      return o("audience_done", { n: users.length, size: left });
     });
+  }
+
+  /** Removes all users, in as many calls as it takes. */
+  async #clear(path: string): Promise<void> {
+    for (let before = Infinity; ; ) {
+      const { size } = await write<Schemas["Audience"]>("POST", path, { remove_all: true });
+      if (!size || size >= before) return;
+      before = size;
+    }
   }
 }
 

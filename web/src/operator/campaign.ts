@@ -49,7 +49,7 @@ export class OperatorCampaign extends CampaignView {
         <a href="/operator/campaigns/${id}/wall">${o("wall")}</a>
         <a href="/campaigns/${id}" target="_blank">${o("as_users")}</a>
       </p>
-      ${this.#deeds(campaign)} ${this.news()} ${trouble}
+      ${this.#deeds(campaign, seen)} ${this.news()} ${trouble}
       <div class="warnings" role="status">
         ${shown.length
           ? shown.map((warning) => html`<p class="bad">${warningText(warning)}</p>`)
@@ -68,7 +68,7 @@ export class OperatorCampaign extends CampaignView {
     `;
   }
 
-  #deeds(campaign: Campaign) {
+  #deeds(campaign: Campaign, seen: Look) {
     const mayEdit = duties().may("edit_campaign");
     const button = (name: string, run: () => unknown) =>
       html`<button class="secondary" ?disabled=${this.isBusy} @click=${run}>${name}</button>`;
@@ -83,7 +83,7 @@ export class OperatorCampaign extends CampaignView {
       ${duties().may("preheat") ? button(o("preheat"), () => this.#preheat()) : nothing}
       ${duties().may("plan")
         ? html`<span class="apart">
-            ${deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed))))}
+            ${deedsOf(campaign).map((deed) => button(o(deed), () => this.#do("plan", () => doDeed(campaign, deed, seen))))}
           </span>`
         : nothing}
     </div>`;

@@ -60,6 +60,8 @@ export interface Look {
   taken: number;
   left: number;
   packets: number;
+  /** Money in open packets that are followed, as far as amounts are shown. */
+  unclaimedFen: number;
   /** Number of packets beyond the limit to follow. */
   unfollowed: number;
 }
@@ -160,6 +162,7 @@ export async function look(client: Client, campaign: Campaign, packets: Packet[]
     left:
       sum(campaign.prizes.map((prize) => prize.total - prize.issued)) + sum(feeds.map((feed) => feed.remaining_count)),
     packets: rains.length,
+    unclaimedFen: sum(feeds.map((feed) => feed.total_fen - (feed.claimed_fen ?? 0))),
     unfollowed: open.length - followed.length,
   };
 }

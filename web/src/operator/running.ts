@@ -8,9 +8,15 @@ import { amountProblem, money, parseAmount } from "../money.ts";
 import { now } from "../now.ts";
 import { session } from "../session.ts";
 import { atMost } from "../views/view.ts";
+import type { Look } from "./live.ts";
 import { atMs, bodyOf, localText, stateOf, type Campaign } from "./plan.ts";
 import { awaitingView, awaits, type Awaiting, closedText, confirm, facts, inZone, reading, write } from "./view.ts";
 import { o } from "./words.ts";
+
+/** Says who may take part, by the list's purpose and size. */
+export function audienceText({ audience_mode: mode, audience_size: n }: Campaign): string {
+  return o(mode ? `audience_${mode}` : "audience_none", { n }) + (mode || !n ? "" : o("audience_unused", { n }));
+}
 
 export type Deed = "publish" | "pause" | "resume" | "end";
 
@@ -24,12 +30,16 @@ export function deedsOf(campaign: Campaign, nowMs = now()): readonly Deed[] {
 }
 
 /** Confirms *deed* with a preview, and does it under the shown version; undefined if canceled. */
-export async function doDeed(campaign: Campaign, deed: Deed) {
+export async function doDeed(campaign: Campaign, deed: Deed, { taken, left, unclaimedFen, unfollowed }: Look) {
   const body = html`
     <p>${o(`${deed}_hint`)}</p>
     ${facts(
       [o("starts"), inZone(campaign.starts_at_ms, campaign.timezone)],
       [o("ends"), inZone(campaign.ends_at_ms, campaign.timezone)],
+      [o("who_takes_part"), audienceText(campaign)],
+      [o("taken"), taken],
+      [o("left"), left],
+      [o("unclaimed"), `${money(unclaimedFen)} ${unfollowed ? o("unfollowed", { n: unfollowed }) : ""}`],
     )}
   `;
   if (!(await confirm(`${o(deed)}: ${campaign.title}`, body, o(deed)))) return undefined;

@@ -107,6 +107,7 @@ export const FIELDS: Record<string, string> = {
   value: "数值",
   add: "加入",
   remove: "移出",
+  remove_all: "清空名单",
   mode: "名单用途",
   audience_mode: "名单用途",
   audience_size: "名单人数",

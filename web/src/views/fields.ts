@@ -7,6 +7,8 @@ import { briefDigits } from "../money.ts";
 
 type Field = HTMLInputElement;
 
+let noteCount = 0;
+
 /** Ends what is told at a field. */
 const told = new WeakMap<Field, () => void>();
 
@@ -47,7 +49,8 @@ function tell(field: Field, text: string): void {
   told.get(field)?.();
   const note = document.createElement("small");
   note.className = "refused";
-  note.id = `refused-${field.name}`;
+  // Fields of several forms have the same name, and some have none.
+  note.id = `refused-${++noteCount}`;
   note.textContent = text;
   const label = field.closest(".field");
   if (label?.classList.contains("tall")) label.append(note);

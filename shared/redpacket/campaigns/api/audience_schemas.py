@@ -28,6 +28,13 @@ class AudienceBody(StrictBody):
     remove: Annotated[
         list[HostId], about("Users to remove from the list.", max_length=USERS_MAX)
     ] = Field(default_factory=list)
+    remove_all: Annotated[
+        bool,
+        about(
+            "True, alone, removes as many users as 20 seconds allow; repeat it until `size` is 0. "
+            "A running campaign whose list has a purpose must be `off`."
+        ),
+    ] = False
     mode: Annotated[
         Literal["allow", "deny"] | None,
         about(
@@ -40,6 +47,8 @@ class AudienceBody(StrictBody):
     def _is_not_too_long(self) -> AudienceBody:
         if len(self.add) + len(self.remove) > USERS_MAX:
             raise ValueError(f"add and remove are at most {USERS_MAX} users together")
+        if self.remove_all and (self.add or self.remove or self.mode):
+            raise ValueError("remove_all takes no add, remove or mode")
         return self
 
     @property

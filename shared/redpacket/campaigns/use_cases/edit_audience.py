@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redpacket.campaigns.model import AudienceMode
+from redpacket.campaigns.model import AUDIENCE_BUCKETS, AudienceMode, CampaignState
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
 from redpacket.operations.model.operators import Operator
 from redpacket.platform.errors import InvalidRequest, Unavailable
@@ -14,10 +14,14 @@ from redpacket.platform.errors import InvalidRequest, Unavailable
 if TYPE_CHECKING:
     from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
     from redpacket.campaigns.ports import AudienceCache, CampaignRepository
+    from redpacket.platform.runtime import Clock
 
 
 _LOAD_LIFE_MS = 2_000
 """Milliseconds that a loader has until another may try: 4,000 users take 50 ms."""
+
+_USERS_AT_ONCE = 98
+"""Users that are removed between two looks at the clock, in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,36 @@ def edit_audience(
         ports.rows.set_mode(campaign_id, mode, version)
         ports.load_lottery(campaign_id)
     return Audience(size, mode or campaign.audience_mode)
+
+
+def clear_audience(
+    campaign_id: str,
+    stop_at_ms: int,
+    note: Callable[[], object],
+    operator: Operator,
+    *,
+    ports: AudiencePorts,
+    clock: Clock,
+) -> Audience:
+    """Remove users until the time is up; size 0 says that none is left.
+
+    Raises CampaignNotFound, Forbidden as an edit does, and InvalidRequest while the list decides
+    who takes part.
+    """
+    campaign = get_campaign(campaign_id, campaigns=ports.campaigns)
+    is_on = campaign.state(clock.now_ms()) is CampaignState.ON
+    if campaign.audience_mode and is_on:
+        message = "needs a campaign that is not running. Set its status to off first"
+        raise InvalidRequest.of("remove_all", message)
+    audience = edit_audience(campaign_id, (), (), None, note, operator, ports=ports)
+    for bucket in range(AUDIENCE_BUCKETS):
+        members = ports.rows.list_members(campaign_id, bucket) if audience.size else []
+        for start in range(0, len(members), _USERS_AT_ONCE):
+            chunk = members[start : start + _USERS_AT_ONCE]
+            audience = edit_audience(campaign_id, (), chunk, None, bool, operator, ports=ports)
+            if clock.now_ms() >= stop_at_ms:
+                return audience
+    return audience
 
 
 def load_audience(

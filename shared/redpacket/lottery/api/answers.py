@@ -241,6 +241,9 @@ class CampaignAdmin(_Today):
         ),
     ]
     audience_mode: AudienceWord
+    audience_size: Annotated[
+        int, about("Number of users whom operators left on the list.", 500, ge=0, le=AUDIENCE_MAX)
+    ]
     closed_packets: Annotated[
         int | None,
         about(

@@ -80,6 +80,7 @@ def campaign_admin_view(watched: WatchedLottery, closed_count: int = 0) -> campa
         "table_version": lottery.snapshot.version,
         "required_claims": {name: list(values) for name, values in campaign.required_claims},
         "audience_mode": campaign.audience_mode,
+        "audience_size": lottery.snapshot.audience_size,
         "closed_packets": closed_count or None,
     }
 

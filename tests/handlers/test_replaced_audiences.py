@@ -1,0 +1,89 @@
+"""A campaign's list of users that is replaced: cleared in parts, and then filled."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from redpacket.campaigns.use_cases.edit_audience import clear_audience
+from redpacket.containers import containers
+from testing.in_memory_system import InMemorySystem, an_operator
+from testing.platform.users import HttpUser
+from tests.handlers.conftest import MakeUser
+
+HOUR_MS = 3_600_000
+USERS = [f"user{n}" for n in range(120)]
+
+
+@pytest.fixture
+def boss(system: InMemorySystem, a_user: MakeUser) -> HttpUser:
+    """An operator with the paused campaign `gala`, whose list allows 120 users."""
+    boss = a_user("boss", scope="hongbao/admin")
+    assert _put(boss, system, status="off").is_success
+    assert _edit(boss, add=USERS, mode="allow").json() == {"size": 120, "mode": "allow"}
+    return boss
+
+
+def _put(boss: HttpUser, system: InMemorySystem, **changes: Any) -> httpx.Response:
+    now_ms = system.clock.now_ms()
+    plan = {"title": "Gala", "starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS, "status": "on"}
+    return boss.http.put("/admin/campaigns/gala", json={**plan, **changes})
+
+
+def _edit(boss: HttpUser, **body: Any) -> httpx.Response:
+    return boss.http.post("/admin/campaigns/gala/audience", json=body)
+
+
+def _size(boss: HttpUser) -> int:
+    return int(boss.http.get("/admin/campaigns/gala").json()["audience_size"])
+
+
+def test_a_replaced_list_has_only_the_new_users(
+    system: InMemorySystem, boss: HttpUser, a_user: MakeUser
+) -> None:
+    cleared = _edit(boss, remove_all=True)
+    filled = _edit(boss, add=["ann"], mode="allow")
+    tea = {"title": "tea", "kind": "goods", "weight": 1, "total": 10}
+    assert boss.http.put("/admin/campaigns/gala/prizes/tea", json=tea).is_success
+    assert _put(boss, system).is_success
+
+    assert cleared.json() == {"size": 0, "mode": "allow"}
+    assert filled.json() == {"size": 1, "mode": "allow"}
+    assert _size(boss) == 1
+    assert a_user("ann").draw("gala").is_success
+    assert a_user("user7").draw("gala").json()["code"] == "not_in_audience"
+
+
+def test_a_clearing_that_runs_out_of_time_is_continued_by_its_repeats(boss: HttpUser) -> None:
+    ports, clock = containers.editing.audience_ports, containers.platform.clock
+    sizes = [_size(boss)]
+
+    while sizes[-1] and len(sizes) < 200:
+        cleared = clear_audience("gala", 0, bool, an_operator(), ports=ports, clock=clock)
+        sizes.append(cleared.size)
+
+    assert sizes[-1] == _size(boss) == 0
+    assert len(sizes) > 10
+    assert sizes == sorted(set(sizes), reverse=True)
+
+
+def test_a_list_that_decides_who_takes_part_now_is_not_cleared(
+    system: InMemorySystem, boss: HttpUser
+) -> None:
+    assert _put(boss, system).is_success
+
+    refused = _edit(boss, remove_all=True)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert refused.json()["errors"][0]["field"] == "remove_all"
+    assert _size(boss) == 120
+
+
+def test_a_clearing_takes_no_other_edit(boss: HttpUser) -> None:
+    refused = [
+        _edit(boss, remove_all=True, **other)
+        for other in ({"add": ["ann"]}, {"remove": ["ann"]}, {"mode": "deny"})
+    ]
+
+    assert [answer.status_code for answer in refused] == [422, 422, 422]
+    assert _size(boss) == 120
