@@ -15,6 +15,7 @@ from redpacket.packets.model.packet import Kind, Packet, shard_count, shard_of_s
 from redpacket.packets.split import Split
 from redpacket.packets.use_cases import expire_packets, refund_packet, repair
 from redpacket.packets.use_cases.repair import REPAIR_AFTER_MS, REQUEUE_PAUSE_MS_MAX
+from redpacket.platform.dynamodb.client import to_wire
 from testing.builders import a_campaign, a_packet_id, a_prize
 from testing.fakes import Away
 from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
@@ -444,3 +445,20 @@ def test_a_switch_stops_its_own_step_of_the_sweep(
     report = system.sweep()
 
     assert (report.refunded_fen, report.requeued_count) == (refunded_fen, requeued_count)
+
+
+def test_rows_that_are_no_packets_do_not_stand_before_due_ones(system: InMemorySystem) -> None:
+    packet = system.send(total_fen=100, count=1)
+    for number in range(10):
+        for shard in range(ledger_keys.WORK_SHARDS):
+            row: dict[str, Any] = {"pk": f"x#{shard}-{number}", "sk": "x", "work_at_ms": 1}
+            row["work_pk"] = ledger_keys.work("due", shard)
+            system.dynamo.put_item(TableName="packets", Item=to_wire(row))
+
+    lists = [
+        system.work.list_due(packet.expires_at_ms + 1, 3 * ledger_keys.WORK_SHARDS)
+        for _ in range(5)
+    ]
+
+    assert lists[0] == []
+    assert lists[-1] == [packet.packet_id]

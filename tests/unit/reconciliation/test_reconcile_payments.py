@@ -295,3 +295,33 @@ def test_a_status_that_no_code_knows_is_told_by_the_next_run(town: PaymentSystem
         if difference.what == "row that can be read"
     }
     assert len(unreadable) == 4
+
+
+def test_a_status_without_its_time_is_found(town: PaymentSystem) -> None:
+    payment, withdrawal = town.start("alice", 900), town.withdraw("bob", 5_000)
+    row = _row(town, payment_keys.payment(payment.number))
+    row["payment_status"] = {"S": "paid"}
+    _unlist(row)
+    row = _row(town, payment_keys.withdrawal(withdrawal.withdrawal_id))
+    row["withdrawal_status"] = {"S": "paid"}
+    _unlist(row)
+
+    told = _told(town)
+
+    assert ("I1", f"payment:{payment.number}") in told
+    assert ("I1", f"withdrawal:{withdrawal.withdrawal_id}") in told
+
+
+@pytest.mark.parametrize(("place", "value"), [(1, "alipay"), (4, "999"), (4, "x")])
+def test_a_line_that_no_comparison_reads_is_found(
+    town: PaymentSystem, place: int, value: str
+) -> None:
+    town.pay_in("alice", 900)
+    payments = town.system.dynamo.tables["payments"]
+    ((pk, sk),) = [key for key in payments if key[0].startswith("outside#")]
+    parts = pk.split("#")
+    parts[place] = value
+    moved = "#".join(parts)
+    payments[moved, sk] = payments.pop((pk, sk)) | {"pk": {"S": moved}}
+
+    assert ("I6", f"{moved} {sk}") in _told(town)

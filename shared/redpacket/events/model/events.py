@@ -219,9 +219,9 @@ def payment_events(before: Payment | None, after: Payment) -> Iterator[Event]:
         "channel": after.channel.value,
         "packet_id": after.packet_id,
     }
-    if after.status is PaymentStatus.PAID and (before is None or before.status is not after.status):
-        at_ms = after.credited_at_ms or after.created_at_ms
-        yield Event(EventType.PAYMENT_PAID, after.number, at_ms, told, users)
+    is_new = before is None or before.status is not after.status
+    if after.status is PaymentStatus.PAID and after.credited_at_ms and is_new:
+        yield Event(EventType.PAYMENT_PAID, after.number, after.credited_at_ms, told, users)
     if after.refunded_fen > (before.refunded_fen if before else 0):
         refunded = {
             **told,

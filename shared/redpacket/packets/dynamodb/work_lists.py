@@ -17,6 +17,9 @@ from redpacket.platform.dynamodb.client import Dynamo, values
 
 COMES_BEFORE = "work_at_ms < :until_ms"
 
+_ASIDE_MS = 3_600_000
+"""Milliseconds for which a work list hides a row that is no packet."""
+
 _work_at_ms = itemgetter("work_at_ms")
 
 
@@ -71,7 +74,16 @@ class DynamoWorkLists:
 
     def _packet_ids(self, kind: str, until_ms: int, limit: int) -> list[str]:
         rows = self._oldest(self._packets, kind, until_ms, limit)
-        return [row["pk"].removeprefix("packet#") for row in rows]
+        ids: list[str] = []
+        for row in rows:
+            packet_id = row["pk"].removeprefix("packet#")
+            key = {name: row[name] for name in ("pk", "sk")}
+            if key == keys.packet(packet_id):
+                ids.append(packet_id)
+            else:
+                # No function writes such a row, and it must not stand before the others.
+                self._delay(self._packets, key, until_ms + _ASIDE_MS)
+        return ids
 
     def _delay(self, table: str, key: dict[str, str], until_ms: int) -> None:
         self._dynamo.update(

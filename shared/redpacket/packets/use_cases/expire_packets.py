@@ -164,15 +164,15 @@ def _begin_close(
 ) -> Packet:
     try:
         packet = row or ports.packets.find_packet(packet_id)
-        if packet and packet.follows_campaign:
+        if packet is None:
+            raise LookupError(f"packet {packet_id} is due and does not exist")  # noqa: TRY301
+        if packet.follows_campaign:
             _follow_edit(packet, sweep.work.windows)
-        closing = ports.packets.begin_close(packet, ports.clock.now_ms()) if packet else None
+        closing = ports.packets.begin_close(packet, ports.clock.now_ms())
     except Exception:
         # Otherwise, unreadable packets at the head of the list would block all others.
         sweep.work.delay(packet_id, ports.clock.now_ms())
         raise
-    if closing is None:
-        raise LookupError(f"packet {packet_id} is due and does not exist")
     if closing.rules.prize_id or closing.status is not PacketStatus.CLOSING:
         # A prize's packet is not in the cache. Others were closed or extended in the meantime.
         return closing

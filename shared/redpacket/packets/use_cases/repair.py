@@ -118,5 +118,6 @@ def _find(packet_id: str, ports: SweepPorts) -> Packet:
         ports.work.delay(packet_id, ports.clock.now_ms())
         raise
     if packet is None:
+        ports.work.delay(packet_id, ports.clock.now_ms())
         raise LookupError(f"packet {packet_id} is to be loaded and does not exist")
     return packet

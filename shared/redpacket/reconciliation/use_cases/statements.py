@@ -43,6 +43,7 @@ from redpacket.platform.bounds import (
     LIFE_S_MAX,
     START_AHEAD_MS_MAX,
 )
+from redpacket.platform.settings import settings
 from redpacket.reconciliation.use_cases.audit_packet import FOUND_MAX, LATE_AFTER_MS
 
 MOVING_MS = LATE_AFTER_MS
@@ -145,6 +146,7 @@ class Run:
             "payment_life_ms": PAYMENT_LIFE_MS,
             "watched_ms": WATCHED_MS,
             "fen_max": FEN_MAX,
+            "shard_max": settings.work_shards - 1,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
             "has_receipts": int(self.has_receipts),
             # A limit no longer reads the sums of older days.

@@ -15,6 +15,12 @@ GROUP BY number, what HAVING MAX(at_ms) < :until_ms
 UNION ALL
 SELECT 'payment:' || number, 'credited with a transaction', CASE WHEN transaction_id = '' THEN 0 ELSE 1 END, CASE WHEN credited_at_ms IS NULL THEN 0 ELSE 1 END FROM payment
 UNION ALL
+SELECT 'payment:' || number, 'paid with its time', CASE WHEN status = 'paid' THEN 1 ELSE 0 END, CASE WHEN credited_at_ms IS NULL THEN 0 ELSE 1 END FROM payment
+UNION ALL
+SELECT 'payment:' || number, 'given back with its time', CASE WHEN status = 'done' THEN 1 ELSE 0 END, CASE WHEN done_at_ms IS NULL THEN 0 ELSE 1 END FROM payment_return
+UNION ALL
+SELECT 'withdrawal:' || withdrawal_id, 'ended with its time', CASE WHEN status IN (:ended_withdrawals) THEN 1 ELSE 0 END, CASE WHEN ended_at_ms IS NULL THEN 0 ELSE 1 END FROM withdrawal
+UNION ALL
 SELECT 'payment:' || number, 'reversed at most', CASE WHEN reversed_fen <= CASE WHEN credited_at_ms IS NULL THEN 0 ELSE amount_fen END THEN reversed_fen ELSE amount_fen END, reversed_fen FROM payment
 UNION ALL
 SELECT 'payment:' || r.number, 'returned although credited', 0, COUNT(*) FROM payment_return r JOIN payment p ON p.transaction_id = r.transaction_id GROUP BY r.number
@@ -32,7 +38,12 @@ SELECT account AS subject, 'line of ' || kind || ' ' || number || ' ' || outside
     CASE WHEN kind = 'refund' THEN '' ELSE number END, CASE WHEN kind = 'refund' THEN '' ELSE outside_no END, noted_at_ms, 0, amount_fen FROM booked) x
 WHERE at_ms < :until_ms GROUP BY account, kind, number, outside_no, at_ms
 UNION ALL
-SELECT name, 'line among those of its day', 1, CASE WHEN part = kind || ' ' || day_of(moved_at_ms) THEN 1 ELSE 0 END FROM booked
+SELECT name, 'line among those of its day', 1, CASE WHEN part = kind || ' ' || day_of(moved_at_ms) AND TRY_CAST(shard AS bigint) BETWEEN 0 AND :shard_max THEN 1 ELSE 0 END FROM booked
+UNION ALL
+SELECT b.name, 'line of its provider', 1, CASE WHEN b.channel = COALESCE(p.channel, w.channel) THEN 1 ELSE 0 END FROM booked b
+LEFT JOIN payment p ON b.kind <> 'transfer' AND p.number = CASE WHEN b.kind = 'payment' THEN b.number ELSE b.of_number END
+LEFT JOIN withdrawal w ON b.kind = 'transfer' AND w.withdrawal_id = substr(b.number, 1, 30)
+WHERE COALESCE(p.channel, w.channel) IS NOT NULL
 UNION ALL
 SELECT 'withdrawal:' || withdrawal_id, 'lines of money that returned', 0, COUNT(*) FROM withdrawal JOIN booked ON kind = 'transfer' AND substr(number, 1, 30) = withdrawal_id
 WHERE status IN (:returned_withdrawals) AND ended_at_ms < :until_ms GROUP BY withdrawal_id

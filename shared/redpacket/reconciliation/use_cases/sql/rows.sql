@@ -118,7 +118,7 @@ SELECT split_part(text(pk), '#', 2) AS campaign_id, split_part(text(pk), '#', 3)
 FROM draws_raw WHERE text(pk) LIKE 'user#%' AND text(sk) LIKE 'help#%'
 
 -- payment
-SELECT text(pk) AS name, text(number) AS number, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(payment_status) AS status,
+SELECT text(pk) AS name, text(number) AS number, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(channel) AS channel, text(payment_status) AS status,
   num(created_at_ms) AS created_at_ms, num(expires_at_ms) AS expires_at_ms, num(closed_at_ms) AS closed_at_ms, num(credited_at_ms) AS credited_at_ms,
   COALESCE(text(transaction_id), '') AS transaction_id, COALESCE(num(reversed_fen), 0) AS reversed_fen,
   COALESCE(num(returned_fen), 0) AS returned_fen, text(work_pk) AS work_pk
@@ -136,7 +136,7 @@ SELECT text(pk) || ' ' || text(sk) AS name, substr(text(pk), 9) AS number, subst
 FROM payments_raw WHERE text(pk) LIKE 'payment#%' AND text(sk) LIKE 'refund#%'
 
 -- withdrawal
-SELECT text(pk) AS name, text(withdrawal_id) AS withdrawal_id, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(limit_day) AS day,
+SELECT text(pk) AS name, text(withdrawal_id) AS withdrawal_id, text(user_id) AS user_id, num(amount_fen) AS amount_fen, text(channel) AS channel, text(limit_day) AS day,
   num(created_at_ms) AS created_at_ms, text(withdrawal_status) AS status, num(attempt_no) AS attempt_no,
   COALESCE(text(outside_no), '') AS outside_no, num(ended_at_ms) AS ended_at_ms, text(returned_on) AS returned_on, text(work_pk) AS work_pk
 FROM payments_raw WHERE text(sk) = 'withdrawal'
@@ -148,7 +148,8 @@ FROM payments_raw WHERE text(pk) LIKE 'user#%' AND text(sk) LIKE 'withdrawn#%'
 -- booked
 SELECT text(pk) || ' ' || text(sk) AS name, text(bill_kind) AS kind, split_part(text(sk), '#', 1) AS number, split_part(text(sk), '#', 2) AS outside_no,
   num(amount_fen) AS amount_fen, num(noted_at_ms) AS noted_at_ms, COALESCE(text(of_number), '') AS of_number,
-  num(moved_at_ms) AS moved_at_ms, split_part(text(pk), '#', 3) || ' ' || split_part(text(pk), '#', 4) AS part
+  num(moved_at_ms) AS moved_at_ms, split_part(text(pk), '#', 3) || ' ' || split_part(text(pk), '#', 4) AS part,
+  split_part(text(pk), '#', 2) AS channel, split_part(text(pk), '#', 5) AS shard
 FROM payments_raw WHERE text(pk) LIKE 'outside#%'
 
 -- logged
