@@ -112,12 +112,11 @@ def load_packets(stop_at_ms: int, *, ports: SweepPorts) -> Attempts[str]:
 def _find(packet_id: str, ports: SweepPorts) -> Packet:
     try:
         packet = ports.packets.find_packet(packet_id)
+        if packet is None:
+            raise LookupError(f"packet {packet_id} is to be loaded and does not exist")  # noqa: TRY301
     except Unavailable:
         raise
     except Exception:
         ports.work.delay(packet_id, ports.clock.now_ms())
         raise
-    if packet is None:
-        ports.work.delay(packet_id, ports.clock.now_ms())
-        raise LookupError(f"packet {packet_id} is to be loaded and does not exist")
     return packet
