@@ -14,6 +14,7 @@ from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.erasure.model import OutsideRows
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.model.risk import RiskDecision, VerdictKind
 from redpacket.packets.api.packet_ids import new_picture_id
 from redpacket.packets.model.claim import ShareRef
@@ -467,6 +468,14 @@ def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> No
     system.grab(packet, "ann")
     with pytest.raises(NotInAudience):
         system.grab(packet, "bob")
+
+
+def test_an_erasure_makes_no_row_for_a_user_without_a_verdict(system: InMemorySystem) -> None:
+    _erase(system)
+
+    key = {name: {"S": value} for name, value in operator_keys.verdict("ann").items()}
+    row = system.dynamo.get_item(TableName=TABLE_NAMES.audience, Key=key, ConsistentRead=True)
+    assert "Item" not in row
 
 
 def test_a_withdrawal_that_came_back_counts_as_none(town: PaymentSystem) -> None:

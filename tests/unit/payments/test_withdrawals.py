@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 from unittest.mock import patch
 
 import pytest
@@ -38,7 +39,12 @@ from redpacket.payments.use_cases.transfer import (
     cancel_withdrawal,
     sync_transfer,
 )
-from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw, withdraw_above
+from redpacket.payments.use_cases.withdraw import (
+    WithdrawalAsk,
+    list_withdrawals,
+    withdraw,
+    withdraw_above,
+)
 from redpacket.platform import errors
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
@@ -652,6 +658,19 @@ def test_a_slot_of_a_clock_that_was_days_ahead_does_not_stop_calls(town: Payment
     assert town.pace.promise() == now_ms
 
 
+def test_ended_withdrawals_are_listed_by_user_only(town: PaymentSystem) -> None:
+    withdrawal = town.withdraw("user", 10)
+    town.dispatch()
+    town.sweep_after(LEASE_MS)
+    find = partial(list_withdrawals, cursor=None, ports=town.transfers, lists=town.lists)
+
+    listed, _ = find("user", WithdrawalStatus.PAID)
+
+    assert [each.withdrawal_id for each in listed] == [withdrawal.withdrawal_id]
+    with pytest.raises(errors.InvalidRequest):
+        find(None, WithdrawalStatus.PAID)
+
+
 def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> None:
     town.bills_per_minute = 60
     for _ in range(5):
@@ -707,6 +726,8 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     assert 0 < first_rest_ms <= 30_000
     assert "gateway_rests" in town.system.logger.events
     assert town.pace.rests_until_ms() == 0
+    # Its answers reset the length of the next pause.
+    assert town.store.find_breaker(WECHAT) == (0, 0)
     assert {town.find(withdrawal).status for withdrawal in withdrawals} == {WithdrawalStatus.PAID}
     assert town.differences(bound_ms=0) == []
 
