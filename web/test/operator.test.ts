@@ -203,7 +203,9 @@ const CAMPAIGN = {
 } as unknown as Parameters<typeof warnings>[0];
 
 test("a campaign's look counts prizes and packets, and packets of prizes once", async () => {
-  const { client, requests } = asking(() => Response.json({ claimed_count: 3, remaining_count: 7 }));
+  const { client, requests } = asking(() =>
+    Response.json({ claimed_count: 3, remaining_count: 7, total_fen: 1000, claimed_fen: 300 }),
+  );
   const packet = (id: string, status: string, prize_id: string | null = null) =>
     ({ packet_id: id, status, prize_id, claimed_count: status === "closed" ? 5 : null }) as unknown as
       Parameters<typeof look>[2][number];
@@ -212,7 +214,7 @@ test("a campaign's look counts prizes and packets, and packets of prizes once", 
     packet("a~2", "open"), packet("b", "closed"), packet("c", "open", "cash"), packet("d", "cancelled"),
   ]);
 
-  assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 3, unfollowed: 0 });
+  assert.deepEqual(seen, { taken: 4 + 3 + 5, left: 6 + 7, packets: 3, unclaimedFen: 700, unfollowed: 0 });
   assert.deepEqual(requests.map(({ url }) => url), ["/packets/a~2/feed?limit=1"]);
 });
 
