@@ -90,9 +90,10 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return policies that the emulator decides as AWS does, without saved queries and TLS.
 
     AWS lets who may send a message send several at once; the emulator asks for an action of its
-    name, which IAM does not have. And it sees no projection of a BatchGetItem. It reads the origins
-    that may call an API by the names of the API's own calls. Alarms of silence become plain ones,
-    because it has no metric math.
+    name, which IAM does not have. And it sees no projection of a BatchGetItem, and no attributes of
+    a put, of which `ForAnyValue` demands one. It reads the origins that may call an API by the
+    names of the API's own calls. Alarms of silence become plain ones, because it has no metric
+    math.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]
@@ -107,6 +108,7 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
         made["Action"] = [*made["Action"], "sqs:SendMessageBatch"]
     if "dynamodb:BatchGetItem" in made.get("Action", ()):
         made.pop("Condition", None)
+    made.pop("ForAnyValue:StringEquals", None)
     if "DefinitionSubstitutions" in made:
         made["DefinitionSubstitutions"] |= EXPORTS_AT_ONCE
     if made.get("TreatMissingData") == "ignore":

@@ -288,7 +288,7 @@ def _wallet(phone: Phone) -> None:
     phone.agree("2.20")
 
     page.locator(".money .quiet").click()
-    expect(page.locator(".items .fen")).to_have_text("2.20")
+    expect(page.locator(".items .fen")).to_have_text("¥2.20")
     expect(page.locator(".balance")).to_have_text("¥6.60")
     (withdrawal,) = phone.http.get("/me/withdrawals").json()["items"]
     assert (withdrawal["amount_fen"], balance_fen(phone.operator, phone.sub)) == (220, 660)

@@ -119,7 +119,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
     ]
     # The first pattern that matches counts.
     assert list(behaviours) == [
-        *("/red-packet*.js", "/api/packets/*/feed", "/api/packets/*/preview"),
+        *("/red-packet*.js", "/config.json", "/api/packets/*/feed", "/api/packets/*/preview"),
         *("/pictures/*", "/api/campaigns/*/*", "/api/campaigns/*"),
         *("/api/transparency*", "/api/*"),
     ]

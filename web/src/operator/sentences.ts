@@ -120,7 +120,7 @@ function linesOf(changes: readonly Change[]) {
       ({ field, before, after }) =>
         html`<li>
           <b>${fieldOf(field)}</b>
-          ${before === null ? nothing : html`<span>${short(valueOf(field, before))}</span> →`}
+          ${before === null || before === after ? nothing : html`<span>${short(valueOf(field, before))}</span> →`}
           <span>${short(valueOf(field, after))}</span>
         </li>`,
     )}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -112,4 +112,4 @@ class Health(TypedDict):
 
     status: Annotated[Literal["ok"], about("Current status.")]
     version: Annotated[Word, Field(examples=["0.1.0"])]
-    unit: UnitOfAccount
+    unit: NotRequired[UnitOfAccount]

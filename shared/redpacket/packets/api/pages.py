@@ -29,6 +29,7 @@ from redpacket.platform.http.entity_tags import known_tags_of, tagged
 from redpacket.platform.http.parameters import cursor, integer
 from redpacket.platform.http.request import HttpRequest
 from redpacket.platform.settings import settings
+from redpacket.platform.unit import Unit
 from redpacket.platform.user import User
 
 if TYPE_CHECKING:
@@ -197,6 +198,8 @@ def transfers_page(request: HttpRequest) -> HttpAnswer[packets.Transfers]:
 
 
 def health(request: HttpRequest) -> HttpAnswer[operators.Health]:  # noqa: ARG001 - a route takes a request
-    """Return the API's health, version and unit of account."""
-    unit = cast("operators.UnitOfAccount", settings.unit._asdict())
-    return HttpAnswer({"status": "ok", "version": redpacket.__version__, "unit": unit})
+    """Return the API's health and version, and a unit of account other than the yuan."""
+    shown: operators.Health = {"status": "ok", "version": redpacket.__version__}
+    if settings.unit != Unit():
+        shown["unit"] = cast("operators.UnitOfAccount", settings.unit._asdict())
+    return HttpAnswer(shown)
