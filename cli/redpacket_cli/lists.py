@@ -225,7 +225,7 @@ def list_approvals(
     table = (
         (
             each["approval_id"],
-            # Whoever approves decides about each of these facts.
+            # The approver decides about each of these facts.
             "\n".join([each["summary"], *map(_change, each["changes"])]),
             money(each["amount_fen"]),
             shown.moment(each["asked_at_ms"]),

@@ -29,7 +29,7 @@ class NoticeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UserNotice:
-    """UserNotice for one user about a packet, a campaign or a withdrawal.
+    """Notice for one user about a packet, a campaign or a withdrawal.
 
     *at_ms*, *kind*, *subject* and *part* identify it, so a repeated write has no effect. *emoji* is
     that of thanks; their text is not copied, because it may be removed.

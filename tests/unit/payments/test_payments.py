@@ -699,6 +699,12 @@ def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSyste
     assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
 
 
+def _listed(town: PaymentSystem, payment: payments.Payment) -> list[str]:
+    """Return why transactions of a payment wait for a person."""
+    returns = town.returns.list_returns(payment.number)
+    return [each.reason for each in returns if each.status is payments.ReturnStatus.LISTED]
+
+
 def test_a_payment_is_credited_to_the_sender_of_its_packet_alone(town: PaymentSystem) -> None:
     packet = town.send_unpaid("alice")
     payment = town.start_packet(packet)
@@ -706,14 +712,14 @@ def test_a_payment_is_credited_to_the_sender_of_its_packet_alone(town: PaymentSy
     row["user_id"] = {"S": "mallory"}
     town.gateway.pay(payment.number)
 
-    with pytest.raises(errors.InvariantViolated):
-        town.confirm(payment)
+    town.confirm(payment)
 
     assert town.balance_fen("mallory") == 0
     assert town.paid(payment).credited_at_ms is None
+    assert _listed(town, payment) == ["mismatched"]
 
 
-def test_a_payment_of_a_packet_that_does_not_exist_is_credited_to_nobody(
+def test_a_payment_of_a_packet_that_does_not_exist_waits_for_a_person(
     town: PaymentSystem,
 ) -> None:
     payment = town.start("alice", 500)
@@ -721,10 +727,13 @@ def test_a_payment_of_a_packet_that_does_not_exist_is_credited_to_nobody(
     row |= {"user_id": {"S": "mallory"}, "packet_id": {"S": "nowhere"}}
     town.gateway.pay(payment.number)
 
-    with pytest.raises(errors.InvariantViolated):
+    for _ in range(2):
         town.confirm(payment)
+    town.sweep_after(payments.PAYMENT_LIFE_MS)
 
     assert town.balance_fen("mallory") == 0
+    assert _listed(town, payment) == ["mismatched"]
+    assert "payment_mismatched" in dict(town.system.logger.errors)
 
 
 def test_a_credited_transaction_is_not_returned_under_another_number(town: PaymentSystem) -> None:

@@ -68,7 +68,7 @@ from redpacket.payments.model.withdrawals import (
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.providers.host_wallet.provider import HostOut
 from redpacket.payments.providers.wechat.provider import WeChatOut
-from redpacket.payments.use_cases.confirm_payment import _funding, confirm_payment
+from redpacket.payments.use_cases.confirm_payment import _funding, _is_for, confirm_payment
 from redpacket.payments.use_cases.rate_limiter import NightWindow
 from redpacket.payments.use_cases.return_payment import RETURN_PAUSE_MS, note_refund, return_payment
 from redpacket.payments.use_cases.start_payment import find_payment
@@ -314,7 +314,7 @@ def test_a_payment_opens_no_packet_that_waits_for_another_one(town: PaymentSyste
     first, second = (town.start_packet(town.send_unpaid(f"sender-{no}")) for no in range(2))
     transaction = town.gateway.pay(second.number)
     assert transaction
-    funding = _funding(first, NOW_MS, town.payments)
+    funding = _funding(town.system.packets.find_packet(str(first.packet_id)), NOW_MS)
 
     is_done = town.repository.credit(second, transaction, NOW_MS, funding=funding)
 
@@ -380,9 +380,9 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
     packet = town.send_unpaid()
     payment = town.start_packet(packet)
 
-    assert _funding(payment, NOW_MS, town.payments)
-    with pytest.raises(errors.InvariantViolated, match="does not match packet"):
-        _funding(replace(payment, amount_fen=payment.amount_fen - 1), NOW_MS, town.payments)
+    assert _is_for(payment, packet)
+    assert not _is_for(replace(payment, amount_fen=payment.amount_fen - 1), packet)
+    assert not _is_for(payment, None)
 
 
 def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> None:

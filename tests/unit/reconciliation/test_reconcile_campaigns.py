@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,8 +16,10 @@ from redpacket.packets.dynamodb.items import prize_claimer_row, share_row
 from redpacket.packets.model.packet import Packet
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import to_wire
+from redpacket.platform.errors import Unavailable
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_campaign, a_claim, a_prize, list_shares
+from testing.fakes import Away
 from testing.in_memory_system import InMemorySystem
 from testing.lottery.prizes import write_prize
 
@@ -245,6 +248,19 @@ def test_a_campaign_that_can_not_be_read_is_found_and_ends_no_run(fair: Fair, na
     found = {(each.subject, each.what) for each in fair.differences()}
 
     assert ("fair", "campaign that can be read") in found
+
+
+@pytest.mark.parametrize("name", ["packet", "draw", "campaign"])
+def test_an_audit_without_the_ledger_fails_and_reports_no_difference(name: str) -> None:
+    away = Away()
+    audits = InMemorySystem().process(dead_letters=Mock()).audits
+    away_audits = replace(
+        audits, packets=away, find_draw=away.find_draw, find_snapshot=away.find_snapshot
+    )
+    subject = ("gala", "ann", "draw") if name == "draw" else ("gala",)
+
+    with pytest.raises(Unavailable):
+        getattr(away_audits, name)(*subject)
 
 
 def test_another_chain_of_seeds_than_a_campaign_commits_to_is_found(fair: Fair) -> None:

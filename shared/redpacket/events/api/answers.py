@@ -112,7 +112,7 @@ class Replay(TypedDict):
 
 
 class UserNotice(TypedDict):
-    """What happened to a packet, a prize or a withdrawal of the caller."""
+    """Notice about a packet, a prize or a withdrawal of the caller."""
 
     kind: Annotated[
         NoticeKind,

@@ -31,11 +31,10 @@ def move_campaign_money(
 ) -> tuple[str, int]:
     """Move the rest of *owner*'s campaign money; return the transfer's id and what is left.
 
-    One move has at most the limit of a deposit.
-    Money that the owner won moves by an approval alone. A second operator's approval names the
-    amount. Raises Forbidden if operators credit
-    themselves, InvalidRequest if *payee*'s account is not marked for campaigns,
-    InsufficientFunds without campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
+    One move has at most the limit of a deposit. Money that the owner won moves only with a second
+    operator's approval, which names the amount. Raises Forbidden if operators credit themselves,
+    InvalidRequest if *payee*'s account is not marked for campaigns, InsufficientFunds without
+    campaign money, IdempotencyKeyReused, Busy, ApprovalNeededError.
     """
     operator = operator_for(payee, request, operator)
     source, target = user_account(owner.user_id), user_account(payee.user_id)

@@ -60,11 +60,12 @@ def _take(payment: Payment, transaction: Transaction, ports: PaymentPorts) -> Pa
     for _ in range(_TRIES):
         if payment.transaction_id == transaction.transaction_id:
             return payment
-        reason = _reason_against(payment, transaction, ports)
+        packet = ports.packets.find_packet(payment.packet_id) if payment.packet_id else None
+        reason = _reason_against(payment, transaction, packet, ports)
         if reason:
             return _send_back(payment, transaction, reason, ports)
         now_ms = ports.clock.now_ms()
-        funding = _funding(payment, now_ms, ports)
+        funding = _funding(packet, now_ms)
         if ports.repository.credit(payment, transaction, now_ms, funding=funding):
             if funding:
                 _keep_cover(funding[0], ports)
@@ -86,10 +87,12 @@ def _keep_cover(packet: Packet, ports: PaymentPorts) -> None:
 
 
 def _reason_against(
-    payment: Payment, transaction: Transaction, ports: PaymentPorts
+    payment: Payment, transaction: Transaction, packet: Packet | None, ports: PaymentPorts
 ) -> ReturnReason | None:
     provider = ports.provider_of(payment)
     wrong = mismatches(payment, transaction, provider.merchant, provider.currency)
+    if payment.packet_id and not _is_for(payment, packet):
+        wrong.append("packet_id")
     if wrong:
         error = InvariantViolated(f"payment {payment.number} differs in {', '.join(wrong)}")
         ports.logger.failure("payment_mismatched", error, number=payment.number)
@@ -135,24 +138,23 @@ def _send_back(
     return payment
 
 
-def _funding(payment: Payment, now_ms: int, ports: PaymentPorts) -> tuple[Packet, Transfer] | None:
-    """Return the packet that a payment funds; None credits the payer's balance.
+def _is_for(payment: Payment, packet: Packet | None) -> bool:
+    """Return whether a packet names this payment, its payer and its amount.
 
-    The order function writes payments of packets, so the packet decides whose money it is.
+    The order function writes payments of packets, so the packet decides whose money it is. A
+    restore may have lost it.
     """
-    if not payment.packet_id:
-        return None
-    packet = ports.packets.find_packet(payment.packet_id)
     ours = payment.number, payment.user_id, payment.amount_fen
-    if packet is None or ours != (
+    return packet is not None and ours == (
         packet.payment_id,
         packet.sender.user_id,
         packet.terms.total_fen,
-    ):
-        raise InvariantViolated(
-            f"payment {payment.number} does not match packet {payment.packet_id}"
-        )
-    if packet.status is not PacketStatus.UNPAID:
+    )
+
+
+def _funding(packet: Packet | None, now_ms: int) -> tuple[Packet, Transfer] | None:
+    """Return the packet that a payment funds; None credits the payer's balance."""
+    if packet is None or packet.status is not PacketStatus.UNPAID:
         return None
     # A start that the sender asked for stays; the life counts from the later of both.
     starts_at_ms = max(packet.starts_at_ms, now_ms)

@@ -24,7 +24,7 @@ from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import DeadLetters, Ledger, PacketReader
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.difference import Difference
-from redpacket.platform.errors import InvariantViolated
+from redpacket.platform.errors import InvariantViolated, Unavailable
 from redpacket.platform.runtime import Clock, EventLogger
 from redpacket.reconciliation.checks.lottery import check_outcomes, check_unit
 from redpacket.reconciliation.use_cases.audit_packet import (
@@ -89,6 +89,8 @@ class Audits:
             )
         except PacketNotFound:
             return []  # its shares and entries are reported
+        except Unavailable:
+            raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
             return [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
 
@@ -96,6 +98,8 @@ class Audits:
         """Audit a draw: its point follows from the seed, its prize from it, its unit from stock."""
         try:
             return self._of_draw(campaign_id, user_id, draw_id)
+        except Unavailable:
+            raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
             return [Difference("I3", draw_id, "draw that can be read", "all", str(error))]
 
@@ -135,6 +139,8 @@ class Audits:
         """Audit a campaign's prizes, twice if an edit may be moving them."""
         try:
             return seen_twice(lambda: self._of_campaign(campaign_id), self.clock, _SETTLED_MS)
+        except Unavailable:
+            raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
             return [Difference("I3", campaign_id, "campaign that can be read", "all", str(error))]
 

@@ -302,9 +302,9 @@ def differing(check: str) -> str:
 def confirmed(name: str, check: str, first: str) -> str:
     """Return the query of what a second look reports of a check that differed in the first.
 
-    It reports all that it sees: whoever writes a row may choose its words and numbers anew between
-    the looks. Only a count must be one that the first look kept in the table *first*, and what the
-    first look saw of a row's past remains true.
+    It reports all that it sees, because the writer of a row may change its words and numbers
+    between the looks. Only a count must be one that the first look kept in the table *first*. A
+    changed row that the first look saw remains one.
     """
     if name == KEPT:
         return f"{differing(check)} UNION SELECT * FROM {first}"  # noqa: S608
