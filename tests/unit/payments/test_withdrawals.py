@@ -26,15 +26,14 @@ from redpacket.payments.model.withdrawals import (
     Withdrawal,
     WithdrawalLimits,
     WithdrawalStatus,
-    judge,
 )
-from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.payments.sealed_accounts import AccountKeys, Accounts
 from redpacket.payments.use_cases.dependencies import WithdrawalSettings
 from redpacket.payments.use_cases.dispatch import BATCH, IDLE_MS
 from redpacket.payments.use_cases.rate_limiter import FAILURES_MAX, REST_MS_MAX
 from redpacket.payments.use_cases.transfer import (
     Called,
+    apply_answer,
     call_transfer,
     cancel_withdrawal,
     sync_transfer,
@@ -525,7 +524,9 @@ def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: Payme
 
     for other in (transfer, stranger):
         with pytest.raises(errors.InvariantViolated):
-            judge(withdrawal, other, town.clock.now_ms(), SETTLING_MS, QUERY_HORIZON_MS)
+            apply_answer(withdrawal, other, town.gates_out[WECHAT], town.transfers)
+
+    assert [name for name, _ in town.system.logger.errors] == ["transfer_mismatched"] * 2
 
 
 def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:

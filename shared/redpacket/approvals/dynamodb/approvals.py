@@ -219,8 +219,8 @@ def _row(approval: Approval) -> Row:
 def _parsed(approval_id: str, row: dict[str, Any], *, is_verified: bool) -> Approval:
     decided_by, content = row.get("decided_by"), json.loads(row["asked"])
     if not is_verified:
-        # Rows from before 1.0 have the amount beside what was asked.
-        content = {"amount_fen": row["amount_fen"], **content}
+        # Rows of earlier releases have the amount beside what was asked, or none.
+        content = {"amount_fen": row.get("amount_fen", 0), **content}
     approval = Approval(
         approval_id=approval_id,
         operator=operator_of(row),
@@ -264,10 +264,7 @@ def _asked_of(kind: ApprovalKind, kept: dict[str, Any]) -> PendingChange:
     if kind is ApprovalKind.CAMPAIGN:
         return CampaignAsked(plan_of(kept["plan"]), *(kept[name] for name in _OF_CAMPAIGN))
     if kind is ApprovalKind.PRIZE:
-        plan = prize_of(kept["plan"])
-        # Rows of earlier releases lack the amount: the prize was all of the campaign's cash.
-        kept = {"amount_fen": (plan.amount_fen or 0) * plan.total, **kept}
-        return PrizeAsked(plan, kept["version"], kept["amount_fen"])
+        return PrizeAsked(prize_of(kept["plan"]), kept["version"], kept["amount_fen"])
     if kind is ApprovalKind.CAMPAIGN_MONEY:
         return CampaignMoneyAsked(**kept)
     return DepositAsked(**kept) if kind is ApprovalKind.DEPOSIT else StockAsked(**kept)
