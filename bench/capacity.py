@@ -75,8 +75,8 @@ RUSHES = (
 class Ledger:
     """Write units of claims and the speed of payouts, from the code and the template."""
 
-    fates: float
-    settled_fates: float
+    outcomes: float
+    settled_outcomes: float
     shares: float
     accounts: float
     sums: float
@@ -84,13 +84,13 @@ class Ledger:
 
     @property
     def claims_per_partition(self) -> float:
-        """Claims a second that one partition of fates bears."""
-        return PARTITION_WRITE_UNITS / self.fates
+        """Return the claims a second that one partition of shares accepts."""
+        return PARTITION_WRITE_UNITS / self.outcomes
 
     @property
     def settled_per_partition(self) -> float:
-        """Claims a second that are claimed and settled in one partition of fates."""
-        return PARTITION_WRITE_UNITS / (self.fates + self.settled_fates)
+        """Return the claims a second that one partition of shares accepts and settles."""
+        return PARTITION_WRITE_UNITS / (self.outcomes + self.settled_outcomes)
 
     @property
     def settled_per_packet(self) -> float:
@@ -108,13 +108,13 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
     # Except the last one, whose settlement ends the packet.
     shares = till.claim(packet, range(1, size))
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
-    claimed_fates = of_rows["shares"] / count
+    claimed_outcomes = of_rows["shares"] / count
     till.settle([share.ref for share in shares])
     batch = deployed["Resources"]["PayoutFunctionClaims"]["Properties"]["BatchSize"]
     batches = ledger_of(deployed, rating)["Payouts"]
     return Ledger(
-        fates=claimed_fates,
-        settled_fates=of_rows["shares"] / count - claimed_fates,
+        outcomes=claimed_outcomes,
+        settled_outcomes=of_rows["shares"] / count - claimed_outcomes,
         shares=written["shares"] / count,
         accounts=written["accounts"] / count,
         # Each invocation adds its own batch to them.
@@ -131,7 +131,7 @@ def shards(rush: Rush) -> int:
 
 
 def partitions(rush: Rush, ledger: Ledger) -> int:
-    """Return how many partitions of fates each packet needs for its claims and payouts."""
+    """Return how many partitions of shares each packet needs for its claims and payouts."""
     return ceil(rush.claims_per_s / rush.packets / ledger.settled_per_partition)
 
 
@@ -207,7 +207,7 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
         ("Lambda: seconds to get there unprepared", "10 s for 10,000 grabs more", scaling_s),
         ("Cache: shards", "(losers x 20 us + winners x 60 us) / 50%", shards),
         (
-            f"Partitions of fates a packet, at most {SHARDS_MAX}",
+            f"Partitions of one packet's shares, at most {SHARDS_MAX}",
             f"claims of one packet / {measured.settled_per_partition:,.0f}",
             lambda rush: partitions(rush, measured),
         ),

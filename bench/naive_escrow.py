@@ -1,6 +1,6 @@
 """The control of settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
 
-A transaction settles 20 claims: each turns its fate, adds to its taker's balance and books an entry
+A transaction settles 20 claims: each updates its outcome, credits its taker and books an entry
 on both sides; all of them share the escrow's balance, which must hold enough. Two payouts of one
 packet always meet there. Six tries, then the batch has failed and is redelivered later.
 
@@ -24,8 +24,8 @@ ACCOUNTS, PACKETS = "NaiveAccounts", "NaivePackets"
 AMOUNT_FEN = 100
 
 
-def fate_key(ref: ShareRef) -> dict[str, str]:
-    """Return where a fate stands."""
+def outcome_key(ref: ShareRef) -> dict[str, str]:
+    """Return the key of a share's outcome."""
     part = (ref.share_no - 1) % PARTS
     return {"pk": f"packet#{ref.packet_id}#{part}", "sk": f"share#{ref.share_no:07d}"}
 
@@ -37,7 +37,7 @@ def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:
     refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]
     for ref in refs:
         row: Row = {
-            **fate_key(ref),
+            **outcome_key(ref),
             "fate": "claimed",
             "amount_fen": AMOUNT_FEN,
             "user_id": f"user-{ref.share_no:031d}",
@@ -58,32 +58,32 @@ def settle(
     failed: set[ShareRef] = set()
     for start in range(0, len(pending), CLAIMS_PER_TRANSACTION):
         chunk = pending[start : start + CLAIMS_PER_TRANSACTION]
-        fates = _read(client, chunk)
-        payable = [ref for ref in chunk if "settled_at_ms" not in fates[ref]]
-        if payable and not _transact(client, _operations(payable, fates, now_ms()), pause_s):
+        outcomes = _read(client, chunk)
+        payable = [ref for ref in chunk if "settled_at_ms" not in outcomes[ref]]
+        if payable and not _transact(client, _operations(payable, outcomes, now_ms()), pause_s):
             failed.update(payable)
     return failed
 
 
 def count_settled(client: Any, refs: Iterable[ShareRef]) -> int:
     """Return how many of the claims are settled."""
-    keys = (fate_key(ref) for ref in refs)
+    keys = (outcome_key(ref) for ref in refs)
     rows = (client.tables[PACKETS][key["pk"], key["sk"]] for key in keys)
     return sum("settled_at_ms" in row for row in rows)
 
 
 def _read(client: Any, refs: Sequence[ShareRef]) -> dict[ShareRef, dict[str, Any]]:
-    wanted = [to_wire(fate_key(ref)) for ref in refs]
+    wanted = [to_wire(outcome_key(ref)) for ref in refs]
     answer = client.batch_get_item(RequestItems={PACKETS: {"Keys": wanted, "ConsistentRead": True}})
     rows = {row["sk"]: row for row in map(from_wire, answer["Responses"][PACKETS])}
-    return {ref: dict(rows[fate_key(ref)["sk"]]) for ref in refs}
+    return {ref: dict(rows[outcome_key(ref)["sk"]]) for ref in refs}
 
 
 def _operations(
-    refs: Sequence[ShareRef], fates: dict[ShareRef, dict[str, Any]], now_ms: int
+    refs: Sequence[ShareRef], outcomes: dict[ShareRef, dict[str, Any]], now_ms: int
 ) -> list[Operation]:
     escrow = f"escrow:{refs[0].packet_id}"
-    total_fen = sum(fates[ref]["amount_fen"] for ref in refs)
+    total_fen = sum(outcomes[ref]["amount_fen"] for ref in refs)
     operations = [
         update(
             ACCOUNTS,
@@ -95,7 +95,7 @@ def _operations(
         )
     ]
     for ref in refs:
-        claimer, fen = f"user:{fates[ref]['user_id']}", fates[ref]["amount_fen"]
+        claimer, fen = f"user:{outcomes[ref]['user_id']}", outcomes[ref]["amount_fen"]
         transfer_id = f"settle:{ref.packet_id}:{ref.share_no}"
         at = f"entry#{now_ms:013d}#{transfer_id}"
         book = {"transfer_id": transfer_id, "kind": "settle", "at_ms": now_ms}
@@ -104,7 +104,7 @@ def _operations(
         operations += [
             update(
                 PACKETS,
-                fate_key(ref),
+                outcome_key(ref),
                 "SET settled_at_ms = :now_ms",
                 condition="attribute_not_exists(settled_at_ms)",
                 now_ms=now_ms,

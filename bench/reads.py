@@ -4,7 +4,7 @@ The real flows and adapters on DynamoDB in memory, behind a meter (testing/platf
 Each figure has a function of its own, and is the most that one request cost in any case; of a crowd
 it is what all of them cost together. The last line is JSON.
 
-Record pages count what is read of packets, fates, takers and sums. Profiles are remembered for
+Record pages count the reads of packets, shares, takers and sums. Profiles are remembered for
 seconds by each process, so what its first view of a page reads of them is a figure of its own.
 """
 

@@ -45,7 +45,7 @@ class Units:
 
 
 class Book:
-    """A packet in a ledger in memory whose reads are counted, with fates put there at once."""
+    """Packet with all outcomes in an in-memory ledger that counts reads."""
 
     def __init__(
         self, count: int, claimed: Iterable[int], *, shards: int = 1, is_settled: bool = True

@@ -39,7 +39,7 @@ NAIVE_SHARES = 20_000
 """A fifth: its rate is that of one row, whatever the packet's size."""
 
 PARTS = 5
-"""Batch of template.yaml; the ledger spreads its fates over four times as many partitions."""
+"""Batch of template.yaml; the ledger spreads its shares over four times as many partitions."""
 
 PAYOUTS = (20, 40)
 SEED = 1
@@ -122,8 +122,8 @@ def run_ours(
 
     def count_settled() -> int:
         chunks = (refs[start : start + 100] for start in range(0, len(refs), 100))
-        fates = (ref for chunk in chunks for ref in till.packets.list_refs(chunk))
-        return sum(share.settled_at_ms is not None for share in fates)
+        outcomes = (ref for chunk in chunks for ref in till.packets.list_refs(chunk))
+        return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
     # Only work that a use case may leave for later.

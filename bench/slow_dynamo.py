@@ -162,7 +162,7 @@ class SlowDynamo(FakeDynamo):
         }
 
     def query(self, **arguments: Any) -> Item:
-        """Read a page, of as many fates as there are in a megabyte."""
+        """Read a page of as many shares as fit in a megabyte."""
         arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
         # The first value that is bound is the partition's key, as in all queries of the adapters.

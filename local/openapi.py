@@ -390,7 +390,7 @@ def document() -> Schema:
         "info": {
             "title": "redpacket",
             "version": redpacket.__version__,
-            "summary": "Red packets (红包) whose every share has one durable fate.",
+            "summary": "Red packets (红包) whose every share has one durable outcome.",
             "description": _DESCRIPTION,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

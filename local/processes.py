@@ -12,7 +12,7 @@ from local.errors import StackError
 
 # Longer than the keeper's own grace, so that it is the keeper who ends a command that hangs.
 STOP_TIMEOUT_S = 10.0
-# Lines of a log shown when its program fails: enough for the reason, not the whole story.
+# Lines of a log shown when its program fails: enough to show the reason.
 LOG_LINES_SHOWN = 15
 
 KEEPER = Path(__file__).with_name("keeper.py")

@@ -302,7 +302,7 @@ def find(
     ] = "",
     packet: Annotated[str, typer.Option(help="The packet, if no line names it.")] = "",
 ) -> None:
-    """Follow a request to what became of it: its log lines, its packet, its share's fate.
+    """Follow a request to what became of it: its log lines, its packet, its share's outcome.
 
     The payout's log names the share of each request that took one, so the id is enough. A request
     that was refused took none: its lines say route and status, and no log names its packet or its

@@ -283,7 +283,7 @@ class FakeShards:
 
     def _offer_again(self, claim_cache: Item, share_no: int) -> None:
         if not claim_cache["terms"]:
-            return  # only users: the ledger's fates say what is free, once it is loaded
+            return  # only users: the ledger's outcomes say what is free, once it is loaded
         if claim_cache["letter"] == "E":
             claim_cache["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
         claim_cache["returned"].append(share_no)

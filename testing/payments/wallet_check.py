@@ -1,8 +1,8 @@
 """Check of a host's own wallet against the contract suite of the providers.
 
-`make wallet-check URL=http://127.0.0.1:18999/wallet` runs the stories of `tests/contract` on that
-wallet. A story that needs an action of a person asks the wallet's own host for `POST /_fake/pay`
-and the other controls of the simulator; without the control, the story is not checked.
+`make wallet-check URL=http://127.0.0.1:18999/wallet` runs the scenarios of `tests/contract` on that
+wallet. A scenario that needs an action of a person asks the wallet's own host for `POST /_fake/pay`
+and the other controls of the simulator; without the control, the scenario is not checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from testing.payments.gateways import (
     host_side,
 )
 
-STORIES = ("in", "out", "bills", "callbacks", "counterparties")
+SCENARIOS = ("in", "out", "bills", "callbacks", "counterparties")
 NUMBERS = ("number", "refund_no", "bill_no")
 LACKING = {
     HTTPStatus.NOT_FOUND,
@@ -48,8 +48,8 @@ LACKING = {
 UNANSWERED = 2
 
 
-class StoryClient(HostClient):
-    """Client that notes the numbers of one story by their field."""
+class ScenarioClient(HostClient):
+    """Client that notes the numbers of one scenario by their field."""
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
@@ -63,7 +63,7 @@ class StoryClient(HostClient):
         return super().call(kind, data)
 
     def is_ours(self, received: Received) -> bool:
-        """Return whether a result is of this story; a late one may be of an earlier story."""
+        """Return whether a result is of this scenario; a late one may be of an earlier scenario."""
         told = json.loads(received.body)
         return any(told["data"]["number"] in numbers for numbers in self.numbers.values())
 
@@ -71,7 +71,7 @@ class StoryClient(HostClient):
 class OwnWallet(Fake):
     """Controls of a wallet that may have none; its books are what it answers to queries."""
 
-    def __init__(self, url: str, client: StoryClient) -> None:
+    def __init__(self, url: str, client: ScenarioClient) -> None:
         super().__init__(url)
         self._client = client
 
@@ -112,7 +112,7 @@ class OwnWallet(Fake):
 
 
 class Verdicts:
-    """Plugin of pytest that chooses the stories of a host's wallet and prints their outcomes."""
+    """Plugin of pytest that chooses the scenarios of a host's wallet and prints their outcomes."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -124,12 +124,12 @@ class Verdicts:
         config.stash[OWN_WALLET] = self._side
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out the stories of other providers."""
+        """Leave out the scenarios of other providers."""
         names = {item: set(getattr(item, "fixturenames", ())) for item in items}
         items[:] = [i for i in items if names[i] & {"side", "host"} and "wechat" not in names[i]]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Print the outcome of one story."""
+        """Print the outcome of one scenario."""
         claim = _claim(report.nodeid)
         if report.skipped and isinstance(report.longrepr, tuple):
             self._unchecked[report.longrepr[2].removeprefix("Skipped: ")].append(claim)
@@ -143,7 +143,7 @@ class Verdicts:
             print(f"holds   {claim}", flush=True)
 
     def summary(self) -> str:
-        """Return the stories that were not checked, and the counts."""
+        """Return the scenarios that were not checked, and the counts."""
         lines = [
             f"not checked, the wallet's host lacks {control}:\n        " + "\n        ".join(claims)
             for control, claims in sorted(self._unchecked.items())
@@ -163,7 +163,7 @@ def _claim(node_id: str) -> str:
 @contextmanager
 def an_own_side(url: str, keys: HostKeys, callback_port: int) -> Iterator[Side]:
     """Return the adapters of the wallet at *url*, and a server for its results."""
-    client = StoryClient(keys, HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=True))
+    client = ScenarioClient(keys, HttpClient(url, call_ms_max=CALL_MS_MAX, allows_private=True))
     address = urlsplit(url)
     fake = OwnWallet(f"{address.scheme}://{address.netloc}", client)
     with an_inbox(callback_port) as inbox:
@@ -182,7 +182,7 @@ def check(url: str, secret: Path, callback_port: int) -> int:
             print(f"{url} gave no signed answer to payment.query: {error}", file=sys.stderr)
             return UNANSWERED
         verdicts = Verdicts(side)
-        files = [str(places.ROOT / f"tests/contract/test_payments_{each}.py") for each in STORIES]
+        files = [str(places.ROOT / f"tests/contract/test_payments_{each}.py") for each in SCENARIOS]
         options = ["-s", "-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts="]
         options += ["-o", "filterwarnings=ignore"]  # this module is loaded before pytest
         options += ["--import-mode=importlib", "--rootdir", str(places.ROOT)]

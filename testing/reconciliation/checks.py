@@ -82,7 +82,7 @@ CHECKS = {
     "check_packet_total": "I2",
     "check_tally": "I2",
     "check_receipts": "I2",
-    "check_fates": "I3",
+    "check_shares": "I3",
     "check_packet_exists": "I3",
     "check_once_per_user": "I4",
     "check_takers": "I4",
@@ -347,7 +347,7 @@ def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
 
 
 def expected_entries(facts: PacketFacts) -> list[Entry]:
-    """Return the entries that a packet's row and fates say there are."""
+    """Return the entries that a packet's row and outcomes say there are."""
     return [
         *sent_entries(facts.packet),
         *settled_entries(facts.shares),
@@ -482,7 +482,7 @@ def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
 
 
 def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> list[Difference]:
-    """I3: a share with a fate belongs to a packet; without one nothing says what it is worth."""
+    """I3: a share with an outcome belongs to a packet, whose terms give its amount."""
     return [
         Difference(
             "I3",

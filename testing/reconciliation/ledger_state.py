@@ -48,8 +48,8 @@ from redpacket.platform.dynamodb.client import from_wire
 from redpacket.reconciliation.checks.lottery import check_outcomes
 from redpacket.reconciliation.checks.packets import (
     PacketFacts,
-    check_fates,
     check_once_per_user,
+    check_shares,
     check_takers,
 )
 from redpacket.reconciliation.checks.postings import check_bounds, check_receipts
@@ -204,7 +204,7 @@ class LedgerState:
             is_closed = facts.packet.status is PacketStatus.CLOSED
             claim_count = sum(share.status is ShareStatus.CLAIMED for share in facts.shares)
             yield "check_packet_total", is_closed, check_packet_total(facts)
-            yield "check_fates", len(facts.shares), check_fates(facts)
+            yield "check_shares", len(facts.shares), check_shares(facts)
             yield "check_once_per_user", claim_count, check_once_per_user(facts)
             yield "check_told", len(answers), check_told(facts, answers)
             yield "check_postings", len(book), check_postings(facts, book)

@@ -230,7 +230,7 @@ PLANTED: dict[str, Plant] = {
         "packets", keys.packet(w.closed.packet_id), _end_of(w, w.closed), -1
     ),
     "check_receipts": lambda w: w.drop("accounts", ledger_keys.receipt(w.open.packet_id, 1)),
-    "check_fates": lambda w: w.add("shares", keys.share(w.open.packet_id, 1), "amount_fen", 1),
+    "check_shares": lambda w: w.add("shares", keys.share(w.open.packet_id, 1), "amount_fen", 1),
     "check_packet_exists": lambda w: w.drop("packets", keys.packet(w.closed.packet_id)),
     "check_once_per_user": _give_to_another,
     "check_takers": lambda w: w.drop("shares", keys.claimer(w.open.packet_id, "ann")),
@@ -326,7 +326,7 @@ FOUND_BY = {
     "check_posted": "check_postings",
     "check_tally": "check_packet_total",
     # An amount within the terms' bounds, and a unit beyond the stock: the prize may have more now.
-    "check_fates": "audit_packets",
+    "check_shares": "audit_packets",
     "check_unit": "audit_draws",
 }
 """SQL checks that find what is planted, where the name is another one."""

@@ -102,7 +102,7 @@ def refusals(text: str) -> list[str]:
 
 
 def a_ledger(seed: int) -> InMemorySystem:
-    """Return a ledger of a random story, at rest and old enough to be judged."""
+    """Return a ledger of a random scenario, at rest and old enough to be judged."""
     random, system = Random(seed), InMemorySystem()
     users = [f"user-{number}" for number in range(random.randint(2, 6))]
     for _ in range(random.randint(1, 5)):

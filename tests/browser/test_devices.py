@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Jobs of the devices that do not do all; tests below have devices with a story of their own."""
+"""Jobs of the devices that do not do all; tests below have devices with a scenario of their own."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",

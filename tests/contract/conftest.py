@@ -1,6 +1,6 @@
 """Fixtures of the contract suites.
 
-The ledger's stories run on the fake and on the emulator; those of payments run by each
+The ledger's scenarios run on the fake and on the emulator; those of payments run by each
 gateway's adapter, over real HTTP to a counterparty that is started once, and emptied before each.
 """
 
@@ -76,7 +76,7 @@ def memory() -> Side:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a story that asks for a side with each; in memory as well where its module says so."""
+    """Run a scenario that asks for a side with each; in memory as well where its module says so."""
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
         sides = ["wechat", "host", *in_memory]

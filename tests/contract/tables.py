@@ -136,7 +136,7 @@ class Books:
         return self.ledger.refund([some_refund(packet, *share_nos)], REFUNDED_MS)
 
     def ended(self, packet: Packet) -> PacketEnd:
-        """Return the sums of a packet whose shares all have their fates."""
+        """Return the sums of a packet whose shares all have their outcomes."""
         end = find_end(list_shares(self.packets, packet.packet_id), packet.terms.count)
         assert end
         return end
@@ -184,7 +184,7 @@ def a_settlement(share: Share, at_ms: int = PAID_MS) -> tuple[Share, Transfer]:
 
 
 def some_refund(packet: Packet, *share_nos: int) -> tuple[list[Share], Transfer]:
-    """Return fates of shares with the transfer that gives them back."""
+    """Return outcomes of shares with the transfer that gives them back."""
     changes = {"refund_no": share_nos[0], "decided_at_ms": REFUNDED_MS}
     shares = [a_refund(packet, no, **changes) for no in share_nos]
     return shares, Transfer(

@@ -163,7 +163,7 @@ def _facts(books: Books) -> tuple[Packet, PacketFacts]:
     return packet, PacketFacts(packet, list_shares(books.packets, packet.packet_id))
 
 
-def test_entries_are_found_where_a_packets_fates_say_that_they_are(books: Books) -> None:
+def test_entries_are_found_where_a_packets_outcomes_say_that_they_are(books: Books) -> None:
     _, facts = _facts(books)
     wanted = expected_entries(facts)
     assert len(wanted) == 3

@@ -50,7 +50,7 @@ def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
     return fresh.has_all_claimers(packet.packet_id, "ann")
 
 
-def _all_fates(packet: Packet) -> list[Share]:
+def _all_shares(packet: Packet) -> list[Share]:
     claims = [a_claim(packet, no, f"user-{no}") for no in range(1, packet.terms.count)]
     return [*claims, a_refund(packet, packet.terms.count)]
 
@@ -90,13 +90,15 @@ def test_a_later_load_takes_no_knowledge_away(claim_cache: ShardCache) -> None:
 
 
 @pytest.mark.parametrize("count", [3, LARGE])
-def test_a_packet_whose_every_fate_was_told_is_known(claim_cache: ShardCache, count: int) -> None:
+def test_a_packet_is_certain_once_every_outcome_is_loaded(
+    claim_cache: ShardCache, count: int
+) -> None:
     packet = replace(_packet(count), status=PacketStatus.CLOSING)
-    fates = _all_fates(packet)
+    outcomes = _all_shares(packet)
 
-    claim_cache.load(packet, fates[1:])
+    claim_cache.load(packet, outcomes[1:])
     assert not _knows(claim_cache, packet)
-    claim_cache.load(packet, fates)
+    claim_cache.load(packet, outcomes)
 
     assert _knows(claim_cache, packet)
     assert claim_cache.grab(packet.packet_id, "user-1").share_no == 1
@@ -211,7 +213,7 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
         return answer if loss == "flush" else "loaded othr"
 
     monkeypatch.setattr(claim_cache, "run", losing)
-    claim_cache.load(packet, _all_fates(packet))
+    claim_cache.load(packet, _all_shares(packet))
 
     assert not _knows(claim_cache, packet)
     assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
@@ -228,8 +230,8 @@ def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
     large = replace(_packet(LARGE), status=PacketStatus.CLOSING)
 
     claim_cache.load(packet, [], is_new=True)
-    claim_cache.load(told, _all_fates(told))
-    claim_cache.load(large, _all_fates(large))
+    claim_cache.load(told, _all_shares(told))
+    claim_cache.load(large, _all_shares(large))
 
     assert [_knows(claim_cache, each) for each in (packet, told, large)] == [False, True, False]
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
@@ -269,7 +271,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     claim_cache = _claim_cache_on(first)
     sent, told = _packet(), _packet()
     claim_cache.load(sent, [], is_new=True)
-    claim_cache.load(told, _all_fates(told))
+    claim_cache.load(told, _all_shares(told))
     assert [_knows(claim_cache, packet) for packet in (sent, told)] == [True, True]
     _follows(second, first)
 

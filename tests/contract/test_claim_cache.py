@@ -1,6 +1,6 @@
 """One suite for the claim cache and the quotas in memory and on a real server.
 
-The random story compares all answers; tests of flows say on the fake which ones are right.
+The random scenario compares all answers; tests of flows say on the fake which ones are right.
 """
 
 import random
@@ -239,7 +239,7 @@ def test_what_a_quota_counts_is_forgotten_after_a_day(cache: OperatorCache) -> N
 # ---------------------------------------------------------------- the scripts and the fake
 
 
-class _Story:
+class _Scenario:
     """Random moves on the fake and on a real server, which must answer alike."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
@@ -251,7 +251,7 @@ class _Story:
         self.forget()
         self.packets = [self._packet() for _ in range(12)]
         # The ledger's knowledge: the claimer of each durable number.
-        self.fates: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
+        self.outcomes: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
         """Forget what processes remember: no answer may depend on it here."""
@@ -281,7 +281,7 @@ class _Story:
                 return  # the server's clock may be on the other side
         user = self.random.choice("abcdefg")
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
-            *(self._load, self._close, self._admit, self._take, self._ask, self._fate),
+            *(self._load, self._close, self._admit, self._take, self._ask, self._outcome),
             *(self._grab, self._grab, self._grab, self._correct, self._correct),
             *(self._evict, self._know),
         ]
@@ -323,8 +323,8 @@ class _Story:
     def _load(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
         if self.random.random() < 0.3:
             return lambda side: side.load(packet, [], is_new=True)
-        fates = self.fates[packet.packet_id].items()
-        shares = [a_claim(packet, share_no, user) for share_no, user in fates]
+        outcomes = self.outcomes[packet.packet_id].items()
+        shares = [a_claim(packet, share_no, user) for share_no, user in outcomes]
         if is_sharded(packet.packet_id) and self.random.random() < 0.7:
             shard = self.random.randrange(shard_count(packet.packet_id))
             own = [
@@ -335,13 +335,13 @@ class _Story:
             return lambda side: side.load(packet, own, shard)
         return lambda side: side.load(packet, shares)
 
-    def _fate(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
+    def _outcome(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
         """Make a claim durable, of which the cache may not know."""
-        fates = self.fates[packet.packet_id]
-        free = {*range(1, packet.terms.count + 1)} - fates.keys()
+        outcomes = self.outcomes[packet.packet_id]
+        free = {*range(1, packet.terms.count + 1)} - outcomes.keys()
         share_no = self._held(packet, user)
-        if share_no in free and user not in fates.values():
-            fates[share_no] = user
+        if share_no in free and user not in outcomes.values():
+            outcomes[share_no] = user
         return self._ask(packet, user)
 
     def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
@@ -375,8 +375,8 @@ class _Story:
         """Do what a flow does that learns from the ledger whose the number is."""
         packet_id = packet.packet_id
         share_no = self._held(packet, user)
-        owner = self.fates[packet_id].get(share_no)
-        owned = [no for no, name in self.fates[packet_id].items() if name == user]
+        owner = self.outcomes[packet_id].get(share_no)
+        owned = [no for no, name in self.outcomes[packet_id].items() if name == user]
         if owner and owner != user:
             return lambda side: side.revoke(packet_id, user, share_no)
         if owned and owner is None:
@@ -402,14 +402,14 @@ def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int) -> None:
-    story = _Story(seed, cache)
+def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: int) -> None:
+    scenario = _Scenario(seed, cache)
 
     for _ in range(800):
-        story.move()
+        scenario.move()
     time.sleep(EMPTIED_KEPT_MS / 1000 + 0.4)
     for _ in range(400):
-        story.move()
+        scenario.move()
 
 
 def test_a_turn_that_a_writer_of_the_cache_keeps_is_taken(cache: OperatorCache) -> None:

@@ -1,6 +1,6 @@
 """One suite for the cache of draws in memory and on a real server.
 
-The random story compares all answers; tests of flows say on the fake which ones are right.
+The random scenario compares all answers; tests of flows say on the fake which ones are right.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def test_one_of_many_loads(lottery: Lottery) -> None:
     assert lottery.claim_cache.begin_load("spring", 300)
 
 
-class _Story:
+class _Scenario:
     """Random moves, the same on the fake and on the server."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
@@ -298,8 +298,8 @@ class _Story:
     def drop(self) -> None:
         if self._asks:
             ask = self._random.choice(self._asks)
-            # All days: a story loads more often than once in a millisecond, so that revisions run
-            # ahead of the clock, and a new lottery could have the revision of a day's odds.
+            # All days: a scenario loads more than once a millisecond, so revisions run ahead of the
+            # clock, and a new lottery could have the revision of a day's odds.
             for claim_cache, day in product(self._caches, self._days):
                 claim_cache.drop(replace(ask, day=day))
 
@@ -320,14 +320,21 @@ class _Story:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_scripts_and_the_fake_tell_one_story(cache: OperatorCache, seed: int) -> None:
-    story = _Story(seed, cache)
+def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: int) -> None:
+    scenario = _Scenario(seed, cache)
     moves = random.Random(seed)
-    story.edit()
+    scenario.edit()
 
     for _ in range(150):
         (move,) = moves.choices(
-            [story.draw, story.undo, story.edit, story.correct, story.drop, story.forget],
+            [
+                scenario.draw,
+                scenario.undo,
+                scenario.edit,
+                scenario.correct,
+                scenario.drop,
+                scenario.forget,
+            ],
             [40, 6, 4, 2, 1, 1],
         )
         move()
@@ -360,12 +367,12 @@ def test_every_implementation_of_the_odds_decides_10_000_draws_alike(
     """The script and the fake build and choose, Python judges, and TypeScript chooses again."""
     decided: list[tuple[str, int, str | None]] = []
     for seed in count(1_000):
-        story = _Story(seed, cache)
+        scenario = _Scenario(seed, cache)
         for _ in range(20):
-            story.edit()
+            scenario.edit()
             for _ in range(30):
-                story.draw()
-        decided += story.decided
+                scenario.draw()
+        decided += scenario.decided
         cache.flushall()
         if len(decided) >= DECIDED_MIN:
             break

@@ -242,7 +242,9 @@ def test_a_refunded_share_is_not_settled(books: Books) -> None:
     assert books.ledger.settle([a_settlement(claim)], PAID_MS) == {claim.ref}
 
 
-def test_a_share_that_was_paid_is_not_paid_again_to_whom_a_forged_fate_names(books: Books) -> None:
+def test_a_share_that_was_paid_is_not_paid_again_to_whom_a_forged_outcome_names(
+    books: Books,
+) -> None:
     packet = books.sent()
     books.settled(packet, 1)
     mallory = a_user_id("mallory")
@@ -329,15 +331,17 @@ class _Held(FakeDynamo):
 # ---- refund
 
 
-def test_a_refund_gives_shares_their_fate_and_the_sender_their_sum(books: Books) -> None:
+def test_a_refund_gives_shares_their_outcome_and_the_sender_their_sum(books: Books) -> None:
     packet = books.sent()
     taken = books.settled(packet, 2)
 
     assert books.refunded(packet, 1, 3, 4)
 
     assert books.balance_fen(packet.sender.user_id) == 1000 - taken.amount_fen
-    fates = {share.share_no: share.status for share in list_shares(books.packets, packet.packet_id)}
-    assert fates == {
+    outcomes = {
+        share.share_no: share.status for share in list_shares(books.packets, packet.packet_id)
+    }
+    assert outcomes == {
         1: ShareStatus.REFUNDED,
         2: ShareStatus.CLAIMED,
         3: ShareStatus.REFUNDED,
@@ -367,7 +371,7 @@ def test_a_share_is_refunded_once(books: Books) -> None:
     assert [share.share_no for share in list_shares(books.packets, packet.packet_id)] == [1, 2]
 
 
-def test_a_share_that_was_paid_is_not_refunded_though_its_fate_is_gone(books: Books) -> None:
+def test_a_share_that_was_paid_is_not_refunded_though_its_outcome_is_gone(books: Books) -> None:
     packet = books.sent()
     share = books.settled(packet, 1)
     key = to_wire(packet_keys.share(packet.packet_id, 1))
@@ -383,7 +387,7 @@ def test_a_share_that_was_paid_is_not_refunded_though_its_fate_is_gone(books: Bo
 # ---- close
 
 
-def _all_fates(books: Books, **changes: Any) -> tuple[Packet, str]:
+def _with_all_outcomes(books: Books, **changes: Any) -> tuple[Packet, str]:
     """Return a packet that can be closed, and who was luckiest."""
     packet = books.sent(**changes)
     shares = [books.settled(packet, no) for no in (1, 2, 3)]
@@ -394,7 +398,7 @@ def _all_fates(books: Books, **changes: Any) -> tuple[Packet, str]:
 
 
 def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> None:
-    packet, luckiest_id = _all_fates(books)
+    packet, luckiest_id = _with_all_outcomes(books)
     end = books.ended(packet)
 
     assert books.ledger.close(packet, end, PAID_MS)
@@ -412,7 +416,7 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
 
 
 def test_equal_shares_have_no_luckiest_to_count(books: Books) -> None:
-    packet, luckiest_id = _all_fates(books, kind=Kind.EQUAL)
+    packet, luckiest_id = _with_all_outcomes(books, kind=Kind.EQUAL)
 
     assert books.ledger.close(packet, books.ended(packet), PAID_MS)
 
@@ -432,7 +436,7 @@ def test_a_packet_of_which_all_went_back_closes(books: Books) -> None:
 
 
 def test_a_packet_that_does_not_exist_is_not_closed(books: Books) -> None:
-    packet, _ = _all_fates(books)
+    packet, _ = _with_all_outcomes(books)
     stranger = replace(packet, packet_id=a_packet_id())
 
     assert not books.ledger.close(stranger, books.ended(packet), PAID_MS)
@@ -454,7 +458,7 @@ def bare_books(request: pytest.FixtureRequest) -> Iterator[Books]:
 
 
 def test_a_ledger_works_without_receipts(bare_books: Books) -> None:
-    packet, _ = _all_fates(bare_books)
+    packet, _ = _with_all_outcomes(bare_books)
     assert bare_books.ledger.close(packet, bare_books.ended(packet), PAID_MS)
 
     shares = list_shares(bare_books.packets, packet.packet_id)

@@ -13,8 +13,8 @@ from testing.builders import NOW_MS, a_packet_id, list_shares
 from tests.contract.tables import PAID_MS, Books
 
 
-def _fates(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[Share]:
-    """Return fates by number; a final page tells a claim's time, and not when it was settled."""
+def _shares(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[Share]:
+    """Return shares by number; a final page tells a claim's time, and not when it was settled."""
     claims = [
         Share(
             packet_id,
@@ -94,7 +94,7 @@ def test_a_text_of_thanks_is_stored_once_and_does_not_come_back_after_its_remova
 def test_final_pages_are_read_by_number(books: Books) -> None:
     packet_id = a_packet_id()
     refunded = (1, 7, 50, 51, 130)
-    shares = _fates(packet_id, [no for no in range(1, 131) if no not in refunded], refunded)
+    shares = _shares(packet_id, [no for no in range(1, 131) if no not in refunded], refunded)
     books.pages.put_final(packet_id, shares)
 
     for limit in (1, 30, 50, 100, 500):
@@ -106,7 +106,7 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
 def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
     partitions = partition_count(packet_id)
-    shares = _fates(packet_id, range(1, 501, 2), range(2, 501, 2))
+    shares = _shares(packet_id, range(1, 501, 2), range(2, 501, 2))
     books.pages.put_final(packet_id, shares)
 
     assert partitions == 16
@@ -118,8 +118,8 @@ def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) ->
 
 def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
-    odd = _fates(packet_id, range(1, 40, 2))
-    even = _fates(packet_id, range(2, 41, 2))
+    odd = _shares(packet_id, range(1, 40, 2))
+    even = _shares(packet_id, range(2, 41, 2))
 
     books.pages.put_final(packet_id, even)
     books.pages.put_final(packet_id, odd)
@@ -130,7 +130,7 @@ def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
 
 def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
-    _, claim = shares = _fates(packet_id, [8], [1])
+    _, claim = shares = _shares(packet_id, [8], [1])
     books.pages.put_final(packet_id, shares)
 
     assert books.pages.list_final(packet_id, 0, 50) == ([], -2)
@@ -139,7 +139,7 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
 
 def test_a_page_ends_with_the_partition_that_filled_a_row(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
-    books.pages.put_final(packet_id, _fates(packet_id, [*range(1, 1 + 16 * 60, 16), 2]))
+    books.pages.put_final(packet_id, _shares(packet_id, [*range(1, 1 + 16 * 60, 16), 2]))
 
     page, after_no = books.pages.list_final(packet_id, 0, 100)
 
@@ -148,7 +148,7 @@ def test_a_page_ends_with_the_partition_that_filled_a_row(books: Books) -> None:
 
 def test_final_pages_are_written_once(books: Books) -> None:
     packet_id = a_packet_id()
-    shares = _fates(packet_id, range(1, 61))
+    shares = _shares(packet_id, range(1, 61))
 
     books.pages.put_final(packet_id, shares)
     books.pages.put_final(packet_id, shares)
@@ -159,12 +159,12 @@ def test_final_pages_are_written_once(books: Books) -> None:
 
 def test_a_packet_of_which_nothing_was_taken_has_no_claims_to_page(books: Books) -> None:
     packet_id = a_packet_id()
-    books.pages.put_final(packet_id, _fates(packet_id, [], [1, 2]))
+    books.pages.put_final(packet_id, _shares(packet_id, [], [1, 2]))
 
     assert books.pages.list_final(packet_id, 0, 50) == ([], None)
 
 
-def test_final_pages_come_in_the_order_of_the_fates(books: Books) -> None:
+def test_final_pages_come_in_the_order_of_the_shares(books: Books) -> None:
     packet = books.sent(count=64, shards=2)
     for number in (1, 17, 2, 33, 8, 24):
         books.claimed(packet, number)

@@ -23,7 +23,7 @@ IN_MEMORY_TOO = True
 
 
 def _at_noon(side: Side) -> str:
-    """Put the clock to tomorrow's noon in Beijing: today has what other stories paid."""
+    """Put the clock to tomorrow's noon in Beijing: today has what other scenarios paid."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
     side.advance(DAY_MS - day_ms + 12 * HOUR_MS)
     return statement_day(side.now_ms())

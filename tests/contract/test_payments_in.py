@@ -1,4 +1,4 @@
-"""Money in: the same stories by each provider's adapter, over real HTTP to the fake processes."""
+"""Payments: the same scenarios against each provider's adapter, over HTTP to fake processes."""
 
 import pytest
 

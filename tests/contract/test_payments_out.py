@@ -1,4 +1,4 @@
-"""Money out: the same stories by each provider's adapter, over real HTTP to the fake processes."""
+"""Payouts: the same scenarios against each provider's adapter, over HTTP to fake processes."""
 
 from dataclasses import replace
 

@@ -925,7 +925,7 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
         assert decided["status"] == status
 
 
-# Rights of paths that the story does not take, or of a statement that functions share.
+# Rights of paths that the scenario does not take, or of a statement that functions share.
 UNUSED = """\
 ApprovalFunction.ReadShares dynamodb:BatchGetItem
 ApprovalFunction.ReadStock dynamodb:BatchGetItem

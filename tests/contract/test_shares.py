@@ -1,4 +1,4 @@
-"""One suite for fates, packet rows and work lists on the fake and on the AWS emulator."""
+"""One suite for outcomes, packet rows and work lists on the fake and on the AWS emulator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,10 +101,10 @@ def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Boo
     assert [claimer.user_id for claimer in claimers] == ["user-x250"]
 
 
-# ---- lists of fates
+# ---- lists of outcomes
 
 
-def test_fates_are_listed_in_order(books: Books) -> None:
+def test_outcomes_are_listed_in_order(books: Books) -> None:
     packet = books.sent()
     for share_no in (3, 1):
         books.claimed(packet, share_no)
@@ -117,7 +117,7 @@ def test_fates_are_listed_in_order(books: Books) -> None:
     assert books.packets.list_refs([]) == []
 
 
-def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
+def test_outcomes_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
     packet = books.sent(count=20, shards=2)
     for share_no in (4, 11, 1, 2, 9):
         books.claimed(packet, share_no)
@@ -134,7 +134,7 @@ def test_fates_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: B
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_fates_after_a_share_are_read_page_by_page(books: Books, shards: int) -> None:
+def test_outcomes_after_a_share_are_read_page_by_page(books: Books, shards: int) -> None:
     packet = books.sent(count=20, shards=shards)
     for share_no in (4, 10, 2, 8):
         books.claimed(packet, share_no)
@@ -149,7 +149,7 @@ def test_fates_after_a_share_are_read_page_by_page(books: Books, shards: int) ->
 
 
 def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[list[Share]], list[int | None]]:
-    """Return all pages of a packet's fates, and the cursors between them."""
+    """Return all pages of a packet's outcomes, and the cursors between them."""
     pages: list[list[Share]] = []
     cursors: list[int | None] = []
     after_no: int | None = 0
@@ -162,7 +162,7 @@ def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[list[Share]],
     return pages, cursors
 
 
-def test_fates_are_paged_by_number(books: Books) -> None:
+def test_outcomes_are_paged_by_number(books: Books) -> None:
     packet = books.sent(count=8)
     for share_no in (1, 2, 4, 7):
         books.claimed(packet, share_no)
@@ -176,7 +176,7 @@ def test_fates_are_paged_by_number(books: Books) -> None:
     assert paged(4) == paged(9) == ([[1, 2, 4, 7]], [None])
 
 
-def test_fates_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None:
+def test_outcomes_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None:
     packet = books.sent(count=30, shards=2)
     partitions = partition_count(packet.packet_id)
     assert partitions == 16

@@ -31,7 +31,7 @@ def test_after_a_flush_a_crowd_costs_one_load(
     answers["packet_emptied"] += answers.pop("unavailable", 0)
     assert answers == {"claimed": count, "packet_emptied": CROWD - count}
     # One load, and one look for owners whom the cache may have forgotten when it is emptied: each
-    # reads the packet and its fates.
+    # reads the packet and its outcomes.
     assert meter.strong_count == len(meter.reads) <= 4
 
 

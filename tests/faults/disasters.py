@@ -163,7 +163,7 @@ class Aftermath:
         system.told.clear()
         # Indexes are up to date before users come back.
         system.pass_time(60_000)
-        of.story.append(f"{', '.join(names)} are restored")
+        of.trace.append(f"{', '.join(names)} are restored")
 
     def _is_told(self) -> bool:
         """Return whether reconciliation tells that the tables do not belong together."""

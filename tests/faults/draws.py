@@ -118,14 +118,14 @@ class DrawSchedule(Schedule):
                 try:
                     draw(process, attempt)
                 except errors.Rejected as refusal:
-                    self.story.append(f"{user_id} is told {refusal.code}")
+                    self.trace.append(f"{user_id} is told {refusal.code}")
 
         return self.trying(play, times=self.random.randint(4, 8))
 
     def _draw(self, process: Process, attempt: DrawAttempt) -> None:
         draw = process.draw(ID, *attempt, process.known_snapshots).draw
         self.told_to[attempt] = draw
-        self.story.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
+        self.trace.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
     def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
         """Answer after the cache alone; the durable write follows, if it does."""
@@ -172,7 +172,7 @@ class DrawSchedule(Schedule):
         def help_them(process: Process) -> None:
             self.sleep_ms(self.random.randint(0, 1_000))
             helped = process.help(ID, helper, inviter)
-            self.story.append(f"{helper} {helped.status} {inviter}")
+            self.trace.append(f"{helper} {helped.status} {inviter}")
 
         return self.trying(help_them, times=3)
 
@@ -217,7 +217,7 @@ class DrawSchedule(Schedule):
             plan = replace(campaign.plan, ends_at_ms=ends_at_ms)
         else:
             plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
-        self.story.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
+        self.trace.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
         # Until somebody repeats an edit that is cut off, prize packets may end at another time.
         self.edits_under_way += 1
         process.edit_campaign(plan)
@@ -232,16 +232,16 @@ class DrawSchedule(Schedule):
                     self._snapshots.append(system.lots.snapshot())
             match self.random.choice(("rollback", "rollback", "rollback", "flush", "clock", "day")):
                 case "rollback":
-                    self.story.append("the cache fails over to an older replica")
+                    self.trace.append("the cache fails over to an older replica")
                     system.lots.fail_over(self._snapshots[-1])
                     self._snapshots.append(system.lots.snapshot())
                 case "flush":
-                    self.story.append("the cache is flushed")
+                    self.trace.append("the cache is flushed")
                     system.lots.forget()
                 case "clock":
                     system.pass_time(self.random.randint(1, 20_000))
                 case _ if self.random.random() < 0.3:
-                    self.story.append("a day passes")
+                    self.trace.append("a day passes")
                     self.pass_day(DAY_MS)
 
     # The end
@@ -253,7 +253,7 @@ class DrawSchedule(Schedule):
             # The repeat completes an interrupted edit.
             system.edit_campaign(replace(self._campaign().plan, status=CampaignStatus.ON))
             if self.random.random() < 0.5:
-                self.story.append("the cache fails over to an older replica in the end")
+                self.trace.append("the cache fails over to an older replica in the end")
                 system.lots.fail_over(self.random.choice(self._snapshots))
             self._judge()
         system.pass_time(max(0, self._campaign().ends_at_ms - system.clock.now_ms()))
@@ -276,7 +276,7 @@ class DrawSchedule(Schedule):
                 try:
                     self._draw_in_the_end(attempt)
                 except errors.Rejected as refusal:
-                    self.story.append(f"{attempt} is told {refusal.code} in the end")
+                    self.trace.append(f"{attempt} is told {refusal.code} in the end")
                     self.seen["refusals"] += 1
                     if is_wrong := self._is_wrong(attempt, refusal):
                         self.seen[f"wrong {refusal.code}"] += 1

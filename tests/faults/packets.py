@@ -199,7 +199,7 @@ class PacketSchedule(Schedule):
                 try:
                     grab(process, packet, user_id)
                 except errors.Rejected as refusal:
-                    self.story.append(f"{user_id} is told {refusal.code}")
+                    self.trace.append(f"{user_id} is told {refusal.code}")
 
         return self.trying(take, times=self.random.randint(3, 8))
 
@@ -255,7 +255,7 @@ class PacketSchedule(Schedule):
         self.seen["claims by a passphrase"] += packet.rules.passphrase is not None
         if not knew:
             self._complain("rules", user_id, "the right words first", str(claim.share.ref))
-        self.story.append(f"{user_id} was told share {claim.share.share_no}")
+        self.trace.append(f"{user_id} was told share {claim.share.share_no}")
         return claim
 
     def _words(self, packet: Packet, user_id: str) -> str | None:
@@ -306,7 +306,7 @@ class PacketSchedule(Schedule):
         """End a packet as its sender or an operator; a repeat must answer alike."""
         packet_id, began_at_ms = packet.packet_id, self.system.clock.now_ms()
         reason = "a test" if packet.rules.campaign_id or self.random.random() < 0.5 else ""
-        self.story.append(f"{packet_id} is ended")
+        self.trace.append(f"{packet_id} is ended")
         failed_before = self._failed_closes()
         try:
             ended = process.end_packet(packet, reason)
@@ -382,7 +382,7 @@ class PacketSchedule(Schedule):
             case _:
                 changes = {}
                 budget_fen = campaign.budget_fen + pick((-5_000, -500, 500))
-        self.story.append(f"an operator edits {changes} {budget_fen}")
+        self.trace.append(f"an operator edits {changes} {budget_fen}")
         process.edit_campaign(replace(campaign.plan, **changes), budget_fen)
 
     def _preheat(self, process: Process) -> None:
@@ -403,16 +403,16 @@ class PacketSchedule(Schedule):
             # The control's packets are not cut: a node of several is all that they have.
             match self.random.choice(kinds if self.is_naive else (*kinds, "node", "forged")):
                 case "rollback":
-                    self.story.append("the cache fails over to an older replica")
+                    self.trace.append("the cache fails over to an older replica")
                     memory.fail_over(self._snapshots[-1])
                     self._snapshots.append(memory.snapshot())
                 case "node":
-                    self.story.append("a node of the cache fails over, or is flushed")
+                    self.trace.append("a node of the cache fails over, or is flushed")
                     lost = [cache_id for cache_id in memory.caches if self.random.random() < 0.4]
                     memory.fail_over(self.random.choice((self._snapshots[-1], {})), lost)
                     self._snapshots.append(memory.snapshot())
                 case "flush":
-                    self.story.append("the cache is flushed")
+                    self.trace.append("the cache is flushed")
                     memory.caches.clear()
                     self.system.reserved.forget()
                 case "forged":
@@ -428,10 +428,10 @@ class PacketSchedule(Schedule):
         self._doubt_ends()
         match self.random.choice(("rollback", "node", "nothing")):
             case "rollback":
-                self.story.append("the cache fails over to an older replica in the end")
+                self.trace.append("the cache fails over to an older replica in the end")
                 memory.fail_over(self.random.choice(self._snapshots))
             case "node":
-                self.story.append("a node of the cache fails over in the end")
+                self.trace.append("a node of the cache fails over in the end")
                 lost = [cache_id for cache_id in memory.caches if self.random.random() < 0.4]
                 memory.fail_over(self.random.choice(self._snapshots), lost)
 
@@ -449,7 +449,7 @@ class PacketSchedule(Schedule):
             self._complain(rule, user_id, f"the truth of {packet.packet_id}", wrong.refusal.code)
 
     def _check_numbers(self, packet: Packet) -> None:
-        """Check that each share of an emptied packet has a fate or a claim under way."""
+        """Check that each share of an emptied packet has an outcome or a claim under way."""
         try:
             self._grab(self.process(), packet, "somebody else")
         except PacketEmptied:
@@ -458,11 +458,11 @@ class PacketSchedule(Schedule):
             return  # not judged here, or by another rule
         else:
             return
-        fates = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}
+        outcomes = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}
         held = self._held_numbers(packet.packet_id)
         self.seen["numbers of emptied packets"] += packet.terms.count
-        if lost := set(range(1, packet.terms.count + 1)) - fates - held:
-            self._complain("lost", packet.packet_id, "a fate or a holder", str(sorted(lost)))
+        if lost := set(range(1, packet.terms.count + 1)) - outcomes - held:
+            self._complain("lost", packet.packet_id, "an outcome or a holder", str(sorted(lost)))
 
     def _held_numbers(self, packet_id: str) -> set[int]:
         """Return the shares that the cache has given to somebody, in any part."""
@@ -489,7 +489,7 @@ class PacketSchedule(Schedule):
                         if process.read_record(packet, user_id).mine is None:
                             self._complain("I5", user_id, "their share on the page", "none")
                 except errors.Rejected as refusal:
-                    self.story.append(f"{user_id} is told {refusal.code} in the end")
+                    self.trace.append(f"{user_id} is told {refusal.code} in the end")
         return answers
 
     def _ask(self, process: Process, packet: Packet, user_id: str) -> None:
@@ -500,7 +500,7 @@ class PacketSchedule(Schedule):
             except errors.RateLimited as too_fast:
                 self.system.pass_time(1_000 * (too_fast.retry_after_s or 1))
             except (errors.Unavailable, errors.SwitchedOff, errors.Busy) as busy:
-                self.story.append(f"{user_id} meets {busy} in the end")
+                self.trace.append(f"{user_id} meets {busy} in the end")
                 self.system.pass_time(1_000 * (busy.retry_after_s or 1))
             else:
                 return

@@ -321,7 +321,7 @@ class PaymentSchedule(Schedule):
                 # Somebody pays twice, or after the end, in spite of all.
                 transaction = self.pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
-                self.story.append(f"{payment.number} is paid: {transaction is not None}")
+                self.trace.append(f"{payment.number} is paid: {transaction is not None}")
                 if chance() < 0.7:
                     for _ in range(self.random.randint(1, 2)):
                         town.confirm(payment, name)
@@ -361,14 +361,14 @@ class PaymentSchedule(Schedule):
                 self._end(town, packet)
             if chance() < 0.5:
                 claim = town.system.grab(packet, "user-9")
-                self.story.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
+                self.trace.append(f"share {claim.share.share_no} of {packet.packet_id} is grabbed")
 
         self.repeats[key] = lambda town, key: send_once(town, key).payment_id
         return self.often(send, times=self.random.randint(2, 5))
 
     def _end(self, town: PaymentSystem, packet: Packet) -> None:
         """End a packet early, which may be unpaid, or about to be paid."""
-        self.story.append(f"{packet.packet_id} is ended")
+        self.trace.append(f"{packet.packet_id} is ended")
         ended = town.end_packet(packet, self.random.choice(("", "a test")))
         self.seen[f"early ends of {ended.status} packets"] += 1
         if ended.status in {PacketStatus.UNPAID, PacketStatus.OPEN}:
@@ -391,9 +391,9 @@ class PaymentSchedule(Schedule):
                 if self.random.random() < self.aftermath.early_cancels:
                     self.sleep_ms(self.random.choice(_WAITS_MS))
                     self.aftermath.cancel(town, withdrawal)
-                    self.story.append(f"{withdrawal.withdrawal_id} is to be cancelled")
+                    self.trace.append(f"{withdrawal.withdrawal_id} is to be cancelled")
             except Rejected as refusal:
-                self.story.append(f"{user_id} is told {refusal.code}")
+                self.trace.append(f"{user_id} is told {refusal.code}")
 
         self.repeats[key] = lambda town, key: withdraw_once(town, key).withdrawal_id
         return self.often(ask, times=self.random.randint(1, 4))
@@ -424,7 +424,7 @@ class PaymentSchedule(Schedule):
             self.seen["other settings"] += settings != self.setup.settings
             self.setup = Setup(settings, merchant, channels)
             self.setups.append(self.setup)
-            self.story.append(f"functions are deployed with {self.setup}")
+            self.trace.append(f"functions are deployed with {self.setup}")
 
     def _some_settings(self) -> WithdrawalSettings:
         pick = self.random.choice
@@ -453,7 +453,7 @@ class PaymentSchedule(Schedule):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             channel, for_ms = self.random.choice(CHANNELS), self.random.choice(_OUTAGES_MS)
             self.hangs_until_ms[channel] = self.system.clock.now_ms() + for_ms
-            self.story.append(f"{channel} hangs for {for_ms} ms")
+            self.trace.append(f"{channel} hangs for {for_ms} ms")
 
     def _payee(self) -> None:
         """Let transfers go on while nobody looks at them."""
@@ -591,7 +591,7 @@ class PaymentSchedule(Schedule):
             left_fen = paid.amount_fen - its_gateway.refunded_fen(paid)
             if left_fen > 0:
                 refund_no = its_gateway.refund_paid(paid, pick((min(50, left_fen), left_fen)))
-                self.story.append(f"{order.number} is refunded by hand")
+                self.trace.append(f"{order.number} is refunded by hand")
                 if self.random.random() < 0.7:
                     self.often(_telling(channel, refund_no), times=2)()
 

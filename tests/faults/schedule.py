@@ -1,4 +1,4 @@
-"""One schedule: the parts of a story, interleaved at every I/O by one seed, and then its end.
+"""One schedule: the parts of a scenario, interleaved at every I/O by one seed, and then its end.
 
 Time is simulated: each I/O takes some, each Lambda has a clock of its own, and the next to run is
 any of those whose wait is over.
@@ -83,7 +83,7 @@ class Schedule:
     """
 
     MUST_SEE: ClassVar[frozenset[str]] = names(
-        "acknowledged, check_bounds, check_conservation, check_entries, check_fates, "
+        "acknowledged, check_bounds, check_conservation, check_entries, check_shares, "
         "check_known_packets, check_once_per_user, check_open_counts, check_packet_exists, "
         "check_packet_total, check_postings, check_receipts, check_settled_in_time, check_takers, "
         "check_year_sums, logged lines, queued, reconciled rows, refusals"
@@ -93,7 +93,7 @@ class Schedule:
     is_naive: bool = False
     system: InMemorySystem = field(default_factory=InMemorySystem)
     steps: int = 0
-    story: list[str] = field(default_factory=list)
+    trace: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     edits_under_way: int = 0
     """Edits of a campaign that go on, or were cut off."""
@@ -312,7 +312,7 @@ class Schedule:
                 else:
                     break
 
-    # Parts of every story
+    # Parts of every scenario
 
     def payout_worker(self) -> None:
         """Receive and settle, in a process that is replaced when it dies."""
@@ -354,7 +354,7 @@ class Schedule:
         """Turn a switch off, and on again some seconds later, if nothing comes in between."""
         switch = self.random.choice((Switch.SEND, Switch.GRAB, Switch.PAYOUT, Switch.REFUND))
         for is_on in (False, True):
-            self.story.append(f"{switch} is switched {'on' if is_on else 'off'}")
+            self.trace.append(f"{switch} is switched {'on' if is_on else 'off'}")
             turn_switch(
                 switch,
                 is_on=is_on,
@@ -541,6 +541,6 @@ class Schedule:
             try:
                 do()
             except faulty.Killed:
-                self.story.append(f"{getattr(do, '__name__', 'a client')} was killed")
+                self.trace.append(f"{getattr(do, '__name__', 'a client')} was killed")
 
         return survive

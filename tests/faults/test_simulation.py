@@ -1,4 +1,4 @@
-"""The simulation finds nothing, its control finds a lot, and a seed means one story."""
+"""The simulation finds nothing, its control finds a lot, and a seed means one scenario."""
 
 import ast
 import inspect
@@ -24,12 +24,12 @@ from tests.faults.simulation import DRAWS, MANY, PACKETS, PAYMENTS, blind_checks
 
 
 def _much_happens_to_users(schedules: list[Schedule]) -> None:
-    assert any("was told share" in line for schedule in schedules for line in schedule.story)
+    assert any("was told share" in line for schedule in schedules for line in schedule.trace)
 
 
 def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
     told = [draw for schedule in schedules for draw in schedule.told_to.values()]
-    stories = "\n".join(line for schedule in schedules for line in schedule.story)
+    traces = "\n".join(line for schedule in schedules for line in schedule.trace)
     assert {draw.prize and draw.prize.kind for draw in told} == {
         None,
         PrizeKind.PACKET,
@@ -40,7 +40,7 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         for draw_schedule in schedules
     )
     for line in ("is told attempts_exhausted", " helped user-", "a day passes", "is flushed"):
-        assert line in stories
+        assert line in traces
 
 
 # Few schedules of packets refuse an owner for a while; one after seed 5001 does.
@@ -153,10 +153,10 @@ def test_a_packet_that_trusts_its_copy_of_the_window_does_not_survive() -> None:
 
 
 @pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
-def test_a_seed_is_one_story_whatever_the_hash_seed(kind: type[Schedule]) -> None:
+def test_a_seed_is_one_scenario_whatever_the_hash_seed(kind: type[Schedule]) -> None:
     code = (
         f"from {kind.__module__} import {kind.__name__} as Kind;"
-        "one = Kind(11); one.run(); print(one.steps, one.faults.count, one.story)"
+        "one = Kind(11); one.run(); print(one.steps, one.faults.count, one.trace)"
     )
 
     told = {

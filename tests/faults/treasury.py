@@ -100,7 +100,7 @@ class Treasury:
         except Forbidden:
             of.seen["private packets that campaign money refused"] += 1
             raise
-        of.story.append(f"{user} sends {packet.packet_id}")
+        of.trace.append(f"{user} sends {packet.packet_id}")
         town.system.grab(packet, self._pick((*_CHESTS, "user-8")))
 
     def _pay_in(self, user_id: str, town: PaymentSystem) -> None:

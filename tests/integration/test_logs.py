@@ -1,4 +1,4 @@
-"""Logs of deployed functions for a story, its refusals and its errors: no user ids."""
+"""Logs of deployed functions for a scenario, its refusals and its errors: no user ids."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Any story of sends, grabs, deliveries, sweeps, crashes and failovers keeps every invariant."""
+"""Any scenario of sends, grabs, deliveries, sweeps, crashes and failovers keeps every invariant."""
 
 import os
 from typing import Any
@@ -18,8 +18,8 @@ QUOTAS = {"limited": 2, "free": 0}
 USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])
 
 
-class Story(RuleBasedStateMachine):
-    """Possible events, in any order; hypothesis shrinks a broken story to its shortest form."""
+class Scenario(RuleBasedStateMachine):
+    """Possible events, in any order; hypothesis shrinks a broken scenario to its shortest form."""
 
     packets = Bundle("packets")
 
@@ -132,9 +132,9 @@ class Story(RuleBasedStateMachine):
         assert statuses <= {PacketStatus.CLOSED}
 
 
-TestTown = Story.TestCase
-# For a longer run, set HYPOTHESIS_STORIES=2000.
+TestTown = Scenario.TestCase
+# For a longer run, set HYPOTHESIS_SCENARIOS=2000.
 TestTown.settings = settings(
-    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
+    max_examples=int(os.environ.get("HYPOTHESIS_SCENARIOS", "40")),
     stateful_step_count=50,
 )

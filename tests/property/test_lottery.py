@@ -1,4 +1,4 @@
-"""Any story of draws, helps, edits, midnights, crashes and failovers keeps every invariant."""
+"""Any scenario of draws, helps, edits, midnights, crashes and failovers keeps every invariant."""
 
 import os
 from collections import Counter
@@ -50,8 +50,8 @@ def some_prizes(draw: st.DrawFn) -> list[lottery.Prize]:
     ]
 
 
-class Story(RuleBasedStateMachine):
-    """Possible events, in any order; hypothesis shrinks a broken story to its shortest form."""
+class Scenario(RuleBasedStateMachine):
+    """Possible events, in any order; hypothesis shrinks a broken scenario to its shortest form."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,8 +206,8 @@ class Story(RuleBasedStateMachine):
         assert self.system.balance_fen("operator") in {10_000 - won_fen, 0}
 
 
-TestLottery = Story.TestCase
+TestLottery = Scenario.TestCase
 TestLottery.settings = settings(
-    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
+    max_examples=int(os.environ.get("HYPOTHESIS_SCENARIOS", "40")),
     stateful_step_count=50,
 )

@@ -1,4 +1,4 @@
-"""Any story of a packet in parts: every share once, and owners always get their share."""
+"""Any scenario of a packet in parts: every share once, and owners always get their share."""
 
 import os
 
@@ -26,7 +26,7 @@ TRIES = 5
 """Each of them repairs three of nine parts."""
 
 
-class PartsStory(RuleBasedStateMachine):
+class PartsScenario(RuleBasedStateMachine):
     """Nodes of the cache lose their data in any order; two processes remember what they saw."""
 
     @initialize(
@@ -141,8 +141,8 @@ class PartsStory(RuleBasedStateMachine):
         return self.system.clock.now_ms() >= self.packet.expires_at_ms
 
 
-TestParts = PartsStory.TestCase
+TestParts = PartsScenario.TestCase
 TestParts.settings = settings(
-    max_examples=int(os.environ.get("HYPOTHESIS_STORIES", "40")),
+    max_examples=int(os.environ.get("HYPOTHESIS_SCENARIOS", "40")),
     stateful_step_count=40,
 )

@@ -47,9 +47,9 @@ def _written(*operations: Operation) -> float:
 def test_a_claim_costs_five_write_units_and_seven_to_settle() -> None:
     claims = counts.count_claims(INDEXES)
 
-    # A fate with an index and a taker's row, twice each.
+    # An outcome with an index and a taker's row, twice each.
     assert claims.claim_write_units == 2 * 2 + 1
-    # The fate leaves its index; the taker's balance and entry.
+    # The outcome leaves its index; the taker's balance and entry.
     assert claims.settle_write_units == 3 * 2 + 1
 
 

@@ -628,7 +628,7 @@ class Rows:
         return {"Item": rows[key]} if key in rows else {}
 
 
-def test_the_id_of_a_request_is_enough_to_find_the_fate_of_its_share(stack: Stack) -> None:
+def test_the_id_of_a_request_is_enough_to_find_the_outcome_of_its_share(stack: Stack) -> None:
     settled = {"message": "settle", "claims": [f"r-0 {PACKET}#6", f"r-1 {PACKET}#7"]}
     logs = Logs(ApiLogs={"request_id": "r-1", "status": "200"}, PayoutLogs=settled)
     stack.clients = {"logs": logs, "cloudformation": Formation(), "dynamodb": Rows()}

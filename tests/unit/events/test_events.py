@@ -17,7 +17,7 @@ from testing.in_memory_system import LIFE_MS
 from testing.payments.payment_system import PaymentSystem
 
 
-def a_story(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
+def a_scenario(count: int = 3) -> tuple[EventSystem, FakeReceiver]:
     """Send and empty a packet, whose settlement closes it."""
     events = EventSystem()
     receiver = events.receiver("shop")
@@ -35,7 +35,7 @@ def types(receiver: FakeReceiver) -> list[str]:
 
 
 def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
-    events, receiver = a_story(count=2)
+    events, receiver = a_scenario(count=2)
 
     events.run()
 
@@ -83,7 +83,7 @@ def test_a_packet_that_ends_is_closed_and_not_emptied() -> None:
 
 
 def test_a_stream_that_is_read_twice_makes_the_same_ids() -> None:
-    events, receiver = a_story()
+    events, receiver = a_scenario()
     records = events.stream.take()
 
     for _ in range(2):
@@ -144,7 +144,7 @@ def test_payments_and_withdrawals_are_told_once_they_are_final() -> None:
 
 
 def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     records = events.stream.take()
     broken = next(
         record for record in records if record["dynamodb"]["Keys"].get("sk") == {"S": "packet"}
@@ -162,7 +162,7 @@ def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> Non
 
 
 def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     records = events.stream.take()
     claims = [record for record in records if "fate" in record["dynamodb"].get("NewImage", {})]
     other = events.system.send(count=1)
@@ -185,7 +185,7 @@ def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
 
 
 def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     records = events.stream.take()
     claim = next(record for record in records if "fate" in record["dynamodb"].get("NewImage", {}))
     image = claim["dynamodb"]["NewImage"] | {"decided_at_ms": {"N": str(10**30)}}
@@ -232,7 +232,7 @@ def test_a_user_who_stays_unknown_is_null() -> None:
 
 
 def test_queue_and_list_hold_no_id_of_the_host_and_an_erased_user_stays_erased() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     receiver.answers = lambda _: FAILED
     events.announce()
     assert "@host" not in str(events.queue.messages)
@@ -253,7 +253,7 @@ def test_queue_and_list_hold_no_id_of_the_host_and_an_erased_user_stays_erased()
 
 
 def test_what_a_receiver_does_not_take_waits_and_arrives_when_it_is_back() -> None:
-    events, receiver = a_story(count=20)
+    events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     events.run()
     assert receiver.seen == {}
@@ -286,7 +286,7 @@ def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
 
 
 def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> None:
-    events, receiver = a_story(count=20)
+    events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     packet = events.system.send(count=50, total_fen=5_000)
     events.system.crowd(packet, 50)
@@ -318,7 +318,7 @@ def test_a_slow_receiver_is_asked_by_the_sweep_alone() -> None:
 
 
 def test_an_event_that_is_refused_alone_does_not_pause_its_receiver() -> None:
-    events, receiver = a_story(count=30)
+    events, receiver = a_scenario(count=30)
     receiver.answers = lambda event: 422 if event.kind is EventType.PACKET_SENT else OK
 
     events.run()
@@ -328,7 +328,7 @@ def test_an_event_that_is_refused_alone_does_not_pause_its_receiver() -> None:
 
 
 def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its_id() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     receiver.answers = lambda _: FAILED
     events.run()
     for _ in range(30):
@@ -356,7 +356,7 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
 @pytest.fixture
 def off() -> tuple[EventSystem, FakeReceiver]:
     """A webhook that was turned off with five events on their way."""
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     events.announce()
     _turn(events, is_on=False)
     events.deliver()
@@ -395,7 +395,7 @@ def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day(
 
 
 def test_a_delivery_whose_row_can_t_be_written_is_retried() -> None:
-    events, receiver = a_story(count=1)
+    events, receiver = a_scenario(count=1)
     events.announce()
     client = events.system.dynamo
     events.client = Away(client, "update_item")

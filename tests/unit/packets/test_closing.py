@@ -8,7 +8,7 @@ from redpacket.packets.use_cases.close_packet import close_if_ended
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
-def test_a_part_has_no_end_while_a_share_of_it_has_no_fate_or_a_claim_is_not_settled() -> None:
+def test_a_part_has_no_end_while_a_share_of_it_has_no_outcome_or_a_claim_is_not_settled() -> None:
     packet = a_packet(count=3)
     claims = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
     unsettled = a_claim(packet, 2, "bob")

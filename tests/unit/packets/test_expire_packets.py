@@ -148,7 +148,7 @@ def _sent(system: InMemorySystem, shards: int) -> Packet:
     )
 
 
-def test_a_fate_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
+def test_an_outcome_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
     system = InMemorySystem()
     packet = system.send(count=4)
     system.grab(packet, "ann")
@@ -321,7 +321,7 @@ def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[li
     return noted
 
 
-# A fate and a receipt for each share, and an entry: four packets of 10, or two of 24, fill it.
+# An outcome and a receipt for each share, and an entry: four packets of 10, or two of 24, fill it.
 @pytest.mark.parametrize(
     ("number", "count", "sizes"), [(5, 10, [4 * 21 + 1, 21 + 1]), (3, 24, [2 * 49 + 1, 49 + 1])]
 )

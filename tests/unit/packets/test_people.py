@@ -218,7 +218,7 @@ def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
 def test_a_message_without_a_taker_is_settled(claimer: object) -> None:
     assert _delivered({**_message(None), "taker": claimer}) is None
     assert _delivered(_message(None)) is None
-    assert "taker" not in _message(User("of a fate that was read"))
+    assert "taker" not in _message(User("of an outcome that was read"))
 
 
 def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(

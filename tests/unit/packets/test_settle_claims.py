@@ -38,8 +38,8 @@ def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -
 
     assert system.settle() == set()
 
-    # A fate, an entry, a receipt and a balance each; then the packet is closed, with its sender's
-    # and the luckiest taker's counts.
+    # Four rows a claim: outcome, entry, receipt, balance. Closing writes the packet and the counts
+    # of its sender and its luckiest taker.
     assert transactions == [40, 40, 20, 3]
     assert sum(system.balance_fen(f"user-{number}") for number in range(25)) == 1000
 

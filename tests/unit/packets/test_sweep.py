@@ -185,7 +185,7 @@ def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMe
     system.expire(stop_in_ms=10**9)
 
 
-def test_a_turn_that_ends_after_reading_the_fates_still_makes_progress(
+def test_a_turn_that_ends_after_reading_the_outcomes_still_makes_progress(
     system: InMemorySystem,
 ) -> None:
     packet = system.send("sender", count=100, total_fen=1_000)

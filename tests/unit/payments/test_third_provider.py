@@ -172,9 +172,9 @@ def test_the_registry_forgets_what_a_test_added() -> None:
 
 def test_a_third_provider_needs_no_route_of_ours() -> None:
     """Handlers read the registry when they are imported, hence a process of its own."""
-    story = [sys.executable, "-m", "tests.unit.payments.coin.over_http"]
+    scenario = [sys.executable, "-m", "tests.unit.payments.coin.over_http"]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    told = subprocess.run(story, env=paths, capture_output=True, text=True, check=False)
+    told = subprocess.run(scenario, env=paths, capture_output=True, text=True, check=False)
 
     assert told.returncode == 0, told.stderr
     answers = json.loads(told.stdout.splitlines()[-1])

@@ -277,7 +277,7 @@ def _shown() -> Iterator[tuple[str, Any]]:
             yield "Received", views.received_list_view(received, views.UserPresenter(profiles))
     for differences in ([], DIFFERENCES):
         yield "Audit", audit_view(differences)
-        stored = Reconciliation("3f", NOW_MS, [Checked("check_fates", 7, 1)], differences).stored
+        stored = Reconciliation("3f", NOW_MS, [Checked("check_shares", 7, 1)], differences).stored
         yield (
             "Reconciliation",
             reconciliation_view(StoredRun("3f", "SUCCEEDED", stored)),

@@ -44,7 +44,7 @@ def _closed() -> PacketFacts:
 def test_a_packet_in_order_has_no_differences() -> None:
     for facts in (FACTS, _closed()):
         assert checks.check_packet_total(facts) == []
-        assert packets.check_fates(facts) == []
+        assert packets.check_shares(facts) == []
         assert packets.check_once_per_user(facts) == []
 
 
@@ -57,14 +57,14 @@ def test_conservation_finds_a_planted_fen() -> None:
     assert (difference.rule, difference.expected, difference.actual) == ("I1", 1000, 1001)
 
 
-def test_a_closed_packet_has_every_fate_and_every_claim_settled() -> None:
+def test_a_closed_packet_has_every_outcome_and_every_claim_settled() -> None:
     closed = _closed()
 
     missing = checks.check_packet_total(replace(closed, shares=closed.shares[:3]))
     unsettled = replace(closed.shares[0], settled_at_ms=None)
     late = checks.check_packet_total(replace(closed, shares=[unsettled, *closed.shares[1:]]))
 
-    assert "shares with a fate once closed" in [difference.what for difference in missing]
+    assert "shares with an outcome once closed" in [difference.what for difference in missing]
     told = [(each.what, each.expected, each.actual) for each in late]
     assert ("unsettled claims once closed", 0, 1) in told
 
@@ -83,19 +83,19 @@ def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
     assert "on the packet row" in difference.what
 
 
-def test_a_second_fate_and_a_wrong_amount_are_found() -> None:
+def test_a_second_outcome_and_a_wrong_amount_are_found() -> None:
     twice = replace(FACTS, shares=[*SHARES, a_refund(PACKET, 2)])
     wrong = replace(FACTS, shares=[replace(SHARES[0], amount_fen=SHARES[0].amount_fen + 1)])
     beyond = replace(FACTS, shares=[replace(SHARES[0], share_no=5)])
     exclusive = replace(PACKET, rules=Rules(recipients=frozenset({"ann"})))
     uninvited = replace(FACTS, packet=exclusive)
 
-    assert [difference.rule for difference in packets.check_fates(twice)] == ["I3"]
-    assert [difference.rule for difference in packets.check_fates(wrong)] == ["I3"]
+    assert [difference.rule for difference in packets.check_shares(twice)] == ["I3"]
+    assert [difference.rule for difference in packets.check_shares(wrong)] == ["I3"]
     assert [
-        (difference.rule, difference.expected) for difference in packets.check_fates(beyond)
+        (difference.rule, difference.expected) for difference in packets.check_shares(beyond)
     ] == [("I3", 0)]
-    assert [difference.what for difference in packets.check_fates(uninvited)] == [
+    assert [difference.what for difference in packets.check_shares(uninvited)] == [
         "taker of share 2"
     ]
 

@@ -112,7 +112,7 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
     share = list_shares(system.packets, packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
-    # Its claim's entry, receipt, taker's row and count have no fate.
+    # Its claim's entry, receipt, taker's row and count have no outcome.
     assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
 
 
@@ -234,7 +234,7 @@ def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
     result = town.reconcile()
 
     assert [(difference.subject, difference.what) for difference in result.differences] == [
-        (packet_id, "fates that can be read")
+        (packet_id, "outcomes that can be read")
     ]
 
 

@@ -223,7 +223,7 @@ class DynamoDraws:
                 Guarded(claimer, _unit_refusal),
                 Guarded(
                     create(self._shares, items.share_row(share)), _unit_refusal
-                ),  # I3: one fate
+                ),  # I3: one outcome
             ]
         else:
             unit = draw_keys.unit(*where, draw.unit_no)

@@ -31,7 +31,7 @@ class DynamoClaims:
                 create(self._shares, items.claimer_row(share, user_id)),
                 lambda _: RecordStatus.USER_HAS_SHARE,
             ),
-            # I3: one fate
+            # I3: one outcome
             Guarded(create(self._shares, items.share_row(share)), _share_refusal),
         ]
         if self._asks_verdicts:

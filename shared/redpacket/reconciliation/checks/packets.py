@@ -62,19 +62,21 @@ def check_tally(packet: Packet, tally: Tally) -> list[Difference]:
         ("settled + refunded once closed", total, settled + refunded),
         ("refund on the packet row vs refunded shares", refunded, end.refunded_fen),
         ("claims on the packet row vs settled shares", settled, end.claimed_fen),
-        ("shares with a fate once closed", packet.terms.count, tally.share_count),
+        ("shares with an outcome once closed", packet.terms.count, tally.share_count),
         ("unsettled claims once closed", 0, tally.unsettled_count),
     )
     return [Difference("I2", packet.packet_id, *pair) for pair in pairs if pair[1] != pair[2]]
 
 
-def check_fates(facts: PacketFacts) -> list[Difference]:
-    """I3: a share has one fate at most, exists, is worth its terms, and is an invited user's."""
+def check_shares(facts: PacketFacts) -> list[Difference]:
+    """I3: a share has one outcome at most, exists, is worth its terms, and is an invited user's."""
     packet_id, terms = facts.packet.packet_id, facts.packet.terms
     differences = []
     for share_no, times in Counter(share.share_no for share in facts.shares).items():
         if times > 1:
-            differences.append(Difference("I3", packet_id, f"fates of share {share_no}", 1, times))
+            differences.append(
+                Difference("I3", packet_id, f"outcomes of share {share_no}", 1, times)
+            )
     for share in facts.shares:
         exists = 1 <= share.share_no <= terms.count
         expected = share_amount_fen(terms, share.share_no) if exists else 0

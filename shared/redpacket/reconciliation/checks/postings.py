@@ -28,7 +28,7 @@ from redpacket.reconciliation.checks.packets import PacketFacts, Tally
 
 
 def expected_receipts(facts: PacketFacts) -> list[Receipt]:
-    """Return the receipts that a packet's fates say there are."""
+    """Return the receipts that a packet's outcomes say there are."""
     sender = user_account(facts.packet.sender.user_id)
     return [
         Receipt(share.packet_id, share.share_no, account, share.amount_fen, at_ms)

@@ -19,10 +19,10 @@ from redpacket.platform.runtime import Clock
 from redpacket.reconciliation.checks.packets import (
     PacketFacts,
     Tally,
-    check_fates,
     check_late_claims,
     check_late_close,
     check_once_per_user,
+    check_shares,
     check_takers,
     check_tally,
 )
@@ -96,7 +96,7 @@ def _of_shares(facts: PacketFacts, packets: PacketReader, ledger: Ledger) -> Ite
     if facts.packet.rules.prize_id:
         numbers = {share.share_no for share in shares}
         claimers = [claimer for claimer in claimers if claimer.share_no in numbers]
-    yield from check_fates(facts)
+    yield from check_shares(facts)
     yield from check_once_per_user(facts)
     yield from check_takers(shares, claimers)
     yield from _of_entries(packet_id, settled_entries(shares), ledger)

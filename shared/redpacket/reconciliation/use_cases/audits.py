@@ -92,7 +92,7 @@ class Audits:
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a forged row must not end a run
-            return [Difference("I3", packet_id, "fates that can be read", "all", str(error))]
+            return [Difference("I3", packet_id, "outcomes that can be read", "all", str(error))]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
         """Audit a draw: its point follows from the seed, its prize from it, its unit from stock."""

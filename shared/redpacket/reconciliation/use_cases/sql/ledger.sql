@@ -2,7 +2,7 @@
 SELECT 'all accounts' AS subject, 'wallets + packets vs deposits' AS what, 0 AS expected, SUM(fen) AS actual FROM (
   SELECT amount_fen AS fen FROM entry WHERE at_ms < :until_ms
   UNION ALL SELECT total_fen FROM packet WHERE funded_at_ms < :until_ms
-  UNION ALL SELECT -amount_fen FROM fate WHERE moved_at_ms < :until_ms
+  UNION ALL SELECT -amount_fen FROM share WHERE moved_at_ms < :until_ms
   UNION ALL SELECT -amount_fen FROM asked_entry WHERE at_ms < :until_ms) x
 HAVING COUNT(*) > 0
 
@@ -73,8 +73,8 @@ SELECT transfer_id, 'amount within 1..' || CAST(:fen_max AS varchar), CASE WHEN 
 SELECT name AS subject, 'written by now' AS what, CASE WHEN at_ms <= :now_ms + :late_ms THEN at_ms ELSE :now_ms END AS expected, at_ms AS actual FROM (
   SELECT name, at_ms FROM entry
   UNION ALL SELECT name, at_ms FROM receipt
-  UNION ALL SELECT name, decided_at_ms FROM fate
-  UNION ALL SELECT name, settled_at_ms FROM fate WHERE settled_at_ms IS NOT NULL
+  UNION ALL SELECT name, decided_at_ms FROM share
+  UNION ALL SELECT name, settled_at_ms FROM share WHERE settled_at_ms IS NOT NULL
   UNION ALL SELECT name, claimed_at_ms FROM taker
   UNION ALL SELECT name, created_at_ms FROM packet
   UNION ALL SELECT name, COALESCE(closed_at_ms, funded_at_ms) FROM packet WHERE COALESCE(closed_at_ms, funded_at_ms) IS NOT NULL
@@ -93,7 +93,7 @@ SELECT name AS subject, 'row that can be read' AS what, 'yes' AS expected, CASE 
   SELECT name, transfer_id || CASE WHEN kind IN (:transfer_kinds) THEN kind END || counterparty AS text, amount_fen + at_ms AS number FROM entry
   UNION ALL SELECT name, account, CAST(share_no AS decimal(19, 0)) + amount_fen + at_ms FROM receipt
   UNION ALL SELECT name, packet_id || sender_id || CASE WHEN kind IN (:packet_kinds) AND status IN (:packet_statuses) THEN status END, CAST(total_fen AS decimal(19, 0)) + share_count + stored_fen + created_at_ms + expires_at_ms FROM packet
-  UNION ALL SELECT name, packet_id || CASE WHEN fate IN (:share_statuses) THEN fate END, CAST(share_no AS decimal(19, 0)) + amount_fen + decided_at_ms FROM fate
+  UNION ALL SELECT name, packet_id || CASE WHEN fate IN (:share_statuses) THEN fate END, CAST(share_no AS decimal(19, 0)) + amount_fen + decided_at_ms FROM share
   UNION ALL SELECT name, packet_id, CAST(share_no AS decimal(19, 0)) + amount_fen + claimed_at_ms FROM taker
   UNION ALL SELECT name, user_id, claim_count FROM claim_count
   UNION ALL SELECT name, packet_id, total_fen + created_at_ms FROM member

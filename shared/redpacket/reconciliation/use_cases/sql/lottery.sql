@@ -18,8 +18,8 @@ GROUP BY campaign_id, prize_id, user_id, draw_id HAVING MAX(drawn_at_ms) < :unti
 SELECT campaign_id || ' ' || prize_id AS subject, 'claims of ' || user_id || ' of ' || CAST(amount_fen AS varchar) || ' fen at ' || CAST(at_ms AS varchar) AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   SELECT campaign_id, prize_id, user_id, amount_fen, drawn_at_ms AS at_ms, 1 AS wanted, 0 AS found FROM draw WHERE prize_kind = 'packet'
   UNION ALL
-  SELECT COALESCE(p.campaign_id, ''), p.prize_id, f.user_id, f.amount_fen, f.decided_at_ms, 0, 1
-  FROM fate f JOIN packet p ON p.packet_id = f.packet_id WHERE f.fate = 'claimed' AND p.prize_id IS NOT NULL) x
+  SELECT COALESCE(p.campaign_id, ''), p.prize_id, s.user_id, s.amount_fen, s.decided_at_ms, 0, 1
+  FROM share s JOIN packet p ON p.packet_id = s.packet_id WHERE s.fate = 'claimed' AND p.prize_id IS NOT NULL) x
 WHERE at_ms < :until_ms GROUP BY campaign_id, prize_id, user_id, amount_fen, at_ms
 
 -- check_unit I9

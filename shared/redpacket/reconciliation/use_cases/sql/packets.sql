@@ -4,10 +4,10 @@ SELECT subject, what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   FROM packet WHERE funded_at_ms < :until_ms
   UNION ALL
   SELECT packet_id, 'entry settle settle:' || packet_id || ':' || CAST(share_no AS varchar) || ' of user:' || user_id || ' at ' || CAST(settled_at_ms AS varchar) || ' placed ' || CAST(decided_at_ms AS varchar), amount_fen, 0
-  FROM fate WHERE fate = 'claimed' AND settled_at_ms < :until_ms
+  FROM share WHERE fate = 'claimed' AND settled_at_ms < :until_ms
   UNION ALL
-  SELECT f.packet_id, 'entry refund refund:' || f.packet_id || ':' || CAST(f.refund_no AS varchar) || ' of user:' || COALESCE(p.sender_id, '') || ' at ' || CAST(f.decided_at_ms AS varchar), f.amount_fen, 0
-  FROM fate f LEFT JOIN packet p ON p.packet_id = f.packet_id WHERE f.fate = 'refunded' AND f.decided_at_ms < :until_ms
+  SELECT s.packet_id, 'entry refund refund:' || s.packet_id || ':' || CAST(s.refund_no AS varchar) || ' of user:' || COALESCE(p.sender_id, '') || ' at ' || CAST(s.decided_at_ms AS varchar), s.amount_fen, 0
+  FROM share s LEFT JOIN packet p ON p.packet_id = s.packet_id WHERE s.fate = 'refunded' AND s.decided_at_ms < :until_ms
   UNION ALL
   SELECT substr(counterparty, 8), 'entry ' || kind || ' ' || transfer_id || ' of ' || account || ' at ' || CAST(at_ms AS varchar) || CASE WHEN placed_at_ms > 0 THEN ' placed ' || CAST(placed_at_ms AS varchar) ELSE '' END, 0, amount_fen
   FROM entry WHERE counterparty LIKE 'packet:%' AND at_ms < :until_ms) x
@@ -36,28 +36,28 @@ SELECT p.packet_id AS subject, 'settled + refunded at most' AS what,
   COALESCE(t.settled_fen, 0) + COALESCE(t.refunded_fen, 0) AS actual
 FROM packet p LEFT JOIN (
   SELECT packet_id, SUM(CASE WHEN fate = 'claimed' AND settled_at_ms IS NOT NULL THEN amount_fen ELSE 0 END) AS settled_fen,
-    SUM(CASE WHEN fate = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen FROM fate GROUP BY packet_id) t ON t.packet_id = p.packet_id
+    SUM(CASE WHEN fate = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen FROM share GROUP BY packet_id) t ON t.packet_id = p.packet_id
 
 -- check_packet_total I2
 SELECT p.packet_id AS subject, 'claims, refunds, and unsettled claims once closed' AS what,
   CAST(p.total_fen AS varchar) || ' fen of ' || CAST(p.share_count AS varchar) || ' shares: ' || COALESCE(CAST(p.claimed_count AS varchar) || ' for ' || CAST(p.claimed_fen AS varchar)
     || ', ' || CAST(p.refunded_count AS varchar) || ' for ' || CAST(p.refunded_fen AS varchar), 'no end') || ', 0' AS expected,
-  CAST(COALESCE(t.settled_fen, 0) + COALESCE(t.refunded_fen, 0) AS varchar) || ' fen of ' || CAST(COALESCE(t.fates, 0) AS varchar) || ' shares: '
+  CAST(COALESCE(t.settled_fen, 0) + COALESCE(t.refunded_fen, 0) AS varchar) || ' fen of ' || CAST(COALESCE(t.decided, 0) AS varchar) || ' shares: '
     || CAST(COALESCE(t.claimed, 0) AS varchar) || ' for ' || CAST(COALESCE(t.settled_fen, 0) AS varchar) || ', ' || CAST(COALESCE(t.refunded, 0) AS varchar)
     || ' for ' || CAST(COALESCE(t.refunded_fen, 0) AS varchar) || ', ' || CAST(COALESCE(t.unsettled, 0) AS varchar) AS actual
 FROM packet p LEFT JOIN (
-  SELECT packet_id, COUNT(*) AS fates, SUM(CASE WHEN fate = 'claimed' THEN 1 ELSE 0 END) AS claimed,
+  SELECT packet_id, COUNT(*) AS decided, SUM(CASE WHEN fate = 'claimed' THEN 1 ELSE 0 END) AS claimed,
     SUM(CASE WHEN fate = 'refunded' THEN 1 ELSE 0 END) AS refunded,
     SUM(CASE WHEN fate = 'claimed' AND settled_at_ms IS NOT NULL THEN amount_fen ELSE 0 END) AS settled_fen,
     SUM(CASE WHEN fate = 'refunded' THEN amount_fen ELSE 0 END) AS refunded_fen,
-    SUM(CASE WHEN fate = 'claimed' AND settled_at_ms IS NULL THEN 1 ELSE 0 END) AS unsettled FROM fate GROUP BY packet_id) t ON t.packet_id = p.packet_id
+    SUM(CASE WHEN fate = 'claimed' AND settled_at_ms IS NULL THEN 1 ELSE 0 END) AS unsettled FROM share GROUP BY packet_id) t ON t.packet_id = p.packet_id
 WHERE p.status = 'closed' AND COALESCE(p.closed_at_ms, 0) < :until_ms
 
 -- check_receipts I2
 SELECT packet_id AS subject, what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
-  SELECT f.packet_id, 'receipt of share ' || CAST(f.share_no AS varchar) || ' to user:' || CASE WHEN f.fate = 'refunded' THEN COALESCE(p.sender_id, '') ELSE f.user_id END || ' at ' || CAST(f.moved_at_ms AS varchar) AS what,
-    f.amount_fen AS wanted, 0 AS found
-  FROM fate f LEFT JOIN packet p ON p.packet_id = f.packet_id WHERE f.moved_at_ms < :until_ms
+  SELECT s.packet_id, 'receipt of share ' || CAST(s.share_no AS varchar) || ' to user:' || CASE WHEN s.fate = 'refunded' THEN COALESCE(p.sender_id, '') ELSE s.user_id END || ' at ' || CAST(s.moved_at_ms AS varchar) AS what,
+    s.amount_fen AS wanted, 0 AS found
+  FROM share s LEFT JOIN packet p ON p.packet_id = s.packet_id WHERE s.moved_at_ms < :until_ms
   UNION ALL
   SELECT packet_id, 'receipt of share ' || CAST(share_no AS varchar) || ' to ' || account || ' at ' || CAST(at_ms AS varchar), 0, amount_fen FROM receipt WHERE at_ms < :until_ms) x
 WHERE :has_receipts = 1 GROUP BY packet_id, what
@@ -65,33 +65,33 @@ WHERE :has_receipts = 1 GROUP BY packet_id, what
 -- check_terms I3
 SELECT packet_id AS subject, 'total of the terms' AS what, total_fen AS expected, stored_fen AS actual FROM packet
 
--- check_fates I3
-SELECT f.packet_id AS subject, 'share ' || CAST(f.share_no AS varchar) AS what, 'as promised' AS expected,
-  CASE WHEN f.share_no < 1 OR f.share_no > p.share_count THEN 'does not exist'
-    WHEN p.split = 'equal' AND CAST(f.amount_fen AS decimal(19, 0)) * p.share_count <> p.total_fen THEN 'another amount'
-    WHEN p.split <> 'equal' AND (f.amount_fen < p.share_fen_min OR f.amount_fen > p.share_fen_max) THEN 'another amount'
-    WHEN f.fate = 'claimed' AND p.recipients IS NOT NULL AND strpos(',' || p.recipients || ',', ',' || f.user_id || ',') = 0 THEN 'taken by ' || f.user_id
+-- check_shares I3
+SELECT s.packet_id AS subject, 'share ' || CAST(s.share_no AS varchar) AS what, 'as promised' AS expected,
+  CASE WHEN s.share_no < 1 OR s.share_no > p.share_count THEN 'does not exist'
+    WHEN p.split = 'equal' AND CAST(s.amount_fen AS decimal(19, 0)) * p.share_count <> p.total_fen THEN 'another amount'
+    WHEN p.split <> 'equal' AND (s.amount_fen < p.share_fen_min OR s.amount_fen > p.share_fen_max) THEN 'another amount'
+    WHEN s.fate = 'claimed' AND p.recipients IS NOT NULL AND strpos(',' || p.recipients || ',', ',' || s.user_id || ',') = 0 THEN 'taken by ' || s.user_id
     ELSE 'as promised' END AS actual
-FROM fate f JOIN packet p ON p.packet_id = f.packet_id
+FROM share s JOIN packet p ON p.packet_id = s.packet_id
 
 -- check_packet_exists I3
-SELECT f.packet_id AS subject, 'packet of share ' || CAST(f.share_no AS varchar) AS what, 'one' AS expected, CASE WHEN p.packet_id IS NULL THEN 'none' ELSE 'one' END AS actual
-FROM fate f LEFT JOIN packet p ON p.packet_id = f.packet_id
+SELECT s.packet_id AS subject, 'packet of share ' || CAST(s.share_no AS varchar) AS what, 'one' AS expected, CASE WHEN p.packet_id IS NULL THEN 'none' ELSE 'one' END AS actual
+FROM share s LEFT JOIN packet p ON p.packet_id = s.packet_id
 
 -- check_takers I4
 SELECT packet_id AS subject, 'share ' || CAST(share_no AS varchar) || ' of ' || CAST(amount_fen AS varchar) || ' fen that the row of ' || user_id || ' names' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
-  SELECT packet_id, user_id, share_no, amount_fen, decided_at_ms AS at_ms, 1 AS wanted, 0 AS found FROM fate WHERE fate = 'claimed'
+  SELECT packet_id, user_id, share_no, amount_fen, decided_at_ms AS at_ms, 1 AS wanted, 0 AS found FROM share WHERE fate = 'claimed'
   UNION ALL SELECT packet_id, user_id, share_no, amount_fen, claimed_at_ms, 0, 1 FROM taker) x
 WHERE at_ms < :until_ms GROUP BY packet_id, user_id, share_no, amount_fen, at_ms
 
 -- check_once_per_user I4
-SELECT f.packet_id AS subject, 'shares of ' || f.user_id AS what, 1 AS expected, COUNT(*) AS actual
-FROM fate f JOIN packet p ON p.packet_id = f.packet_id WHERE f.fate = 'claimed' AND p.prize_id IS NULL GROUP BY f.packet_id, f.user_id
+SELECT s.packet_id AS subject, 'shares of ' || s.user_id AS what, 1 AS expected, COUNT(*) AS actual
+FROM share s JOIN packet p ON p.packet_id = s.packet_id WHERE s.fate = 'claimed' AND p.prize_id IS NULL GROUP BY s.packet_id, s.user_id
 
 -- check_late_claims I8
 SELECT packet_id AS subject, 'share ' || CAST(share_no AS varchar) || ' settled by' AS what,
   CASE WHEN settled_at_ms IS NULL AND :now_ms > decided_at_ms + :late_ms THEN decided_at_ms + :late_ms ELSE :now_ms END AS expected, :now_ms AS actual
-FROM fate WHERE fate = 'claimed'
+FROM share WHERE fate = 'claimed'
 
 -- check_late_close I8
 SELECT packet_id AS subject, 'closed by' AS what, CASE WHEN status NOT IN ('closed', 'cancelled') AND :now_ms > end_ms + :late_ms THEN end_ms + :late_ms ELSE :now_ms END AS expected, :now_ms AS actual
@@ -103,8 +103,8 @@ SELECT packet_id, 'ends by', funded_at_ms + :longest_ms, expires_at_ms FROM pack
 
 -- check_claim_counts I9
 SELECT campaign_id || ' ' || user_id AS subject, 'claims counted' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
-  SELECT p.campaign_id, f.user_id, 1 AS wanted, 0 AS found, f.decided_at_ms AS at_ms
-  FROM fate f JOIN packet p ON p.packet_id = f.packet_id WHERE f.fate = 'claimed' AND p.campaign_id IS NOT NULL AND p.prize_id IS NULL
+  SELECT p.campaign_id, s.user_id, 1 AS wanted, 0 AS found, s.decided_at_ms AS at_ms
+  FROM share s JOIN packet p ON p.packet_id = s.packet_id WHERE s.fate = 'claimed' AND p.campaign_id IS NOT NULL AND p.prize_id IS NULL
   UNION ALL SELECT campaign_id, user_id, 0, claim_count, 0 FROM claim_count) x
 GROUP BY campaign_id, user_id HAVING MAX(at_ms) < :until_ms
 
@@ -129,14 +129,14 @@ SELECT account AS subject, 'unpaid packets counted' AS what, SUM(wanted) AS expe
 GROUP BY account HAVING MAX(at_ms) < :until_ms
 
 -- check_windows I-window
-SELECT f.packet_id AS subject, 'share ' || CAST(f.share_no AS varchar) || ' claimed at ' || CAST(f.decided_at_ms AS varchar) AS what, 'in the window' AS expected,
-  CASE WHEN MAX(CASE WHEN w.set_at_ms <= f.decided_at_ms + :window_ms AND COALESCE(w.until_ms, f.decided_at_ms) >= f.decided_at_ms - :window_ms
-    AND w.starts_at_ms <= f.decided_at_ms + :window_ms AND w.ends_at_ms > f.decided_at_ms - :window_ms THEN 1 ELSE 0 END) = 1 THEN 'in the window' ELSE 'outside' END AS actual
-FROM fate f JOIN packet p ON p.packet_id = f.packet_id JOIN (
+SELECT s.packet_id AS subject, 'share ' || CAST(s.share_no AS varchar) || ' claimed at ' || CAST(s.decided_at_ms AS varchar) AS what, 'in the window' AS expected,
+  CASE WHEN MAX(CASE WHEN w.set_at_ms <= s.decided_at_ms + :window_ms AND COALESCE(w.until_ms, s.decided_at_ms) >= s.decided_at_ms - :window_ms
+    AND w.starts_at_ms <= s.decided_at_ms + :window_ms AND w.ends_at_ms > s.decided_at_ms - :window_ms THEN 1 ELSE 0 END) = 1 THEN 'in the window' ELSE 'outside' END AS actual
+FROM share s JOIN packet p ON p.packet_id = s.packet_id JOIN (
   SELECT campaign_id, starts_at_ms, ends_at_ms, set_at_ms, LEAD(set_at_ms) OVER (PARTITION BY campaign_id ORDER BY version) AS until_ms,
     MIN(set_at_ms) OVER (PARTITION BY campaign_id) AS first_ms FROM campaign_window) w ON w.campaign_id = p.campaign_id
-WHERE f.fate = 'claimed' AND p.prize_id IS NULL AND f.decided_at_ms > w.first_ms + :window_ms AND f.decided_at_ms < :until_ms
-GROUP BY f.packet_id, f.share_no, f.decided_at_ms
+WHERE s.fate = 'claimed' AND p.prize_id IS NULL AND s.decided_at_ms > w.first_ms + :window_ms AND s.decided_at_ms < :until_ms
+GROUP BY s.packet_id, s.share_no, s.decided_at_ms
 
 -- check_moved_ends I-window
 SELECT p.packet_id AS subject, 'end within that of campaign ' || p.campaign_id AS what,
@@ -146,7 +146,7 @@ FROM packet p JOIN campaign c ON c.campaign_id = p.campaign_id JOIN (
 WHERE p.status = 'open' AND p.prize_id IS NULL AND w.set_at_ms < :until_ms
 
 -- check_own_ends I-window
-SELECT f.packet_id AS subject, 'share ' || CAST(f.share_no AS varchar) || ' claimed at ' || CAST(f.decided_at_ms AS varchar) AS what, 'before the packet ended' AS expected,
-  CASE WHEN f.decided_at_ms > p.asked_ends_at_ms + :window_ms THEN 'after it' ELSE 'before the packet ended' END AS actual
-FROM fate f JOIN packet p ON p.packet_id = f.packet_id
-WHERE f.fate = 'claimed' AND p.asked_ends_at_ms IS NOT NULL AND f.decided_at_ms < :until_ms
+SELECT s.packet_id AS subject, 'share ' || CAST(s.share_no AS varchar) || ' claimed at ' || CAST(s.decided_at_ms AS varchar) AS what, 'before the packet ended' AS expected,
+  CASE WHEN s.decided_at_ms > p.asked_ends_at_ms + :window_ms THEN 'after it' ELSE 'before the packet ended' END AS actual
+FROM share s JOIN packet p ON p.packet_id = s.packet_id
+WHERE s.fate = 'claimed' AND p.asked_ends_at_ms IS NOT NULL AND s.decided_at_ms < :until_ms

@@ -7,9 +7,9 @@ SELECT day, campaign_id, SUM(packets) AS packet_count, SUM(sent_fen) AS sent_fen
   SELECT day_of(funded_at_ms) AS day, COALESCE(campaign_id, '') AS campaign_id, 1 AS packets, total_fen AS sent_fen, 0 AS claims, 0 AS claimed_fen, 0 AS refunded_fen
   FROM packet WHERE funded_at_ms IS NOT NULL
   UNION ALL
-  SELECT day_of(f.decided_at_ms), COALESCE(p.campaign_id, ''), 0, 0, CASE WHEN f.fate = 'claimed' THEN 1 ELSE 0 END,
-    CASE WHEN f.fate = 'claimed' THEN f.amount_fen ELSE 0 END, CASE WHEN f.fate = 'refunded' THEN f.amount_fen ELSE 0 END
-  FROM fate f LEFT JOIN packet p ON p.packet_id = f.packet_id) x
+  SELECT day_of(s.decided_at_ms), COALESCE(p.campaign_id, ''), 0, 0, CASE WHEN s.fate = 'claimed' THEN 1 ELSE 0 END,
+    CASE WHEN s.fate = 'claimed' THEN s.amount_fen ELSE 0 END, CASE WHEN s.fate = 'refunded' THEN s.amount_fen ELSE 0 END
+  FROM share s LEFT JOIN packet p ON p.packet_id = s.packet_id) x
 GROUP BY day, campaign_id ORDER BY day DESC, campaign_id
 
 -- dormant
@@ -24,7 +24,7 @@ FROM packet WHERE status = 'closed' GROUP BY day_of(closed_at_ms), COALESCE(camp
 
 -- waiting
 SELECT kind, COUNT(*) AS row_count, SUM(amount_fen) AS amount_fen, day_of(MIN(since_ms)) AS oldest_day, CAST(FLOOR(CAST(:now_ms - MIN(since_ms) AS double) * 0.001) AS bigint) AS oldest_age_s FROM (
-  SELECT 'claim to settle' AS kind, amount_fen, decided_at_ms AS since_ms FROM fate WHERE fate = 'claimed' AND settled_at_ms IS NULL
+  SELECT 'claim to settle' AS kind, amount_fen, decided_at_ms AS since_ms FROM share WHERE fate = 'claimed' AND settled_at_ms IS NULL
   UNION ALL SELECT 'packet to close', total_fen, expires_at_ms FROM packet WHERE status NOT IN ('closed', 'cancelled', 'unpaid') AND expires_at_ms < :now_ms
   UNION ALL SELECT 'packet to pay for', total_fen, created_at_ms FROM packet WHERE status = 'unpaid'
   UNION ALL SELECT 'payment', amount_fen, created_at_ms FROM payment WHERE status = 'pending'

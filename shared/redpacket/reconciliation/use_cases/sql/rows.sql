@@ -46,7 +46,7 @@ SELECT text(packet_id) AS packet_id, text(pk) AS name, text(sender_id) AS sender
   num(refunded_fen) AS refunded_fen, text(luckiest_user_id) AS luckiest_user_id, num(luckiest_at_ms) AS luckiest_at_ms
 FROM packets_raw WHERE text(sk) = 'packet'
 
--- fate
+-- share
 SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS packet_id, TRY_CAST(substr(text(sk), 7) AS decimal(18, 0)) AS share_no,
   text(fate) AS fate, num(amount_fen) AS amount_fen, num(decided_at_ms) AS decided_at_ms, COALESCE(text(user_id), '') AS user_id,
   num(settled_at_ms) AS settled_at_ms, COALESCE(num(refund_no), 0) AS refund_no,

@@ -1,4 +1,4 @@
-"""The stories that people told of their systems, from beginning to end, over HTTP.
+"""End-to-end scenarios of typical hosts, over HTTP.
 
 S1 the classic packet, S2 a company's campaign, S3 WeChat's two steps, S4 shares split beforehand,
 S5 a lottery with goods, cash and friends.
