@@ -127,7 +127,9 @@ class Fair:
         return self.draws.find_player(self.campaign.campaign_id, user_id, day)
 
     def attempt(self, key_hash: str, user_id: str = "ann", day: str = DAY) -> lottery.PlayerState:
-        return self.draws.find_attempt(self.campaign.campaign_id, user_id, key_hash, day)
+        return self.draws.find_attempt(
+            self.campaign.campaign_id, user_id, key_hash, day, asks_audience=False
+        )
 
     def find(self, draw: lottery.Draw) -> lottery.Draw | None:
         return self.draws.find_draw(draw.campaign_id, draw.user_id, draw.draw_id)

@@ -135,7 +135,7 @@ class DrawSchedule(Schedule):
         snapshot = snapshots.get(ID)
         day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
         user_id, key = attempt
-        draw_no = system.draws.find_attempt(ID, user_id, key, day.name).draw_no
+        draw_no = system.draws.find_attempt(ID, user_id, key, day.name, asks_audience=False).draw_no
         draw_id = lottery.draw_id_of(ID, user_id, day.name, draw_no)
         point = odds.draw_point(snapshots.seed(ID, day.name), ID, user_id, draw_no)
         outcome = system.draw_cache.draw(lottery.DrawRequest(ID, attempt[0], draw_id, day, point))

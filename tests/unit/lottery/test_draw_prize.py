@@ -41,7 +41,7 @@ def edit(system: InMemorySystem, campaign: Campaign, **changes: Any) -> Campaign
 def an_ask(system: InMemorySystem, user_id: str, key: str) -> lottery.DrawRequest:
     snapshot = system.snapshots().get("gala")
     day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
-    draw_no = system.draws.find_attempt("gala", user_id, key, day.name).draw_no
+    draw_no = system.draws.find_attempt("gala", user_id, key, day.name, asks_audience=False).draw_no
     draw_id = lottery.draw_id_of("gala", user_id, day.name, draw_no)
     seed = system.snapshots().seed("gala", day.name)
     return lottery.DrawRequest(

@@ -135,7 +135,7 @@ def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
     assert system.balance_fen("sender") == 6000
     assert system.stored(packet).status == "closing"
     assert "close_late" not in system.logger.events
-    system.pass_time(expire_packets.CLOSE_LATE_MS)
+    system.clock.at_ms = packet.expires_at_ms + expire_packets.CLOSE_LATE_MS
     system.expire()
     assert "close_late" in system.logger.events
     system.claim_cache = claim_cache

@@ -170,7 +170,7 @@ def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
 
     assert schedule.run(11, 1) == {HOST: [first], WECHAT: []}
     assert schedule.late() == []
-    assert schedule.run(15) == {HOST: [first], WECHAT: []}
+    assert schedule.run(14) == {HOST: [first], WECHAT: []}
     assert schedule.late() == [WECHAT]
     assert schedule.run(11, 1) == {HOST: [second], WECHAT: []}
     # The first day is late by now at any hour.

@@ -791,6 +791,7 @@ def test_a_payment_is_ordered_again_after_its_pause_and_before_its_end(
 
     assert [may_order(ordered, begin_ms + 500 + wait_ms) for wait_ms in (499, 500)] == [False, True]
     assert [may_order(ordered, at_ms) for at_ms in (end_ms - 1, end_ms)] == [True, False]
+    assert not may_order(replace(ordered, is_ended=True), end_ms - 1)
 
 
 def test_a_closed_payment_is_watched_to_the_millisecond(town: PaymentSystem) -> None:

@@ -62,7 +62,7 @@ def test_reads_of_draws_are_strong(system: InMemorySystem, noting: _Noting) -> N
     system.stand_on(noting)
 
     assert len(system.draws.list_draws("gala", "ann")) == 1
-    system.draws.find_attempt("gala", "ann", "key", "20270101")
+    system.draws.find_attempt("gala", "ann", "key", "20270101", asks_audience=False)
     (stock,) = system.prizes.list_stock([prize], "20270101")
 
     assert stock.durable_no == 2

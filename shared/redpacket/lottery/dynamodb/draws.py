@@ -70,7 +70,7 @@ class DynamoDraws:
         key_hash: str,
         day: str,
         *,
-        asks_audience: bool = False,
+        asks_audience: bool,
     ) -> PlayerState:
         """Return a user's counters, their key's draw and, if asked, their audience membership."""
         request = draw_keys.draw_request(campaign_id, user_id, key_hash)

@@ -195,7 +195,7 @@ class _Comparison:
 
     def unknown(self, statement: Iterable[StatementLine]) -> list[StatementLine]:
         """Return lines that are missing in our rows or have another amount."""
-        ours = {_facts(line) for line in self._ours(-1, 0, 1)}
+        ours = {_facts(line) for line in self._near()}
         missing = [line for line in statement if _facts(line) not in ours]
         return [line for line in missing if not self._is_unpaid(line)]
 
@@ -210,7 +210,7 @@ class _Comparison:
             self._payments.logger.failure("bill_not_followed", error, number=line.number)
 
     def missing_in_ours(self, followed: Iterable[StatementLine]) -> list[Difference]:
-        ours = {_name(line): line.amount_fen for line in self._ours(-1, 0, 1)}
+        ours = {_name(line): line.amount_fen for line in self._near()}
         return [
             self._difference(line, line.amount_fen, ours.get(_name(line), 0))
             for line in self.unknown(followed)
@@ -308,6 +308,10 @@ class _Comparison:
                 )
                 self._earlier[days] = []
         return self._earlier[days]
+
+    def _near(self) -> list[StatementLine]:
+        """Return our lines of the day and of both days beside it: clocks differ."""
+        return self._ours(-1, 0, 1)
 
     def _ours(self, *offsets: int) -> list[StatementLine]:
         for offset in offsets:
