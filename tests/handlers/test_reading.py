@@ -8,6 +8,9 @@ import pytest
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import send_id, user_account
 from redpacket.packets.api.claim_schemas import Emoji
+from redpacket.platform.errors import Unavailable
+from redpacket.users.dynamodb.notices import DynamoNotices
+from redpacket.users.model import UserNotice
 from testing.in_memory_system import InMemorySystem
 from testing.platform.users import HttpUser
 from tests.handlers.conftest import Eventually, Invoke, MakeUser
@@ -309,6 +312,25 @@ def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
     assert listed[1]["items"] == items
     assert unread() == 0
     assert first.http.get("/me/notices").json() == {"items": [], "unread": 0, "next": None}
+
+
+def test_a_notice_of_thanks_that_was_not_stored_is_stored_by_a_repeat(
+    sender: HttpUser, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimer = a_user()
+    packet_id = sender.send(total_fen=300, count=3).json()["packet_id"]
+    claimer.grab(packet_id)
+
+    def fail(*_: DynamoNotices | UserNotice) -> None:
+        raise Unavailable("the ledger")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DynamoNotices, "put", fail)
+        interrupted = claimer.thank(packet_id, "🎉")
+    repeated = claimer.thank(packet_id, "🎉")
+
+    assert (interrupted.status_code, repeated.status_code) == (503, 200)
+    assert [item["text"] for item in sender.http.get("/me/notices").json()["items"]] == ["🎉"]
 
 
 def test_thanks_for_a_campaigns_packet_are_told_to_nobody(

@@ -27,17 +27,21 @@ class DynamoThanks:
         self._dynamo = dynamo
         self._table = dynamo.tables.quotas
 
-    def put(self, ref: ShareRef, thanks: Thanks) -> tuple[Thanks, bool]:
-        """Store the thanks for a share unless it has some; return the stored ones, and if new.
+    def put(self, ref: ShareRef, thanks: Thanks) -> Thanks:
+        """Store the thanks for a share unless it has some; return the stored ones.
 
         The mark precedes the text, so a repeat completes what an interrupted request began.
         """
         mark = f"{thanks.emoji or ''}{_HAS_TEXT if thanks.text else ''}"
-        stored, is_new = self._put_once(keys.thanks, ref, mark)
+        stored = self._put_once(keys.thanks, ref, mark)
         if stored != mark or not thanks.text:
-            return _thanks_of(stored, _REMOVED), is_new
-        text, _ = self._put_once(keys.thanks_text, ref, thanks.text)
-        return Thanks(thanks.emoji, text), is_new
+            return _thanks_of(stored, _REMOVED)
+        return Thanks(thanks.emoji, self._put_once(keys.thanks_text, ref, thanks.text))
+
+    def has(self, ref: ShareRef) -> bool:
+        """Return whether a share has thanks."""
+        row = self._dynamo.get(self._table, keys.thanks(ref.packet_id, ref.share_no))
+        return bool(row and _name(ref) in row)
 
     def find(
         self, refs: Collection[ShareRef], *, is_strong: bool = False
@@ -55,17 +59,17 @@ class DynamoThanks:
                 key, name = keys.thanks_text(ref.packet_id, ref.share_no), _name(ref)
                 self._dynamo.update(self._table, key, f"SET {name} = :none", none=_REMOVED)
 
-    def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> tuple[str, bool]:
-        """Return the stored value, and whether it is new."""
+    def _put_once(self, key_of: _KeyOf, ref: ShareRef, value: str) -> str:
+        """Return the stored value."""
         name, key = _name(ref), key_of(ref.packet_id, ref.share_no)
         is_absent = f"attribute_not_exists({name})"
         if self._dynamo.update(
             self._table, key, f"SET {name} = :value", condition=is_absent, value=value
         ):
-            return value, True
+            return value
         row = self._dynamo.get(self._table, key)
         assert row  # no write removes thanks
-        return str(row[name]), False
+        return str(row[name])
 
     def _read(
         self, key_of: _KeyOf, refs: Collection[ShareRef], *, is_strong: bool

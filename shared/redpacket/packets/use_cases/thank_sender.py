@@ -40,7 +40,8 @@ def thank_sender(
 ) -> int:
     """Store the user's thanks, and return the number of their share; a repeat returns the same.
 
-    Only new thanks store a notice for the sender; campaigns' packets have none.
+    New thanks first store a notice for the sender: a repeat that finds no thanks stores it again.
+    Campaigns' packets have none.
     Raises PacketNotFound, Forbidden for a user without a share, InvalidRequest for a reserved name
     in the text, and AlreadyThanked after other thanks.
     """
@@ -52,16 +53,16 @@ def thank_sender(
         if packet is None or packet.rules.prize_id or not packet.may_be_read_by(user):
             raise PacketNotFound
         raise Forbidden("Only users who have a share can thank the sender.")
-    stored, is_new = ports.thanks.put(share.ref, thanks)
-    if stored != thanks:
-        raise AlreadyThanked(
-            f"You have already thanked the sender with {stored.emoji or 'a text'}."
-        )
-    packet = ports.packets.find_known(packet_id) if is_new else None
+    packet = None if ports.thanks.has(share.ref) else ports.packets.find_known(packet_id)
     if packet and packet.rules.campaign_id is None and packet.sender != user:
         sender_id, at_ms, part = packet.sender.user_id, clock.now_ms(), str(share.share_no)
         kind, emoji = NoticeKind.THANKED, thanks.emoji
         put_notice(UserNotice(sender_id, kind, at_ms, packet_id, emoji=emoji, part=part))
+    stored = ports.thanks.put(share.ref, thanks)
+    if stored != thanks:
+        raise AlreadyThanked(
+            f"You have already thanked the sender with {stored.emoji or 'a text'}."
+        )
     return share.share_no
 
 
