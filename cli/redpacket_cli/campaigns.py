@@ -197,6 +197,10 @@ def import_audience(
         typer.Option(help="Meaning of the list after the upload; keep changes nothing."),
     ] = "keep",
     parallel: Annotated[int, typer.Option(help="Calls at one time.", min=1, max=16)] = 4,
+    is_replaced: Annotated[
+        bool, typer.Option("--replace", help="Empty the list first, while the campaign is off.")
+    ] = False,
+    is_sure: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
 ) -> None:
     """Put users on a campaign's list; an import that was cut off can be repeated."""
     from rich import progress
@@ -204,6 +208,15 @@ def import_audience(
     session = session_of(context)
     users = list(dict.fromkeys(_users_of(file)))
     path, operator = f"/admin/campaigns/{campaign_id}/audience", session.target.operator
+    size = operator.get(f"/admin/campaigns/{campaign_id}")["audience_size"]
+    if is_replaced:
+        if not users:
+            raise no_target(f"{file} has no user: write one a line")
+        if not is_sure:
+            n = len(users)
+            words = translate(f"Replace the {size} users on the list of {campaign_id} by {n}?")
+            typer.confirm(words, abort=True, err=True)
+        _clear(operator, path, size)
     calls = [users[at : at + USERS_PER_CALL] for at in range(0, len(users), USERS_PER_CALL)]
     columns = (
         progress.TextColumn("importing"),
@@ -220,7 +233,7 @@ def import_audience(
     # The last call says what the list is for, when it is whole.
     last = {} if mode == "keep" else {"mode": mode}
     answer = again(lambda: operator.post(path, last))
-    session.screen.report({"imported": len(users), **answer})
+    session.screen.report({"size_before": size, "imported": len(users), **answer})
 
 
 @audience.command("remove")
@@ -250,6 +263,13 @@ def add_users(
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
     """Put until it is answered: an edit that was cut off is finished by its repeat."""
     return again(lambda: operator.put(path, body))
+
+
+def _clear(operator: Api, path: str, size: int) -> None:
+    """Empty the list, in as many calls as it takes; erased users stay in its size."""
+    before = size + 1
+    while 0 < size < before:
+        before, size = size, again(lambda: operator.post(path, {"remove_all": True}))["size"]
 
 
 def _put_users(operator: Api, path: str, users: Sequence[str]) -> int:

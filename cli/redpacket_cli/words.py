@@ -199,6 +199,7 @@ ZH = {
         "什么都没有改变：等待审批。请另一位运营执行：{}"
     ),
     "Erase {} permanently?": "永久删除 {}？",
+    "Replace the {} users on the list of {} by {}?": "把 {1} 名单上的 {0} 人换成 {2} 人？",
     "Delete about {} messages of {} permanently?": "永久删除 {1} 的约 {0} 条消息？",
     # Failures: what is wrong, and what to do next.
     "no local stack runs in {}: `make up` starts one, and --stack names one on AWS": (
@@ -318,6 +319,7 @@ ZH = {
     "{} is not a time: {}. Write 2027-01-29T20:00:00+08:00": (
         "{} 不是时间：{}。请写成 2027-01-29T20:00:00+08:00"
     ),
+    "{} has no user: write one a line": "{} 里没有用户：请每行写一个",
     "{} holds no tokens: write one a line": "{} 里没有令牌：请每行写一个",
     "A sheet has at most {} rows. Name a .csv file": "一个工作表最多 {} 行，请换成 .csv 文件",
     "--timezone {} is not a time zone, like Asia/Shanghai": (

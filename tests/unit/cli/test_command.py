@@ -862,18 +862,56 @@ def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(st
             return _ok(size=1_200, mode="allow")
         return next(refusals, _ok(size=0, mode=None))
 
+    stack.answers["GET /admin/campaigns/gala"] = _ok(audience_size=0)
     stack.answers["POST /admin/campaigns/gala/audience"] = put
     users = "\n".join(["user-0", *(f"user-{number},a name" for number in range(1_200)), ""])
 
     words = ("audience", "import", "gala", "-", "--mode", "allow", "--parallel", "1")
     answer = stack.ask_json(*words, stdin=users)
 
-    assert answer == {"imported": 1_200, "size": 1_200, "mode": "allow"}
+    assert answer == {"size_before": 0, "imported": 1_200, "size": 1_200, "mode": "allow"}
     bodies = [_body(each) for each in stack.sent("POST /admin/campaigns/gala/audience")]
     # The first call was repeated.
     assert [len(body.get("add", [])) for body in bodies] == [500, 500, 500, 200, 0]
     assert bodies[-1] == {"mode": "allow"}
     assert campaigns.USERS_PER_CALL == 500
+
+
+def test_an_audience_is_replaced_after_a_confirmation_that_says_both_sizes(stack: Stack) -> None:
+    route = "POST /admin/campaigns/gala/audience"
+    sizes = iter([700, 0])
+
+    def edit(request: httpx.Request) -> httpx.Response:
+        return _ok(size=next(sizes) if "remove_all" in _body(request) else 2, mode="deny")
+
+    stack.answers |= {"GET /admin/campaigns/gala": _ok(audience_size=1_200), route: edit}
+    file = stack.folder / "users.txt"
+    file.write_text("ann\nbob\n")
+    words = ("audience", "import", "gala", str(file), "--replace")
+
+    refused = stack.run(*words, stdin="n\n")
+    untouched = not stack.sent(route)
+    answer = stack.ask_json(*words, "--yes")
+
+    assert "Replace the 1200 users on the list of gala by 2?" in refused.stderr
+    assert refused.exit_code == 1
+    assert untouched
+    assert answer == {"size_before": 1_200, "imported": 2, "size": 2, "mode": "deny"}
+    bodies = [_body(each) for each in stack.sent(route)]
+    assert bodies == [{"remove_all": True}, {"remove_all": True}, {"add": ["ann", "bob"]}, {}]
+
+
+def test_a_replacement_goes_on_although_erased_users_stay_in_the_size(stack: Stack) -> None:
+    stack.answers["GET /admin/campaigns/gala"] = _ok(audience_size=3)
+    stack.answers["POST /admin/campaigns/gala/audience"] = _ok(size=1, mode=None)
+
+    words = ("audience", "import", "gala", "-", "--replace", "--yes")
+    answer = stack.ask_json(*words, stdin="ann")
+
+    bodies = [_body(each) for each in stack.sent("POST /admin/campaigns/gala/audience")]
+    assert answer["imported"] == 1
+    assert bodies == [{"remove_all": True}] * 2 + [{"add": ["ann"]}, {}]
+    assert stack.run(*words, stdin="\n").exit_code == 5
 
 
 def test_codes_are_added_in_order_by_five_hundred_and_none_twice(stack: Stack) -> None:
