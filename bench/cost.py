@@ -107,12 +107,13 @@ def total(costs: Bill) -> float:
 def grabs_bill(
     book: Mapping[str, Any], deployment: Deployment, claims: Claims, winners_share: float
 ) -> Bill:
-    """Return the price of a million grabs, settling included."""
+    """Return the price of a million grabs, with settling and notices of the packets' ends."""
     usd, payouts = book["usd"], winners_share / deployment.batch_size
     gb_s = deployment.grab_gb * book["assumed"]["grab_ms"] / 1000
     gb_s += payouts * deployment.payout_gb * book["assumed"]["payout_ms"] / 1000
     shares_per_packet = book["crowd"]["shares_per_packet"]
-    write_units = winners_share * claims.write_units(shares_per_packet)
+    told = claims.notice_write_units / shares_per_packet
+    write_units = winners_share * (claims.write_units(shares_per_packet) + told)
     read_units = winners_share * claims.read_units(shares_per_packet)
     # One request sends a claim; receiving and deleting are shared.
     queue_requests = winners_share * (1 + 2 / MESSAGES_PER_RECEIVE)

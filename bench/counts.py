@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from local.user_ids import PUBLISHED_USER_IDS
+from redpacket.events.model.events import Change
+from redpacket.events.model.notices import notices_of
 from redpacket.ledger.dynamodb.deposits import DynamoDeposits
 from redpacket.ledger.model import DEPOSITS, Transfer, TransferKind, user_account
 from redpacket.packets.dynamodb.claims import DynamoClaims
@@ -19,6 +21,7 @@ from redpacket.packets.use_cases.settle_claims import SettlePorts, settle_claims
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
+from redpacket.users.dynamodb.notices import DynamoNotices
 from redpacket.users.dynamodb.profiles import DynamoProfiles
 from testing.builders import NOW_MS, a_claim, a_funding, a_packet
 from testing.fakes import FakeClock, FakeDynamo, FakeLogger, FakeQueue
@@ -43,7 +46,8 @@ def a_person(number: int) -> User:
 class Claims:
     """DynamoDB operations of one claim: to make it durable, and to settle it.
 
-    *end_write_units* are for the end of an emptied packet, once.
+    *end_write_units* are for the end of an emptied packet, once, *notice_write_units* for its
+    notices.
     """
 
     claim_write_units: float
@@ -51,6 +55,7 @@ class Claims:
     settle_read_units: float
     end_write_units: float = 0.0
     end_read_units: float = 0.0
+    notice_write_units: float = 0.0
 
     def write_units(self, shares_per_packet: float) -> float:
         """Return the write units of a claim, all in all."""
@@ -72,6 +77,7 @@ class Till:
         self.packets = DynamoPackets(dynamo)
         self.claims = DynamoClaims(dynamo)
         self.pages = DynamoPages(dynamo)
+        self.notices = DynamoNotices(dynamo)
         self.profiles = DynamoProfiles(dynamo, PUBLISHED_USER_IDS.id_of)
         self.deposits = DynamoDeposits(dynamo)
         self.funding = DynamoFunding(dynamo)
@@ -138,6 +144,13 @@ class MeteredTill(Till):
         )
         assert not settle_claims(refs, ports=ports)
 
+    def announce(self, packet: Packet) -> None:
+        """Store the notices of a closed packet."""
+        closed = self.packets.find_packet(packet.packet_id)
+        assert closed
+        for notice in notices_of(Change(packet, closed)):
+            self.notices.put(notice)
+
     def written(self) -> float:
         """Return the write units since the last count."""
         units = self.meter.written.total()
@@ -170,12 +183,15 @@ def count_claims(
     till.settle([share.ref for share in others])
     each, read_each = till.written() / len(others), till.read() / len(others)
     till.settle([last.ref])
+    end_write_units, end_read_units = till.written() - each, till.read() - read_each
+    till.announce(packet)
     return Claims(
         claim_write_units=claiming / len(shares),
         settle_write_units=each,
         settle_read_units=read_each,
-        end_write_units=till.written() - each,
-        end_read_units=till.read() - read_each,
+        end_write_units=end_write_units,
+        end_read_units=end_read_units,
+        notice_write_units=till.written(),
     )
 
 

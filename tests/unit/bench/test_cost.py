@@ -57,6 +57,8 @@ def test_a_claim_stays_within_its_target_all_in_all() -> None:
     small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
     assert small.write_units(10) <= 13
+    # The sender's, and that of the best luck.
+    assert small.notice_write_units == large.notice_write_units == 2
     assert large.write_units(300) == pytest.approx(12, abs=0.2)
 
 
