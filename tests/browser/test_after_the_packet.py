@@ -115,14 +115,14 @@ def test_a_sender_ends_their_packet_and_reads_the_refund(
 
     end.click()
     question = sender.page.get_by_role("dialog")
-    expect(question).to_contain_text("已经领走的钱不变，没领完的钱一分钟内退还到你的零钱")
+    expect(question).to_contain_text("已经领走的不变，没领完的一分钟内退还到你的零钱")
     sender.audit_views("packet-end")
     question.get_by_role("button", name="取消").click()
     assert operator.as_user("ann-ends").get(f"/packets/{packet_id}").json()["status"] == "open"
     end.click()
     question.get_by_role("button", name="立即结束").click()
 
-    expect(sender.page.get_by_text("没领完的钱会在一分钟内退还给发红包的人")).to_be_visible()
+    expect(sender.page.get_by_text("没领完的会在一分钟内退还给发红包的人")).to_be_visible()
     expect(end).to_have_count(0)
     sender.shoot("packet-ending")
     assert operator.grab("late", packet_id)["code"] == "packet_expired"

@@ -1,4 +1,4 @@
-"""A deployment with points instead of money: no text of it names yuan."""
+"""A deployment with points instead of money: no text of it names yuan or small change."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.browser.test_classic_packet import coin
 from tests.browser.test_operator_console import DESK
 from tests.browser.test_rains import plan_rain
 
-YUAN = re.compile(r"[¥￥]|yuan|CNY|元(?!宵)", re.IGNORECASE)
+YUAN = re.compile(r"[¥￥]|yuan|CNY|元(?!宵)|零钱|塞钱|的钱", re.IGNORECASE)
 ABOVE_APPROVAL = 100_000_001
 WAIT_S = 60.0
 

@@ -30,7 +30,7 @@ def _type_wrong_amounts(form: Locator) -> None:
     expect(form.locator(".limit")).to_have_text(limits)
     for typed, told in (
         ("abc", "读不出“abc”，请写成 88.88 这样"),
-        ("99999", "零钱余额 8.88 元"),
+        ("99999", "零钱还有 8.88 元"),
         ("0.01", limits),
     ):
         amount.fill(typed)

@@ -1,7 +1,7 @@
 /** Money is integer minor units, which the API calls fen; text becomes such a number without a float on the way. */
 
 import { FEN_MAX } from "./api/limits.ts";
-import { written } from "./i18n/language.ts";
+import { speakOfMoney, written } from "./i18n/language.ts";
 
 /** Unit of account of a deployment; one of its own units is 10^decimals of the API's. */
 export interface Unit {
@@ -17,6 +17,7 @@ let unit = YUAN;
 export function useUnit(found: Unit = YUAN): Unit {
   const before = unit;
   unit = found;
+  speakOfMoney(unit.name === "CNY");
   return before;
 }
 
@@ -26,7 +27,7 @@ export function inUnit<Made>(found: Unit | undefined, render: () => Made): Made 
   try {
     return render();
   } finally {
-    unit = before;
+    useUnit(before);
   }
 }
 

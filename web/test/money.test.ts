@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { digits, grouped, parseAmount, plainAmount } from "../src/money.ts";
+import { fill } from "../src/i18n/language.ts";
+import { digits, grouped, parseAmount, plainAmount, useUnit } from "../src/money.ts";
 import { bodyOf, countOf, EMPTY, totalFenOf, wrongOf, type Draft } from "../src/views/draft.ts";
 
 const draft: Draft = { ...EMPTY, split: "bell", amount: "88.88", count: "8" };
@@ -32,6 +33,16 @@ test("an error quotes an amount with the digits as they were read", () => {
 test("fen are shown with two decimals", () => {
   assert.deepEqual([0, 1, 10, 100, 8888, -5].map((fen) => digits(fen)), ["0.00", "0.01", "0.10", "1.00", "88.88", "-0.05"]);
   assert.equal(grouped(123456789), "1,234,567.89");
+});
+
+test("the purse is named after money only if the unit is money", () => {
+  const said = [undefined, { name: "points", symbol: "pts", decimals: 0 }, undefined].map((unit) => {
+    useUnit(unit);
+    return [fill("已存入{purse}"), fill("{put}进红包")];
+  });
+
+  const ofMoney = ["已存入零钱", "塞钱进红包"];
+  assert.deepEqual(said, [ofMoney, ["已存入余额", "放进红包"], ofMoney]);
 });
 
 test("a lucky packet is typed by its total, an equal one by each share", () => {

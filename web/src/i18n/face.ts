@@ -18,7 +18,7 @@ const zh = {
   face_later: "以后再说",
   sign_out: "退出登录",
   sign_out_title: "要退出登录吗？",
-  sign_out_hint: "零钱和红包都还在，再次登录就能看到。",
+  sign_out_hint: "{purse}和红包都还在，再次登录就能看到。",
   sign_out_no: "不退出",
   seal_fu: "福",
   seal_xi: "喜",

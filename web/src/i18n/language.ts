@@ -21,6 +21,10 @@ export const LANGUAGES: readonly { tag: Language; name: string }[] = [
 ];
 /** Words of the other languages that are loaded, by Chinese text. */
 const catalogs = new Map<Language, Record<string, string>>();
+/** Chinese words of texts that have `{purse}` or `{put}`: for money, and for any other unit of account. */
+const OF_MONEY: Params = { purse: "零钱", put: "塞钱" };
+const OF_OTHERS: Params = { purse: "余额", put: "放" };
+let unitWords = OF_MONEY;
 let chosen: Language = remembered() ?? languageOf(...navigator.languages);
 let spoken: Language | undefined;
 load(chosen);
@@ -86,9 +90,14 @@ function remembered(): Language | undefined {
   return LANGUAGES.find(({ tag }) => tag === stored)?.tag;
 }
 
-/** Translates a text of the source, and puts `{name}` from *params* into it. */
+/** Makes texts speak of money, as at first, or of another unit. */
+export function speakOfMoney(isMoney: boolean): void {
+  unitWords = isMoney ? OF_MONEY : OF_OTHERS;
+}
+
+/** Translates a text of the source, and puts `{name}` from *params* or of the unit's words into it. */
 export function fill(text: string, params: Params = {}): string {
-  return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ""));
+  return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? translate(String(unitWords[name] ?? ""))));
 }
 
 /** Renders its host again when the language changes. */

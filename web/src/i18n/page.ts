@@ -62,7 +62,7 @@ const en: Record<Word, string> = {
   proof_noted: "The commitment is the one you saw at {time}",
   proof_first: "This device sees this commitment for the first time",
   proof_amounts: "Amounts computed again: {n}",
-  proof_sum: "{amount} together, exact to the fen",
+  proof_sum: "{amount} together, nothing missing",
   proof_claims: "Records that match: {n}",
   proof_owners: "Each share has one owner, and each user one share",
   proof_share: "Share {no}: says {said}, should be {real}",

@@ -27,7 +27,7 @@ const zh: Record<OtherCode, string> = {
   signature_invalid: "出了点问题，请稍后再试",
   split_impossible: "这个金额和个数分不了",
   switch_not_found: "出了点问题，请稍后再试",
-  account_not_empty: "账户还有钱",
+  account_not_empty: "账户还有余额",
   four_eyes: "需要另一位管理员批准",
   approval_not_found: "没有这条审批",
   run_not_found: "没有这次对账",

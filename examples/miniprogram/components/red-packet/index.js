@@ -87,7 +87,7 @@ Component({
         const [claim] = await Promise.all([asked, pause(TURN_MS)]);
         this.grabToken = claim.grab_token;
         if (claim.grab_token) return this.setData({ state: "admitted", note: "抢到了！快拆开" });
-        this.setData({ state: "opened", amount: digits(claim.amount_fen), note: "已存入零钱" });
+        this.setData({ state: "opened", amount: digits(claim.amount_fen), note: "已存入余额" });
         wx.vibrateShort({ type: "medium" });
         this.triggerEvent("claimed", claim);
         this.look();
@@ -128,7 +128,7 @@ function stateOf(packet) {
 }
 
 function noteOf(state, packet) {
-  if (state === "opened") return packet.mine.payout === "settled" ? "已存入零钱" : "正在存入零钱…";
+  if (state === "opened") return packet.mine.payout === "settled" ? "已存入余额" : "正在存入余额…";
   if (state === "sent") return `还剩 ${packet.remaining_count} 个`;
   if (state === "over") return packet.remaining_count ? "红包已结束" : "手慢了，红包派完了";
   return state === "waiting" ? `${new Date(packet.starts_at_ms).toLocaleString()} 开抢` : "";

@@ -8,7 +8,7 @@ let draft;
 const PAID_LOOKS = 30;
 
 Component({
-  data: { isLucky: true, sum: "", isSending: false, note: "未领取的钱，24 小时后退回" },
+  data: { isLucky: true, sum: "", isSending: false, note: "没领完的，24 小时后退回" },
   methods: {
     type(event) {
       this.form = { ...this.form, [event.currentTarget.dataset.name]: event.detail.value };
