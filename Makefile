@@ -159,7 +159,7 @@ sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with
 	@PYTHONPATH=shared $(APP)/python -m local.sam_env $(or $(STAGE),dev)
 
 ##@ Check it
-.PHONY: format lint types test-unit test side-by-side check
+.PHONY: format lint types test-unit test side-by-side promises check
 format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
@@ -188,7 +188,11 @@ test: setup page $(if $(filter-out web,$(TESTS)),$(LOCAL)/client/README.md) ## a
 side-by-side: setup page
 	@$(MAKE) --jobs=2 SIDE_BY_SIDE=yes build types lint
 
-check: side-by-side test ## what CI runs before `.ci/first-command`
+# Fast, and needs the whole history.
+promises: $(VENV)/app.ready ## compare openapi.json with the last release's, and check the subjects of the commits since then
+	@PYTHONPATH=shared $(APP)/python -m local.promises
+
+check: promises side-by-side test ## what CI runs before `.ci/first-command`
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
@@ -231,11 +235,20 @@ cost: ## what a million grabs cost on AWS, by the prices in bench/prices.toml
 	@$(MAKE) bench ONLY=cost
 
 ##@ Keep it
-.PHONY: openapi docs lock audit clients bills clean help
+.PHONY: openapi docs lock audit release clients bills clean help
 audit: $(UV) $(VENV)/node/bin/npm ## look for known vulnerabilities of what is deployed; needs the services of PyPI and npm
 	@for name in $(LAYERS); do \
 		$(UV) tool run --quiet pip-audit==2.10.1 --no-deps --disable-pip --requirement shared/$$name.txt || exit 1; done
 	@$(NPM) audit --omit=dev
+
+release: setup ## build what a release has in .local/release/, and check it by installing it in empty folders; VERSION=1.2.0 first sets the version and dates CHANGELOG.md
+	$(if $(VERSION),@PYTHONPATH=shared $(APP)/python -m local.cut "$(VERSION)" && $(MAKE) --no-print-directory openapi)
+	@rm -rf $(LOCAL)/release
+	@$(MAKE) --no-print-directory page clients
+	@cp openapi.json $(LOCAL)/release/
+	@$(UV) build --quiet --no-config --python "$$(local/find-python)" --wheel --no-create-gitignore --out-dir $(LOCAL)/release .
+	@$(NPM) pack --silent --pack-destination $(LOCAL)/release ./web/element > /dev/null
+	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local.packages
 
 clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## generate clients from openapi.json, and the bills of materials, into .local/release/
 	@mkdir -p $(LOCAL)/release
@@ -243,7 +256,7 @@ clients: $(LOCAL)/client/README.md $(VENV)/app.ready web/src/api/schema.ts ## ge
 	@cp web/src/api/schema.ts $(LOCAL)/release/redpacket-client.ts
 	@$(MAKE) --no-print-directory bills
 
-bills: $(UV) $(VENV)/node/bin/npm ## write the bills of materials (CycloneDX) of the layers and the page into .local/release/
+bills: $(UV) web/node_modules/.ready ## write the bills of materials (CycloneDX) of the layers and the page into .local/release/
 	@mkdir -p $(LOCAL)/release
 	@for name in $(LAYERS); do $(UV) tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements --output-reproducible \
 		--output-file $(LOCAL)/release/$$name.cdx.json shared/$$name.txt || exit 1; done

@@ -49,6 +49,9 @@ from redpacket.reconciliation.api import answers as reconciliation
 Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
+VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
+"""Files of the page that state the version of the code, and how often, at their beginnings."""
+
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
     str: ("text/html", link_preview.CACHING),
@@ -679,9 +682,18 @@ def _header(name: str) -> Schema:
     return {"$ref": f"#/components/headers/{name}"}
 
 
+def with_version(name: str) -> str:
+    """Return a file of VERSIONS with the version of the code."""
+    version = f'"version": "{redpacket.__version__}"'
+    written = (places.ROOT / name).read_text(encoding="utf-8")
+    return re.sub(r'"version": ".*?"', version, written, count=VERSIONS[name])
+
+
 def main() -> None:
-    """Write the file."""
+    """Write the file, and the version into the packages of the page."""
     OPENAPI.write_text(text(), encoding="utf-8")
+    for name in VERSIONS:
+        (places.ROOT / name).write_text(with_version(name), encoding="utf-8")
     print(f"Wrote {OPENAPI.name}: {len(operations())} routes")
 
 

@@ -60,10 +60,3 @@ test("the packed package has the built file, and types for React and Vue", (cont
   assert.equal(run.stdout, "");
   assert.equal(readFileSync(join(place, "red-packet.js"), "utf8"), readFileSync("dist/red-packet.js", "utf8"));
 });
-
-test("the package has the version of the page", () => {
-  const [element, page] = ["element/package.json", "package.json"].map(
-    (path) => (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version,
-  );
-  assert.equal(element, page);
-});

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import cache
@@ -478,9 +477,6 @@ def test_every_pinned_dependency_has_its_reason() -> None:
 
 
 def test_the_changelog_has_this_version() -> None:
-    project = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]
-
-    assert redpacket.__version__ == project["version"]
     assert f"\n## [{redpacket.__version__}]" in _text(ROOT / "CHANGELOG.md")
 
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import jsonschema_rs
 import pytest
 
-from local import openapi
+from local import openapi, places
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.events.api import views as webhook_views
@@ -74,6 +74,8 @@ def test_the_file_is_what_the_code_generates() -> None:
     written = openapi.OPENAPI.read_text(encoding="utf-8")
 
     assert written == openapi.text(), "run `make openapi`"
+    for name in openapi.VERSIONS:
+        assert (places.ROOT / name).read_text(encoding="utf-8") == openapi.with_version(name)
 
 
 def test_the_file_has_exactly_the_routes_of_the_handlers() -> None:

@@ -111,5 +111,5 @@ class Health(TypedDict):
     """Health of the API."""
 
     status: Annotated[Literal["ok"], about("Current status.")]
-    version: Annotated[Word, Field(examples=["0.1.0"])]
+    version: Annotated[Word, Field(examples=["1.0.0"])]
     unit: NotRequired[UnitOfAccount]

@@ -1,0 +1,66 @@
+"""Step of `make check`: the promises of the last release, and the subjects of commits since then.
+
+The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
+clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from local import places
+from local.contract import breaks
+from local.errors import StackError
+
+SOURCE = "shared/redpacket/__init__.py"
+SUBJECT_MAX = 72
+"""Most characters of the first line of a commit."""
+
+SUBJECTS_UNRELEASED = 100
+"""Newest commits that are checked if no version has promises yet."""
+
+_PROMISED = re.compile(r'^__version__ = "[1-9]\d*\.\d+\.\d+"$', re.MULTILINE)
+
+
+def check(root: Path) -> str:
+    """Return what was checked. Raises StackError with each broken promise and long subject."""
+    if not (root / ".git").exists():
+        return "No history here: neither the contract nor commits are compared."
+    if _git(root, "rev-parse", "--is-shallow-repository") == "true":
+        raise StackError("the history is cut off: run `git fetch --unshallow`")
+    is_promised = _PROMISED.search((root / SOURCE).read_text(encoding="utf-8")) is not None
+    changed = ("-G^__version__", "--", SOURCE)
+    release = _git(root, "log", "-1", "--format=%h", *changed)
+    # A version that is not committed yet begins with this tree.
+    is_new = bool(_git(root, "diff", "--name-only", "HEAD", *changed))
+    since = "HEAD" if is_new else release
+    broken = long_subjects(root, f"{since}..", None if is_promised else SUBJECTS_UNRELEASED)
+    if is_promised and not is_new:
+        released = json.loads(_git(root, "show", f"{release}:openapi.json"))
+        broken += breaks(released, json.loads((root / "openapi.json").read_text(encoding="utf-8")))
+    if broken:
+        raise StackError("\n".join(broken))
+    return f"openapi.json keeps what {since} promised." if is_promised else "No 1.0 yet."
+
+
+def long_subjects(root: Path, commits: str, newest: int | None) -> list[str]:
+    """Return the subjects that are too long; merges, which a tool names, are left out."""
+    limit = [f"-{newest}"] if newest else []
+    subjects = _git(root, "log", "--no-merges", *limit, "--format=%h %s", commits).splitlines()
+    longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
+    return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]
+
+
+def _git(root: Path, *words: str) -> str:
+    command = ["git", *words]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+if __name__ == "__main__":
+    try:
+        print(check(places.ROOT))
+    except StackError as error:
+        sys.exit(f"make promises: {error}")
