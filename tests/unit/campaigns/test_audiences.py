@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.errors import CampaignNotFound, CampaignPaused, NotInAudience
 from redpacket.campaigns.model import AudienceMode, Campaign, CampaignStatus, audience_bucket, meets
 from redpacket.campaigns.use_cases.edit_audience import Audience
@@ -12,6 +13,7 @@ from redpacket.packets.errors import PacketEmptied
 from redpacket.packets.model.claim import Admission
 from redpacket.packets.model.packet import Opening
 from redpacket.platform import errors
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.user import User
 from testing.builders import a_campaign, a_prize
 from testing.fakes import FakeTable
@@ -298,6 +300,8 @@ def lottery(system: InMemorySystem) -> Campaign:
 def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign) -> None:
     campaign_id = lottery.campaign_id
     _edit(system, lottery, add=["ann"], mode=ALLOW)
+    forged = {**campaign_keys.member(campaign_id, "bob"), "is_member": "yes"}
+    system.dynamo.put_item(TableName="audience", Item=to_wire(forged))
 
     with pytest.raises(NotInAudience):
         system.draw(campaign_id, "bob", "one")

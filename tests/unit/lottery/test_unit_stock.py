@@ -10,7 +10,7 @@ from redpacket.lottery.dynamodb import unit_stock
 from redpacket.lottery.dynamodb.prizes import DynamoPrizes
 from redpacket.lottery.model.lottery import Prize, PrizeKind, PrizeStock
 from redpacket.packets.model.packet import partition_count
-from redpacket.platform.dynamodb.client import Dynamo, to_wire
+from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
 from redpacket.platform.errors import Unavailable
 from testing.builders import a_packet_id, a_prize
 from testing.fakes import FakeDynamo
@@ -117,6 +117,24 @@ def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
         prizes.list_stock([GOODS], "")
 
     assert _noted_no(dynamo) == 12
+
+
+@pytest.mark.parametrize("until_no", [1, 50, 2_000_000])
+def test_a_position_that_claims_units_without_a_row_is_counted_again(
+    until_no: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unit_stock, "NOTED_MIN", 1)
+    dynamo = FakeDynamo()
+    prizes = DynamoPrizes(Dynamo(lambda: dynamo, TABLE_NAMES))
+    forged: Row = {"until_no": until_no, "free_nos": "", "refunded_count": 0}
+    row = {**draw_keys.stock("gala", "cup", ""), **forged}
+    dynamo.put_item(TableName="draws", Item=to_wire(row))
+
+    assert prizes.list_stock([GOODS], "") == [PrizeStock("cup", 0, ())]
+
+    _win(dynamo, "cup", 3)
+    assert prizes.list_stock([GOODS], "") == [PrizeStock("cup", 3, ())]
+    assert _noted_no(dynamo) == 3
 
 
 def test_one_call_reads_no_more_for_many_prizes_than_for_one(

@@ -413,16 +413,16 @@ def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_told_with_ours
     ("edge_ms", "told_on"),
     [(-EDGE_MS - 1, 0), (-EDGE_MS, 1), (EDGE_MS - 1, 1), (EDGE_MS, 1)],
 )
-def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
+def test_what_is_in_no_bill_is_told_twice_however_near_to_the_edge_of_its_day(
     town: PaymentSystem, day: str, edge_ms: int, told_on: int
 ) -> None:
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms + edge_ms
     town.pay_in("user", 1)
     town.gateway.book.clear()
-    town.clock.at_ms = end_ms + 3 * DAY_MS
+    town.clock.at_ms = end_ms + 4 * DAY_MS
 
-    days = (day, statement_day(end_ms), statement_day(end_ms + DAY_MS))
+    days = (day, *(statement_day(end_ms + later * DAY_MS) for later in range(3)))
     reports = [town.compare_statement(each) for each in days]
 
     told = [
@@ -430,7 +430,7 @@ def test_what_is_in_no_bill_is_told_of_one_day_however_near_to_its_edge(
         for report in reports
         if report
     ]
-    assert told == [[(0, 1)] if at == told_on else [] for at in range(3)]
+    assert told == [[(0, 1)] if at in (told_on, told_on + 1) else [] for at in range(4)]
 
 
 @pytest.mark.parametrize(("after_ms", "is_told"), [(EDGE_MS - 1, False), (EDGE_MS, True)])

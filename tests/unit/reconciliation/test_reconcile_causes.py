@@ -115,6 +115,12 @@ def test_campaign_money_spent_while_its_mark_was_away_is_found(town: InMemorySys
     assert _night(town) == ({"check_marks"}, {"check_marks"})
 
 
+def test_a_mark_of_another_type_is_found(town: InMemorySystem) -> None:
+    town.row("accounts", keys.account("user:ann"))["is_for_campaigns"] = {"S": "x"}
+
+    assert "check_marks" in _night(town)[0]
+
+
 def test_a_mark_that_no_operator_set_is_found(town: InMemorySystem) -> None:
     town.row("accounts", keys.account("user:ann"))["is_for_campaigns"] = {"BOOL": True}
 

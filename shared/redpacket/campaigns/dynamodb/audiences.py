@@ -85,7 +85,7 @@ class DynamoAudiences:
             ExpressionAttributeValues=values(**campaign_keys.members(campaign_id, bucket)),
             ConsistentRead=True,
         )
-        return [str(row["sk"]) for row in rows if row["is_member"]]
+        return [str(row["sk"]) for row in rows if row["is_member"] is True]
 
     def _change(
         self, campaign_id: str, user_ids: Sequence[str], version: int | None, *, is_member: bool

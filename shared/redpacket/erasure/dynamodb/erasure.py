@@ -116,7 +116,7 @@ class DynamoErasure:
         return [
             row_keys[str(row["pk"])]
             for row in self._dynamo.get_many(self._audience, wanted, is_strong=True)
-            if row["is_member"]
+            if row["is_member"] is True
         ]
 
     def _without_payer(self, number: str) -> Operation:

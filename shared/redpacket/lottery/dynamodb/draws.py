@@ -91,7 +91,7 @@ class DynamoDraws:
         return PlayerState(
             player_of(row_of(player)),
             self.find_draw(campaign_id, user_id, str(named["draw_id"])) if named else None,
-            is_member=listed is not None and bool(listed["is_member"]),
+            is_member=listed is not None and listed["is_member"] is True,
             denied_until_ms=denied_until_ms(row_of(verdict)),
         )
 

@@ -7,8 +7,9 @@ more are left; the next call resumes there (docs/adr/0008).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from secrets import SystemRandom
 
 from redpacket.lottery.dynamodb import keys as draw_keys
 from redpacket.lottery.model.lottery import (
@@ -25,6 +26,7 @@ from redpacket.platform.dynamodb.client import Dynamo, Row, Value, values
 from redpacket.platform.errors import Unavailable
 
 IS_BEHIND = "attribute_not_exists(pk) OR until_no < :until_no"
+IS_WRONG = "until_no = :wrong_no"
 
 ROWS_PER_CALL = 100_000
 """Rows for one call: about seventeen DynamoDB pages, and less than a second of CPU."""
@@ -37,6 +39,9 @@ NOTED_MIN = 200
 
 FREE_MAX = 5_000
 """Maximum free units below a position; each call looks them up again."""
+
+PROBED = 50
+"""Random units that prove a stored position, because roles that can't win units write it, too."""
 
 _COUNTING = "The won units are being counted. Try again."
 
@@ -51,6 +56,8 @@ class _Place:
     until_no: int = 0
     free: tuple[int, ...] = ()
     refunded_count: int = 0
+    wrong_no: int | None = None
+    """Stored position that units contradict; this one replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +121,9 @@ class UnitStock:
     def _read(self, where: Row, runs: Sequence[_Run], key_of: Callable[[int], Row]) -> _Place:
         if self._left <= 0:
             raise Unavailable(_COUNTING)
-        noted = self._find(where)
+        noted, statuses = self._proven(self._find(where), runs, key_of)
         ahead = [run for run in runs if run.before + run.count > noted.until_no]
         limit = max(ROWS_PER_RUN, self._left // max(1, len(ahead)))
-        statuses: _Statuses = {}
         known_to: int | None = None
         for run in ahead:
             page = self._rows_after(noted.until_no, run, limit)
@@ -125,8 +131,6 @@ class UnitStock:
                 known_to = min(known_to or UNITS_MAX, max(page))
             statuses |= page
         self._left -= len(statuses)
-        if runs and noted.free:
-            statuses |= self._look_again(runs[0].table, noted.free, key_of)
         place = _place_at(max(statuses, default=0), noted, statuses)
         self._note(
             where, noted, place if known_to is None else _place_at(known_to, noted, statuses)
@@ -134,6 +138,21 @@ class UnitStock:
         if known_to is not None:
             raise Unavailable(_COUNTING)
         return place
+
+    def _proven(
+        self, noted: _Place, runs: Sequence[_Run], key_of: Callable[[int], Row]
+    ) -> tuple[_Place, _Statuses]:
+        """Return the position, or none if a probed unit has no row, and its free units' rows."""
+        if not runs or not noted.until_no:
+            return noted, {}
+        if noted.until_no > max(run.before + run.count for run in runs):
+            return _Place(wrong_no=noted.until_no), {}
+        numbers = range(1, noted.until_no + 1)
+        probed = SystemRandom().sample(numbers, min(PROBED, len(numbers)))
+        rows = self._look_again(runs[0].table, {*noted.free, *probed}, key_of)
+        if not rows.keys() >= {*probed}.difference(noted.free):
+            return _Place(wrong_no=noted.until_no), {}
+        return noted, {no: rows[no] for no in noted.free if no in rows}
 
     def _rows_after(self, until_no: int, run: _Run, limit: int) -> _Statuses:
         first = max(0, until_no - run.before) + 1
@@ -150,7 +169,7 @@ class UnitStock:
         return {run.before + int(str(row["sk"])[-7:]): row.get("fate") for row in rows}
 
     def _look_again(
-        self, table: str, numbers: Sequence[int], key_of: Callable[[int], Row]
+        self, table: str, numbers: Collection[int], key_of: Callable[[int], Row]
     ) -> _Statuses:
         row_keys = {tuple(key_of(no).values()): no for no in numbers}
         rows = self._dynamo.get_many(table, [key_of(no) for no in numbers], is_strong=True)
@@ -166,11 +185,13 @@ class UnitStock:
     def _note(self, where: Row, noted: _Place, place: _Place) -> None:
         if len(place.free) > FREE_MAX or place.until_no - noted.until_no < NOTED_MIN:
             return
+        replaced = {} if noted.wrong_no is None else {"wrong_no": noted.wrong_no}
         self._dynamo.update(
             self._draws,
             where,
             "SET until_no = :until_no, free_nos = :free_nos, refunded_count = :refunded_count",
-            condition=IS_BEHIND,
+            condition=IS_WRONG if replaced else IS_BEHIND,
+            **replaced,
             until_no=place.until_no,
             free_nos=",".join(map(str, place.free)),
             refunded_count=place.refunded_count,

@@ -179,6 +179,7 @@ class _Comparison:
         self._payments = payments
         self._withdrawals = withdrawals
         self._earlier: dict[int, list[StatementLine]] = {}
+        self._unread: set[int] = set()
         self._booked: dict[int, list[StatementLine]] = {}
         payouts = withdrawals.providers.get(channel)
         self._has_locks = payouts is not None and payouts.locks_money
@@ -253,11 +254,21 @@ class _Comparison:
         ]
 
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
-        begin_ms = statement_day_start_ms(self._day)
-        end_ms = statement_day_start_ms(_day_after(self._day, 1))
+        """Return lines of ours that no statement has; also of the day before, compared already.
+
+        A line may be put into a compared day. Reconciliation reports one that is noted later.
+        """
+        before = self._before(1)
+        earlier = [] if 1 in self._unread else self._missing(before, 1)
+        return earlier + self._missing(statement, 0)
+
+    def _missing(self, statement: list[StatementLine], days: int) -> list[Difference]:
+        """Return lines of ours of *days* ago that neither *statement* nor one before it has."""
+        day = _day_after(self._day, -days)
+        begin_ms = statement_day_start_ms(day)
         listed = {_name(line) for line in statement}
-        near_midnight = listed | {_name(line) for line in self._before(1)}
-        locked = near_midnight | {_name(line) for line in self._before(2)}
+        near_midnight = listed | {_name(line) for line in self._before(days + 1)}
+        locked = near_midnight | {_name(line) for line in self._before(days + 2)}
 
         def names(line: StatementLine) -> set[tuple[str, ...]]:
             if self._has_locks and line.kind is StatementKind.TRANSFER:
@@ -265,9 +276,9 @@ class _Comparison:
             return near_midnight if line.moved_at_ms < begin_ms + EDGE_MS else listed
 
         return [
-            self._difference(line, 0, line.amount_fen)
-            for line in self._ours(-1, 0)
-            if begin_ms - EDGE_MS <= line.moved_at_ms < end_ms - EDGE_MS
+            self._difference(line, 0, line.amount_fen, day)
+            for line in self._ours(-days - 1, -days)
+            if begin_ms - EDGE_MS <= line.moved_at_ms < begin_ms + _DAY_MS - EDGE_MS
             and _name(line) not in names(line)
         ]
 
@@ -299,14 +310,17 @@ class _Comparison:
         """Return the lines of an earlier statement."""
         if days not in self._earlier:
             day = _day_after(self._day, -days)
+            statement = None
             try:
-                self._earlier[days] = self.read_statement(day) or []
+                statement = self.read_statement(day)
             except RedPacketError as error:
                 # The provider may have deleted it; compare this day anyway.
                 self._payments.logger.failure(
                     "bill_not_read", error, channel=self._channel, day=day
                 )
-                self._earlier[days] = []
+            if statement is None:
+                self._unread.add(days)
+            self._earlier[days] = statement or []
         return self._earlier[days]
 
     def _near(self) -> list[StatementLine]:

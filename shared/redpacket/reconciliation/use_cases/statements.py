@@ -52,6 +52,9 @@ MOVING_MS = LATE_AFTER_MS
 DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
+COMPARED_AGAIN_MS = 35 * 3_600_000
+"""Milliseconds from the end of a day to the comparison of the next, which is at 11:00."""
+
 AUDITED_MS = 26 * 3_600_000
 """Milliseconds of which Python audits everything: a day and the time between two runs."""
 
@@ -145,6 +148,7 @@ class Run:
             "window_ms": WINDOW_AGE_MAX_MS,
             "payment_life_ms": PAYMENT_LIFE_MS,
             "watched_ms": WATCHED_MS,
+            "compared_ms": COMPARED_AGAIN_MS,
             "fen_max": FEN_MAX,
             "shard_max": settings.work_shards - 1,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
@@ -358,8 +362,10 @@ def _kept(run: Run, table: str, names: str) -> str:
 
 
 def _field(kind: str, name: str) -> str:
-    if kind != "num":
-        return f"item.{name}.{_KINDS[kind]}"
+    if kind == "flag":  # code asks whether it exists, so one of another type counts, too
+        return f"CASE WHEN item.{name} IS NOT NULL THEN COALESCE(item.{name}.bool, 'other') END"
+    if kind == "text":
+        return f"item.{name}.s"
     # A fraction is no amount and must not be rounded to one; a sum of long numbers would overflow.
     number = f"item.{name}.n"
     is_number = f"{number} NOT LIKE '%.%' AND length({number}) <= 16"

@@ -29,7 +29,7 @@ WHERE at_ms < :until_ms GROUP BY account, kind, transfer_id, counterparty, at_ms
 -- check_marks I1
 SELECT account AS subject, 'marks of campaign money' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (
   SELECT account, CASE WHEN unmarked_at_ms IS NULL THEN 1 ELSE 0 END AS wanted, 0 AS found, COALESCE(unmarked_at_ms, marked_at_ms) AS at_ms FROM mark WHERE marked_at_ms IS NOT NULL
-  UNION ALL SELECT account, 0, 1, 0 FROM balance WHERE is_for_campaigns = 'true') x
+  UNION ALL SELECT account, 0, 1, 0 FROM balance WHERE is_for_campaigns IS NOT NULL) x
 GROUP BY account HAVING MAX(at_ms) < :until_ms
 UNION ALL
 SELECT e.account, 'campaign money for ' || e.transfer_id, 0, e.amount_fen FROM entry e JOIN mark m ON m.account = e.account
