@@ -96,7 +96,11 @@ BEYOND_SCHEMA = (
     ),
     (re.compile("nickname|text"), re.compile("is or looks reserved. Choose another")),
     (re.compile("text"), re.compile(r"is longer than \d+ bytes")),
-    (re.compile("body"), re.compile("emoji or text is required")),
+    (
+        re.compile("body"),
+        re.compile("emoji or text is required|remove_all takes no add, remove or mode"),
+    ),
+    (re.compile("end_now"), re.compile("needs a campaign that has started. .*")),
     (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
     (re.compile("cover_url"), re.compile("is not a picture of yours. Upload it again")),
     (
@@ -174,7 +178,7 @@ LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw
 
 
 def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
-    """Check that a refusal of well-formed data is about the ledger_state, not about the form.
+    """Check that a refusal of well-formed data is about the ledger's state, not about the form.
 
     Stricter than the library's own check, which knows statuses only and takes any 404 or 409.
     """

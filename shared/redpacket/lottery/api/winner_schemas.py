@@ -33,7 +33,7 @@ class AddressBody(StrictBody):
     name: Annotated[Nickname, _as_seen(pasted), about("The recipient.")]
     phone: Annotated[
         str,
-        StringConstraints(pattern=r"^\+?[0-9][0-9 -]{4,24}$"),
+        StringConstraints(pattern=r"^\+?[0-9][0-9 -]{3,23}[0-9]$"),
         _as_seen(pasted_phone),
         about("Digits, spaces and -; digits and dashes of other scripts are replaced."),
     ]
