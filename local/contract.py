@@ -1,6 +1,6 @@
 """Comparison of two openapi.json: the changes that break clients or receivers of webhooks.
 
-Requests may only accept more. Answers and webhooks may
+`docs/reference/stability.md` has the promises. Requests may accept more. Answers and webhooks may
 gain fields, words of a list and alternatives, and lose none. `tests/unit/local/test_contract.py`
 plants each kind of break.
 """
