@@ -163,10 +163,12 @@ sam-env: $(VENV)/app.ready ## write .local/env.json for `sam local invoke`, with
 format: $(VENV)/app.ready ## rewrite the code in the project's format
 	@$(APP)/ruff format .
 	@$(APP)/ruff check --fix-only --quiet .
+	@PYTHONPATH=shared $(APP)/python -m local.wrap_markdown
 
-lint: $(VENV)/app.ready web/src/api/schema.ts ## check format, lint rules (ruff; ESLint for the page) and imports (import-linter)
+lint: $(VENV)/app.ready web/src/api/schema.ts ## check format (Markdown included), lint rules (ruff, ESLint) and imports (import-linter)
 	@$(APP)/ruff format --check --quiet .
 	@$(APP)/ruff check --quiet .
+	@PYTHONPATH=shared $(APP)/python -m local.wrap_markdown --check
 	@PYTHONPATH=shared:cli $(APP)/lint-imports --no-logo --cache-dir $(LOCAL)/cache/imports
 	@$(NPM) run --silent lint
 

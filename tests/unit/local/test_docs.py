@@ -335,7 +335,7 @@ def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
 
 def test_every_page_of_the_runbook_ends_with_the_command_that_shows_its_end() -> None:
     for page in set(RUNBOOK.glob("*.md")) - {INDEX, REHEARSAL}:
-        last = _text(page).rstrip().rpartition("\n")[2]
+        last = " ".join(_text(page).rpartition("\n\n")[2].split())
         named = re.findall(r"`(redpacket [^`]+)`", last)
 
         assert last.startswith("It is over when `redpacket "), page
