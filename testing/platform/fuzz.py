@@ -101,8 +101,10 @@ BEYOND_SCHEMA = (
         re.compile("emoji or text is required|remove_all takes no add, remove or mode"),
     ),
     (re.compile("end_now"), re.compile("needs a campaign that has started. .*")),
-    (re.compile("avatar_url|cover_url"), re.compile("is not on a host of this deployment")),
-    (re.compile("cover_url"), re.compile("is not a picture of yours. Upload it again")),
+    (
+        re.compile("avatar_url|cover_url"),
+        re.compile("is not on a host of this deployment|is not a picture of yours. .*"),
+    ),
     (
         re.compile("picture"),
         re.compile("is not base64|is not a JPEG, PNG.*|is damaged or animated.*"),
