@@ -1,4 +1,4 @@
-"""A system in memory, with the invariants after every test in it."""
+"""In-memory system whose invariants are checked after every test."""
 
 from collections.abc import Iterator
 
@@ -33,5 +33,5 @@ def system() -> Iterator[InMemorySystem]:
 
 @pytest.fixture
 def town() -> PaymentSystem:
-    """Return people who pay in and withdraw."""
+    """Return users who pay in and withdraw."""
     return PaymentSystem()

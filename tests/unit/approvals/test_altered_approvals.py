@@ -1,4 +1,4 @@
-"""Approvals whose rows somebody altered: an approver pays what they saw, or nothing."""
+"""Approvals with altered rows: applying one pays exactly the shown amount, or nothing."""
 
 import json
 from dataclasses import asdict, replace
@@ -54,7 +54,7 @@ def _row(system: InMemorySystem, approval: Approval) -> dict[str, Any]:
 
 
 def _forge(system: InMemorySystem, change: PendingChange, changes: tuple[Change, ...]) -> Approval:
-    """Store a valid approval as a role that may ask can, whatever it is about."""
+    """Store a valid approval of any subject, as a role that may write approvals can."""
     asked = Approval("", ANN.person, changes, change, system.clock.now_ms())
     action = Action(ANN.person, ActionKind.APPROVAL_ASKED, asked.subject, asked.asked_at_ms)
     approval = system.process().approvals.ask(asked, f"forged {change}", [], action)
@@ -96,7 +96,7 @@ def test_an_altered_request_moves_nothing(system: InMemorySystem, field: str, va
     assert shown["summary"].endswith("asks to make a change that can't be verified")
 
 
-def test_a_row_that_was_put_under_another_approvals_id_moves_nothing(
+def test_a_row_stored_under_another_approval_s_id_moves_nothing(
     system: InMemorySystem,
 ) -> None:
     seen, other = _asked(system), _asked(system, "other")
@@ -157,7 +157,7 @@ def test_a_request_of_an_older_release_must_be_made_again(system: InMemorySystem
     with pytest.raises(NotAsApproved):
         system.process().approve(pending.approval_id[::-1], BOB)
 
-    # What was decided before the upgrade stays in the list, and nothing can be applied from it.
+    # Decisions from before the upgrade stay in the list, and nothing can be applied from it.
     now_ms = system.clock.now_ms()
     shown = {(each.kind.value, each.status_at(now_ms).value) for each in _listed(system)}
     assert shown == {("unreadable", "expired"), ("deposit", "rejected")}
@@ -237,12 +237,12 @@ KINDS: dict[str, PendingChange] = {
 
 
 @pytest.mark.parametrize("digit", KINDS)
-def test_a_row_of_a_kind_has_the_id_that_the_asking_role_may_put(
+def test_the_row_of_a_kind_has_an_id_that_the_requesting_role_may_write(
     system: InMemorySystem, digit: str
 ) -> None:
     asked = _forge(system, KINDS[digit], ())
 
-    # A role that may put ids of another digit alone can't ask for this kind.
+    # A role that may only write ids with another digit cannot request this kind.
     other = f"{(int(digit) + 1) % 5}{asked.approval_id[1:]}"
     row = system.dynamo.tables["approvals"].pop((f"approval#{asked.approval_id}", ""))
     moved = {**row, "pk": {"S": f"approval#{other}"}}

@@ -1,4 +1,4 @@
-"""Four eyes: what is above an operator's sum of a day waits, and is applied once."""
+"""Four-eyes rule: changes above an operator's daily sum wait, and are applied once."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -57,7 +57,7 @@ def system() -> InMemorySystem:
 def _waits(
     system: InMemorySystem, do: Callable[[], object], call: Callable[[Any], Any], **by: Any
 ) -> Approval | None:
-    """Do something as the handler does it: return the approval that it waits for."""
+    """Run an action as the handler does; return the approval that it waits for, if any."""
     try:
         do()
     except ApprovalNeededError as needed:
@@ -103,7 +103,7 @@ def _asked(approval: Approval | None) -> Approval:
 # ---------------------------------------------------------------- the sum
 
 
-def test_what_is_within_the_sum_is_done_at_once_and_what_is_above_waits(
+def test_amounts_within_the_sum_are_moved_at_once_and_larger_ones_wait(
     system: InMemorySystem,
 ) -> None:
     assert _deposit(system, LIMIT_FEN, "first") is None
@@ -115,7 +115,7 @@ def test_what_is_within_the_sum_is_done_at_once_and_what_is_above_waits(
     assert system.balance_fen("user") == LIMIT_FEN
 
 
-def test_the_sum_is_of_one_operator_and_one_subject(system: InMemorySystem) -> None:
+def test_the_sum_is_counted_by_operator_and_subject(system: InMemorySystem) -> None:
     assert _deposit(system, LIMIT_FEN, "a") is None
 
     assert _deposit(system, LIMIT_FEN, "b", user="other") is None
@@ -167,7 +167,7 @@ def test_no_24_hours_hold_more_than_the_limit_for_all(
 
 
 @pytest.mark.parametrize("before_fen", [0, 100])
-def test_moves_to_other_users_at_once_can_not_both_be_within_the_limit(
+def test_concurrent_moves_to_other_users_cannot_both_use_the_remaining_sum(
     system: InMemorySystem, before_fen: int
 ) -> None:
     system.operator_fen = LIMIT_FEN
@@ -183,7 +183,9 @@ def test_moves_to_other_users_at_once_can_not_both_be_within_the_limit(
     assert [system.balance_fen(user) for user in ("second", "third")] == [401 - before_fen, 0]
 
 
-def test_moves_to_other_users_at_once_within_the_limit_fail_none(system: InMemorySystem) -> None:
+def test_concurrent_moves_to_other_users_within_the_limit_all_succeed(
+    system: InMemorySystem,
+) -> None:
     calls: list[int] = []
 
     def other(_operations: Any) -> None:
@@ -197,7 +199,7 @@ def test_moves_to_other_users_at_once_within_the_limit_fail_none(system: InMemor
     assert len(calls) == 2
 
 
-def test_the_sum_is_of_any_24_hours(system: InMemorySystem) -> None:
+def test_the_sum_covers_any_24_hours(system: InMemorySystem) -> None:
     assert _deposit(system, 600, "a") is None
     system.clock.sleep_ms(WINDOW_MS - 1)
     assert _deposit(system, 400, "b") is None
@@ -226,7 +228,7 @@ def test_the_kept_sums_never_count_less_than_what_was_moved(moves: list[tuple[in
 def _both_at_once(
     system: InMemorySystem, other: Callable[[], Approval | None], mine: Callable[[], Any]
 ) -> list[bool]:
-    """Let *other* happen within *mine*; tell which was done at once."""
+    """Run *other* in the middle of *mine*; return which of them did not wait."""
     approvals: list[Approval | None] = []
 
     system.before_first_transaction(lambda _: approvals.append(other()))
@@ -235,7 +237,7 @@ def _both_at_once(
 
 
 @pytest.mark.parametrize("before_fen", [0, 100], ids=["the first ones", "later ones"])
-def test_deposits_at_once_can_not_both_be_within_the_sum(
+def test_concurrent_deposits_cannot_both_use_the_remaining_sum(
     system: InMemorySystem, before_fen: int
 ) -> None:
     if before_fen:
@@ -259,7 +261,7 @@ def test_a_repeat_counts_once_and_needs_no_approval(system: InMemorySystem) -> N
     assert system.balance_fen("user") == LIMIT_FEN
 
 
-def test_a_move_is_counted_up_to_what_the_limits_leave(system: InMemorySystem) -> None:
+def test_a_move_counts_up_to_the_amount_that_the_limits_leave(system: InMemorySystem) -> None:
     system.operator_fen = system.everyone_fen = LIMIT_FEN
     for later_ms, amount_fen in ((0, 200), (PERIOD_MS, 300)):
         system.pass_time(later_ms)
@@ -276,7 +278,7 @@ def test_a_move_is_counted_up_to_what_the_limits_leave(system: InMemorySystem) -
 # ---------------------------------------------------------------- asked, approved, rejected
 
 
-def test_a_repeat_of_a_question_is_the_same_one(system: InMemorySystem) -> None:
+def test_a_repeated_request_returns_the_same_approval(system: InMemorySystem) -> None:
     first = _asked(_deposit(system, 2_000, "key"))
     system.clock.sleep_ms(5)
 
@@ -296,15 +298,15 @@ def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) 
 
     assert (decided.status, decided.decided_by, decided.is_applied) == (APPROVED, "bob", True)
     assert system.balance_fen("user") == 2_000
-    # The repeat of the request gets the answer that it would have had at once.
+    # The repeat of the request gets the answer that it would have had without the wait.
     assert _deposit(system, 2_000, "key") is None
     assert system.balance_fen("user") == 2_000
     assert system.differences() == []
-    # An approved amount was not moved by one operator alone.
+    # The amount was approved, so it does not count as moved by one operator alone.
     assert _deposit(system, LIMIT_FEN, "small") is None
 
 
-def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
+def test_two_concurrent_approvals_apply_a_change_once(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     with (
         patch.object(DynamoApprovals, "decide", return_value=False),
@@ -321,7 +323,7 @@ def test_two_who_approve_at_once_apply_it_once(system: InMemorySystem) -> None:
     assert sorted(kinds) == ["approval_asked", "approval_decided", "deposit"]
 
 
-def test_who_asked_and_who_is_paid_decides_nothing(system: InMemorySystem) -> None:
+def test_the_requester_and_the_payee_cannot_decide(system: InMemorySystem) -> None:
     approval, process = _asked(_deposit(system, 2_000, "key")), system.process()
 
     for decide in (process.approve, process.reject):
@@ -333,7 +335,7 @@ def test_who_asked_and_who_is_paid_decides_nothing(system: InMemorySystem) -> No
     assert system.balance_fen("user") == 0
 
 
-def test_what_is_rejected_or_too_old_is_not_applied(system: InMemorySystem) -> None:
+def test_rejected_and_expired_requests_are_not_applied(system: InMemorySystem) -> None:
     rejected = _asked(_deposit(system, 2_000, "rejected"))
     old = _asked(_deposit(system, 2_000, "old"))
     process = system.process()
@@ -348,13 +350,13 @@ def test_what_is_rejected_or_too_old_is_not_applied(system: InMemorySystem) -> N
         process.approve("0" * 32, BOB)
 
     assert system.balance_fen("user") == 0
-    # A key stays what became of it.
+    # A key keeps its result.
     assert _asked(_deposit(system, 2_000, "rejected")).status is ApprovalStatus.REJECTED
     again = _asked(_deposit(system, 2_000, "old"))
     assert again.status_at(system.clock.now_ms()) is ApprovalStatus.EXPIRED
 
 
-def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemorySystem) -> None:
+def test_an_interrupted_approval_is_applied_by_the_next_one(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     calls: list[int] = []
 
@@ -375,7 +377,7 @@ def test_an_approval_that_was_cut_off_is_applied_by_the_next_one(system: InMemor
     assert (stored.decided_by, stored.is_applied) == ("bob", True)
 
 
-def test_a_repeat_that_is_overtaken_returns_what_was_applied(system: InMemorySystem) -> None:
+def test_a_repeat_that_is_overtaken_returns_the_applied_result(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     process, note_repeat = system.process(), DynamoApprovals.note_repeat
 
@@ -393,7 +395,9 @@ def test_a_repeat_that_is_overtaken_returns_what_was_applied(system: InMemorySys
     assert system.balance_fen("user") == 2_000
 
 
-def test_an_approved_deposit_is_for_campaigns_if_it_was_asked_so(system: InMemorySystem) -> None:
+def test_an_approved_deposit_is_for_campaigns_if_the_request_said_so(
+    system: InMemorySystem,
+) -> None:
     request = Request("ann", "key", "body")
     requested = DepositAsked("user", 2_000, "key", "body", is_for_campaigns=True)
     approval = _waits(
@@ -480,11 +484,11 @@ def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
 
     assert applied.is_applied
     assert _found_fen(system) == 5_000
-    # Less money needs no second pair of eyes.
+    # A lower budget needs no second operator.
     assert _budget(system, 10) is None
 
 
-def test_a_new_campaign_with_a_large_budget_waits_whole(system: InMemorySystem) -> None:
+def test_a_new_campaign_with_a_large_budget_waits_as_a_whole(system: InMemorySystem) -> None:
     approval = _asked(_budget(system, 5_000))
     assert _found_fen(system) is None
 
@@ -496,7 +500,7 @@ def test_a_new_campaign_with_a_large_budget_waits_whole(system: InMemorySystem) 
     assert (campaign.budget_fen, campaign.version, campaign.title) == (5_000, 1, "new")
 
 
-def test_a_version_that_is_gone_is_not_applied(system: InMemorySystem) -> None:
+def test_a_version_that_no_longer_exists_is_not_applied(system: InMemorySystem) -> None:
     assert _budget(system, 100) is None
     approval = _asked(_budget(system, 5_000))
     assert _budget(system, 200) is None
@@ -509,11 +513,11 @@ def test_a_version_that_is_gone_is_not_applied(system: InMemorySystem) -> None:
     assert (stored.status, stored.refusal) == (ApprovalStatus.REJECTED, "version_conflict")
     with pytest.raises(errors.VersionConflict):
         system.process().approve(approval.approval_id, CAT)
-    # It can be asked for again, of the version that is there.
+    # The change can be requested again for the current version.
     assert _asked(_budget(system, 5_000)).approval_id != approval.approval_id
 
 
-def test_a_put_that_was_rejected_can_be_asked_for_again(system: InMemorySystem) -> None:
+def test_a_rejected_put_can_be_requested_again(system: InMemorySystem) -> None:
     first = _asked(_budget(system, 5_000))
     system.process().reject(first.approval_id, BOB)
 
@@ -524,7 +528,7 @@ def test_a_put_that_was_rejected_can_be_asked_for_again(system: InMemorySystem) 
     assert _found_fen(system) == 5_000
 
 
-def test_budgets_by_small_steps_and_up_and_down_are_summed(system: InMemorySystem) -> None:
+def test_small_steps_of_a_budget_up_and_down_are_summed(system: InMemorySystem) -> None:
     assert _budget(system, 600) is None
     assert _budget(system, 100) is None
 
@@ -554,7 +558,7 @@ def _stock(system: InMemorySystem, delta: int, key: str) -> Approval | None:
 
 @pytest.fixture
 def lottery(system: InMemorySystem) -> InMemorySystem:
-    # Large sums of cash come before the start.
+    # Large sums of cash are added before the start.
     starts_at_ms = system.clock.now_ms() + 60_000
     assert system.campaigns.create(a_campaign(campaign_id="gala", starts_at_ms=starts_at_ms))
     system.approval_fen = 10**6
@@ -599,7 +603,7 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
     assert _stock(lottery, 1, "one") is None
     approval = _asked(_stock(lottery, 1, "more"))
     assert _stock(lottery, 1, "more") == approval
-    # A unit that is taken away and added again takes no money.
+    # Removing a unit and adding it again takes no money.
     assert _stock(lottery, -1, "less") is None
     assert _stock(lottery, 1, "back") is None
     stale = approval.approval_id
@@ -616,7 +620,7 @@ def test_stock_of_cash_is_summed_with_the_prize_and_applied_once(lottery: InMemo
     assert lottery.differences() == []
 
 
-def test_prizes_of_one_operator_at_once_are_both_funded(lottery: InMemorySystem) -> None:
+def test_concurrent_cash_prizes_of_one_operator_are_both_funded(lottery: InMemorySystem) -> None:
     done = _both_at_once(lottery, lambda: _cash(lottery, 1, "other"), lambda: _cash(lottery, 2))
 
     assert done == [True, True]
@@ -625,7 +629,7 @@ def test_prizes_of_one_operator_at_once_are_both_funded(lottery: InMemorySystem)
 
 
 def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
-    """Let *do* happen once, whole, right before the next funding."""
+    """Run *do* once, completely, right before the next funding."""
     pending = [do]
 
     def interpose(operations: list[Any]) -> None:
@@ -636,7 +640,7 @@ def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
     system.before_each_transaction(interpose)
 
 
-def test_stock_that_a_second_click_added_is_listed_as_applied(lottery: InMemorySystem) -> None:
+def test_stock_added_by_a_second_click_is_listed_as_applied(lottery: InMemorySystem) -> None:
     assert _cash(lottery, 9) is None
     approval = _asked(_stock(lottery, 20, "more"))
     twin: list[Approval] = []
@@ -655,7 +659,7 @@ def test_stock_that_a_second_click_added_is_listed_as_applied(lottery: InMemoryS
 
 
 @pytest.mark.parametrize("version", [None, 1], ids=["any version", "of a version"])
-def test_repeats_at_once_of_a_stock_change_get_one_answer(
+def test_concurrent_repeats_of_a_stock_change_get_one_answer(
     lottery: InMemorySystem, version: int | None
 ) -> None:
     assert _cash(lottery, 1) is None
@@ -672,7 +676,7 @@ def test_repeats_at_once_of_a_stock_change_get_one_answer(
     assert lottery.balance_fen("ann") == 10**6 - 1_000
 
 
-def test_an_edit_after_a_second_click_leaves_what_was_applied_approved(
+def test_an_edit_after_a_second_click_leaves_the_applied_change_approved(
     lottery: InMemorySystem,
 ) -> None:
     approval = _asked(_cash(lottery, 11))
@@ -689,7 +693,7 @@ def test_an_edit_after_a_second_click_leaves_what_was_applied_approved(
     assert lottery.balance_fen("ann") == 10**6 - 1_100
 
 
-def test_what_a_second_click_applied_before_it_died_never_reads_as_rejected(
+def test_a_change_applied_by_a_second_click_that_then_died_never_reads_as_rejected(
     lottery: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval = _asked(_cash(lottery, 11))
@@ -715,7 +719,7 @@ def test_what_a_second_click_applied_before_it_died_never_reads_as_rejected(
 
 
 @pytest.mark.parametrize("is_refused_first", [False, True])
-def test_what_was_applied_never_reads_as_rejected(
+def test_an_applied_change_never_reads_as_rejected(
     system: InMemorySystem, *, is_refused_first: bool
 ) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
@@ -725,7 +729,7 @@ def test_what_was_applied_never_reads_as_rejected(
     assert approvals.decide(decided, action)
     applied = replace(decided, is_applied=True)
 
-    # A call that applied it may note so after another one failed on its effects.
+    # A call that applied the change may store that after another call failed on its effects.
     if is_refused_first:
         approvals.mark_refused(decided, "version_conflict")
         refused = _asked(approvals.find_approval(approval.approval_id))
@@ -761,7 +765,9 @@ def test_a_decision_makes_no_approval(system: InMemorySystem) -> None:
     assert approvals.find_approval(unasked.approval_id) is None
 
 
-def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySystem) -> None:
+def test_a_change_that_an_operator_rejected_is_not_marked_as_applied(
+    system: InMemorySystem,
+) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     rejected = system.process().reject(approval.approval_id, BOB)
 
@@ -772,7 +778,7 @@ def test_what_an_operator_rejected_is_not_marked_as_applied(system: InMemorySyst
 
 @pytest.mark.parametrize("mine", ["prize", "stock"])
 @pytest.mark.parametrize("other", ["prize", "stock"])
-def test_money_that_waits_has_not_moved_whoever_comes_between(
+def test_money_that_waits_for_approval_has_not_moved(
     lottery: InMemorySystem, mine: str, other: str
 ) -> None:
     assert _cash(lottery, 1) is None
@@ -791,14 +797,14 @@ def test_money_that_waits_has_not_moved_whoever_comes_between(
     lottery.before_each_transaction(interpose)
     approvals.append(changes[mine]("mine"))
 
-    # The units that are there are paid for, and no fen more is gone.
+    # The existing units are funded, and no further fen has moved.
     assert sorted(approval is None for approval in approvals) == [False, True]
     assert _total(lottery) == 7
     assert lottery.balance_fen("ann") == 10**6 - 700
     assert lottery.differences() == []
 
 
-def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem) -> None:
+def test_a_concurrent_repeat_of_a_prize_needs_one_allowance(lottery: InMemorySystem) -> None:
     approval_policy = lottery.process().approval_policy
     plan = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=10)
     twin: list[Approval | None] = []
@@ -818,7 +824,9 @@ def test_a_repeat_at_once_of_a_prize_needs_one_allowance(lottery: InMemorySystem
     assert lottery.balance_fen("ann") == 10**6 - LIMIT_FEN
 
 
-def test_what_can_not_be_paid_for_is_rejected_with_its_reason(lottery: InMemorySystem) -> None:
+def test_a_change_that_cannot_be_paid_for_is_rejected_with_its_reason(
+    lottery: InMemorySystem,
+) -> None:
     approval = _asked(_cash(lottery, 100_000))
 
     with pytest.raises(InsufficientFunds):
@@ -840,7 +848,7 @@ def test_goods_need_one_operator(lottery: InMemorySystem) -> None:
 # ---------------------------------------------------------------- the list
 
 
-def test_approvals_are_listed_newest_first_with_what_they_change(system: InMemorySystem) -> None:
+def test_approvals_are_listed_newest_first_with_their_changes(system: InMemorySystem) -> None:
     for number in range(5):
         _deposit(system, 2_000 + number, f"key-{number}")
         system.clock.sleep_ms(1)
@@ -873,7 +881,7 @@ def test_a_decision_names_both_operators_after_their_erasure(system: InMemorySys
     assert {noted.action.operator.host_id for noted in done} == {"ann@host", "bob@host"}
 
 
-def test_what_was_asked_for_is_read_as_it_was_written(lottery: InMemorySystem) -> None:
+def test_a_request_is_read_as_it_was_written(lottery: InMemorySystem) -> None:
     deposit = _asked(_deposit(lottery, 2_000, "key"))
     budget = _asked(_budget(lottery, 10**6))
     cash = _asked(_cash(lottery, 11))

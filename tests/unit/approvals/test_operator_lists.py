@@ -1,4 +1,4 @@
-"""Lists of operators: every campaign and packet once, page by page, and nothing by a scan."""
+"""Operators' lists: every campaign and packet once, page by page, without a scan."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
     assert [each.campaign_id for each in _walk(lists.list_campaigns)] == [
         f"c-{n}" for n in (4, 3, 2, 1, 0)
     ]
-    # An edit moves it, and what was spent shows.
+    # An edit moves the campaign in the list, and the spent amount is shown.
     moved = a_campaign(campaign_id="c-0", starts_at_ms=9_000)
     system.process().apply_campaign(moved, 300, None, ann)
     first = _walk(lists.list_campaigns)[0]
@@ -104,7 +104,7 @@ def test_packets_of_cash_prizes_are_in_the_list_of_their_campaign(
 
         assert _ids(listed) == sorted(_ids(rains) + cash)
     assert len(cash) == 2
-    # A page that fits the rest is the last one.
+    # A page that ends with the last item has no cursor.
     assert system.process().list_packets(campaign.campaign_id, None, None, None, 5)[1] is None
 
 
@@ -164,7 +164,7 @@ def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
         listed("A" * 31, 0, 10)
 
 
-def test_operators_are_told_whom_the_host_means(system: InMemorySystem) -> None:
+def test_operators_see_the_host_s_ids_of_users(system: InMemorySystem) -> None:
     system.send("ann")
 
     users = system.process().profiles.list_users(["ann", "nobody"])

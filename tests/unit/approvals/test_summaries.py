@@ -1,4 +1,4 @@
-"""Summary of an operator's action in one sentence for another operator."""
+"""One-sentence summary of an operator's action, written for another operator."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def _sent(**rules: object) -> Action:
         (_sent(), "ann@host sent a packet of ¥2.00 in 2 shares for campaign gala"),
     ],
 )
-def test_an_action_is_told_in_a_sentence(action: Action, summary: str) -> None:
+def test_an_action_is_summarized_in_one_sentence(action: Action, summary: str) -> None:
     assert summaries.action_summary(action, PEOPLE) == summary
 
 

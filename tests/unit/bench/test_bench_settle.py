@@ -1,4 +1,4 @@
-"""The model of bench/settle.py: its time, its limits, and a control that misses the bound."""
+"""Model of bench/settle.py: its time, its limits, and a control that misses the bound."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -34,7 +34,7 @@ def client(virtual: VirtualTime) -> SlowDynamo:
 
 
 def _run(virtual: VirtualTime, do: Callable[[], object]) -> float:
-    """Run *do* in virtual time; return the seconds that it took."""
+    """Run *do* in virtual time; return the elapsed seconds."""
 
     def run() -> None:
         do()
@@ -62,7 +62,7 @@ def test_flows_run_side_by_side_in_virtual_time(virtual: VirtualTime) -> None:
     assert seen == [(200, "fast"), (300, "slow"), (400, "fast"), (600, "slow")]
 
 
-def test_things_done_in_parallel_take_as_long_as_the_longest(virtual: VirtualTime) -> None:
+def test_parallel_work_takes_as_long_as_its_longest_part(virtual: VirtualTime) -> None:
     results: list[list[int]] = []
 
     def double(number: int) -> int:
@@ -135,7 +135,7 @@ def test_a_partition_takes_a_thousand_write_units_a_second(
     assert client.units.throttled_count > 0
 
 
-def test_a_throttled_single_write_is_tried_again_by_the_client(
+def test_a_throttled_single_write_is_retried_by_the_client(
     client: SlowDynamo, virtual: VirtualTime
 ) -> None:
     row = to_wire({"pk": "hot", "sk": "x" * 10_000})
@@ -160,14 +160,16 @@ def test_a_receipt_is_two_write_units_of_a_claim() -> None:
     assert plain.settled == receipted.settled == 200
     more = receipted.units.written - plain.units.written
     assert more / plain.claims == pytest.approx(2, abs=0.05)
-    # Funds, closes and final pages are shared by few claims here.
+    # The few claims here share the writes of funds, closes and final pages.
     assert 11 <= plain.units.written / plain.claims <= 14
 
 
 # ---- the queue
 
 
-def test_what_fails_is_hidden_and_dies_after_its_receives(virtual: VirtualTime) -> None:
+def test_failed_messages_are_hidden_and_go_to_the_dlq_after_their_receives(
+    virtual: VirtualTime,
+) -> None:
     queue = PayoutQueue(REFS, QueueTerms(180, 5, 2), virtual)
     tries: list[tuple[float, ShareRef]] = []
 
@@ -184,7 +186,7 @@ def test_what_fails_is_hidden_and_dies_after_its_receives(virtual: VirtualTime) 
     assert len(tries) == 4 + 5
 
 
-def test_the_terms_of_the_queue_are_the_templates() -> None:
+def test_the_queue_has_the_settings_of_the_template() -> None:
     terms = QueueTerms.of(DEPLOYED)
 
     assert (terms.visibility_s, terms.receives_max) == (180, 5)
@@ -204,5 +206,5 @@ def test_one_escrow_row_misses_the_bound_and_loses_claims_to_the_dlq() -> None:
     assert run.conflicts > 100
     assert run.dead > 0
     assert run.settled + run.dead == run.claims
-    # It is the model that they meet in, and no fault of the control's.
+    # The claims conflict in the model; the control itself has no fault.
     assert (alone.conflicts, alone.settled) == (0, alone.claims)

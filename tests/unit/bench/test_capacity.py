@@ -1,4 +1,4 @@
-"""docs/capacity.md computes with the figures of the code and the template, rounded safely."""
+"""Figures of docs/capacity.md, computed from code and template and rounded to the safe side."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PAGE = capacity.PAGE.read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())
 
 
-def test_the_tables_are_what_the_code_says() -> None:
+def test_the_tables_match_the_code() -> None:
     tables = {
         (capacity.BEGIN, capacity.END): capacity.table(),
         capacity.READINGS: capacity.readings(report.read()),
@@ -24,7 +24,7 @@ def test_the_tables_are_what_the_code_says() -> None:
         assert PAGE.partition(f"{begin}\n")[2].partition(end)[0] == table
 
 
-def test_a_claim_costs_what_the_page_says() -> None:
+def test_a_claim_costs_what_the_page_states() -> None:
     measured = ledger()
 
     assert measured.claims_per_partition == 500
@@ -34,11 +34,11 @@ def test_a_claim_costs_what_the_page_says() -> None:
     assert "250 if payouts keep up" in PROSE
 
 
-def test_the_page_knows_the_limits_of_the_code() -> None:
+def test_the_page_states_the_limits_of_the_code() -> None:
     assert f"at most {SHARDS_MAX * 250:,} with {SHARDS_MAX}" in PROSE
 
 
-def test_the_page_knows_how_many_packets_the_sweeps_close() -> None:
+def test_the_page_states_how_many_packets_the_sweeps_close() -> None:
     sweeps = capacity.sweeps()
 
     assert WORK_SHARDS % sweeps.side_by_side == 0
@@ -77,14 +77,14 @@ def test_a_sweep_with_less_of_a_processor_closes_less(monkeypatch: pytest.Monkey
     assert capacity.sweeps().packets_per_s < whole.packets_per_s / 3
 
 
-def test_a_company_needs_nothing_special() -> None:
+def test_a_company_needs_no_changed_setting() -> None:
     assert capacity.shards(COMPANY) == 1
     assert capacity.partitions(COMPANY, ledger()) == 1
     assert capacity.scaling_s(COMPANY) == 0
     assert capacity.settling_s(COMPANY, ledger()) < 1
 
 
-def test_an_app_has_parts_enough() -> None:
+def test_an_app_has_enough_shards() -> None:
     assert capacity.partitions(APP, ledger()) <= SHARDS_MAX
     assert capacity.work_partitions(APP) <= WORK_SHARDS
 

@@ -1,4 +1,4 @@
-"""The load model of stacks: each limit that is halved shows in its own line."""
+"""Load model of stacks: halving a limit shows in that limit's own line."""
 
 from dataclasses import replace
 
@@ -19,8 +19,8 @@ AMPLE = Limits(
     payouts=1e4,
     log_per_s=1e6,
 )
-# The least that bears 10,000 grabs a second of which a tenth wins, all else being ample. An
-# on-demand table needs only what the first step takes: it bears twice its highest load.
+# Smallest limits that sustain 10,000 grabs a second, a tenth of which win. An on-demand table needs
+# only the capacity of the first step, because it sustains twice its highest load.
 LEAST: dict[str, dict[str, float]] = {
     "api_per_s": {"api_per_s": 10_000, "api_burst": 1_000},
     "environments": {"environments": 1_000, "warm_environments": 1_000},
@@ -37,7 +37,7 @@ def _play(limits: Limits) -> Stack:
 
 
 @pytest.mark.parametrize("line", LEAST)
-def test_a_limit_that_is_halved_refuses_in_its_line(line: str) -> None:
+def test_a_halved_limit_refuses_in_its_own_line(line: str) -> None:
     whole = replace(AMPLE, **LEAST[line])
     halved = replace(AMPLE, **{name: value / 2 for name, value in LEAST[line].items()})
 
@@ -53,7 +53,7 @@ def test_a_limit_that_is_halved_refuses_in_its_line(line: str) -> None:
         ("log_per_s", 100, "unlogged_max"),
     ],
 )
-def test_a_queue_that_is_emptied_half_as_fast_grows(name: str, value: int, queue: str) -> None:
+def test_a_queue_that_is_drained_half_as_fast_grows(name: str, value: int, queue: str) -> None:
     whole, halved = (
         getattr(_play(replace(AMPLE, **{name: each})), queue) for each in (value, value / 2)
     )
@@ -61,7 +61,7 @@ def test_a_queue_that_is_emptied_half_as_fast_grows(name: str, value: int, queue
     assert halved > 2 * whole + 1_000
 
 
-def test_a_cell_that_is_lost_refuses_in_its_own_line_and_settles_afterwards() -> None:
+def test_a_lost_cell_refuses_in_its_own_line_and_settles_afterwards() -> None:
     lost = Rush(10_000, 0.1, PREPARED, lost_s=(30, 60)).play()
 
     assert lost.refused.keys() == {"lost"}

@@ -1,4 +1,4 @@
-"""Computation of `make cost`: the counts are the adapters' own, the sums are right."""
+"""Computation of `make cost`: the adapters supply the counts, and the sums are correct."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def _meter(indexes: Mapping[str, Any] = WORK) -> tuple[MeteredDynamo, Dynamo]:
 
 
 def _written(*operations: Operation) -> float:
-    """Return the units of the last of *operations*, each a transaction."""
+    """Return the units of the last of *operations*; each is one transaction."""
     meter, dynamo = _meter()
     for operation in operations:
         meter.forget()
@@ -47,13 +47,13 @@ def _written(*operations: Operation) -> float:
 def test_a_claim_costs_five_write_units_and_seven_to_settle() -> None:
     claims = counts.count_claims(INDEXES)
 
-    # An outcome with an index and a taker's row, twice each.
+    # A share's outcome with an index, and its claimer's row, each written twice.
     assert claims.claim_write_units == 2 * 2 + 1
-    # The outcome leaves its index; the taker's balance and entry.
+    # The outcome leaves its index; the claimer's balance and entry are written.
     assert claims.settle_write_units == 3 * 2 + 1
 
 
-def test_a_claim_stays_within_its_target_all_in_all() -> None:
+def test_a_claim_stays_within_its_total_target() -> None:
     small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
     assert small.write_units(10) <= 13
@@ -75,11 +75,11 @@ def test_a_quota_costs_two_write_units_more() -> None:
 
 
 def test_no_row_is_shared_by_the_claims_of_a_packet() -> None:
-    # Except the sums of a large packet, once for a hundred claims.
+    # Except the sums of a large packet, which are written once per hundred claims.
     assert counts.hot_row_units(INDEXES) <= 0.02
 
 
-def test_an_index_costs_what_a_row_does_to_it() -> None:
+def test_an_index_costs_what_its_row_s_changes_cost() -> None:
     key = {"pk": "a", "sk": "b"}
     inside = put("table", {**key, "work_pk": "due#1", "work_at_ms": 5})
     leaving = update("table", key, "SET settled = :yes REMOVE work_pk, work_at_ms", yes=True)
@@ -97,7 +97,7 @@ def test_a_row_over_one_kilobyte_costs_another_unit_twice() -> None:
     assert _written(put("table", {"pk": "x" * 1_100, "sk": "y"})) == 4
 
 
-def test_a_write_by_itself_costs_once() -> None:
+def test_a_write_outside_a_transaction_costs_one_unit() -> None:
     meter, dynamo = _meter()
 
     dynamo.write(put("table", {"pk": "a", "sk": "b"}))
@@ -105,7 +105,7 @@ def test_a_write_by_itself_costs_once() -> None:
     assert meter.written["table"] == 1
 
 
-def test_a_bill_adds_up_by_hand() -> None:
+def test_a_bill_equals_a_sum_made_by_hand() -> None:
     usd = {
         "http_api_per_million_requests": 1.0,
         "lambda_per_million_requests": 0.2,
@@ -126,7 +126,7 @@ def test_a_bill_adds_up_by_hand() -> None:
 
     assert statement == pytest.approx({
         "http_api": 1.0,
-        # 1 GB for 10 ms; a two-hundredth of a batch, of half a GB for 100 ms.
+        # 1 GB for 10 ms; one two-hundredth of a batch that takes half a GB for 100 ms.
         "lambda": 0.2 * 1.005 + 0.1 + 0.0025,
         "logs": 0.25,
         "dynamodb": 0.1 * 15 * 0.6 + 0.1 * 0.1,
@@ -141,7 +141,7 @@ def test_losers_cost_neither_dynamodb_nor_sqs() -> None:
     assert statement["dynamodb"] == statement["sqs"] == 0
 
 
-def test_logs_are_the_lines_that_the_template_asks_for() -> None:
+def test_logs_are_the_lines_that_the_template_enables() -> None:
     platform = sum(len(line) + deployment.LOG_EVENT_BYTES for line in deployment.PLATFORM_LINES)
     for line in deployment.PLATFORM_LINES:
         assert json.loads(line)["type"].startswith("platform.")
@@ -161,7 +161,7 @@ def test_every_name_of_the_access_log_has_a_value() -> None:
     assert "$" not in access
 
 
-def test_the_template_says_how_large_the_functions_are() -> None:
+def test_function_sizes_come_from_the_template() -> None:
     deployed = deployment.deployment_of(read_template())
 
     assert (deployed.architecture, deployed.grab_gb, deployed.payout_gb) == ("arm64", 1.0, 0.5)
@@ -169,7 +169,7 @@ def test_the_template_says_how_large_the_functions_are() -> None:
 
 
 PAGED = ("lambda", "cache", "kms", "cognito", "dynamodb")
-"""Services of which several prices stand on one page."""
+"""Services that share one price page."""
 
 
 def test_every_price_has_a_page() -> None:
@@ -209,7 +209,7 @@ def test_every_target_is_reached() -> None:
         )
     )
     assert alone < page < feed < direct
-    # The costs of 0.1.0.
+    # Costs of version 0.1.0.
     assert direct < 27.44
     figures = BENCHES["cost"].figures
     assert [each.key for each in figures if each.is_reached(answer[each.key]) is False] == []
@@ -221,12 +221,12 @@ def test_an_edge_asks_the_api_once_a_second() -> None:
     few = {**BOOK, "crowd": {**crowd, "edges_per_packet": 1, "poll_every_s": 5}}
     many = {**BOOK, "crowd": {**crowd, "edges_per_packet": 50, "poll_every_s": 5}}
 
-    # 100 people poll a packet every 5 seconds: 20 polls a second.
+    # 100 people who poll a packet every 5 seconds make 20 polls a second.
     assert cost.feed_bill(few, DEPLOYMENT)["http_api"] == pytest.approx(1 / 20)
     assert cost.feed_bill(many, DEPLOYMENT)["http_api"] == 1
 
 
-def test_an_idle_stack_costs_what_stands_there() -> None:
+def test_an_idle_stack_costs_its_fixed_resources() -> None:
     dev, prod = (
         deployment.standing_of(read_template(), is_prod=is_prod) for is_prod in (False, True)
     )
@@ -236,7 +236,7 @@ def test_an_idle_stack_costs_what_stands_there() -> None:
     statement = cost.idle_bill(BOOK, replace(dev, sweeps=0))
     assert statement["endpoints"] == pytest.approx(730 * 0.01)
     assert statement["logs"] == 0
-    # Operators' tools, the log's key.
+    # Operators' tools and the key of the log.
     assert (statement["client"], statement["dashboard"]) == (6, 3)
     assert statement["kms"] > 1
     more = cost.total(cost.idle_bill(BOOK, prod)) - cost.total(cost.idle_bill(BOOK, dev))
@@ -252,20 +252,20 @@ def test_gateways_cost_an_endpoint_and_two_schedules() -> None:
 
     statement = cost.payments_bill(BOOK, standing)
 
-    # Payouts, notices, deliveries: streams are read for nothing.
+    # Payouts, notices and deliveries: reading streams is free.
     assert standing.queue_pollers == 15
     assert statement["endpoint"] == pytest.approx(730 * 0.01)
-    # One metric each of alarms that need no topic.
+    # One metric for each alarm that needs no topic.
     assert statement["alarms"] == pytest.approx(0.8)
     assert statement["lambda"] == pytest.approx(
         2 * 43_800 * 0.2e-6 + 43_800 * 3.3 * standing.transfer_gb * 0.0000133334
     )
-    # A poll of each provider is eight partitions at half a unit, the breaker and the switch.
+    # A poll of each provider reads eight partitions at half a unit, the breaker and the switch.
     polled, swept = len(ProviderName) * 6 * (4 + 2), len(ProviderName) * 4 * 4 + 16
     assert statement["dynamodb"] == pytest.approx(43_800 * (polled + swept) / 1e6 * 0.125)
 
 
-def test_a_poll_pays_for_the_lines_that_lambda_writes_of_it() -> None:
+def test_a_poll_pays_for_its_lambda_log_lines() -> None:
     deployed = deployment.deployment_of(read_template())
 
     for name in ("Grab", "Records", "Lottery", "Profile", "Campaign"):
@@ -289,7 +289,7 @@ SAID = {
 }
 
 
-def test_the_documents_say_what_is_computed() -> None:
+def test_the_documents_state_the_computed_costs() -> None:
     answer = cost.measure()
     costs = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")] for line in costs.splitlines() if line]

@@ -1,4 +1,4 @@
-"""The bench of the public log logs every commitment once."""
+"""Bench of the public log: it logs every commitment once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/performance.md is what bench/report.py makes of the benches' last lines."""
+"""Page docs/performance.md, which bench/report.py builds from the last lines of the benches."""
 
 from importlib import util
 from typing import Any
@@ -21,7 +21,7 @@ def _row(page: str, says: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")][1:]
 
 
-def test_the_page_and_its_picture_are_what_the_lines_say() -> None:
+def test_the_page_and_its_picture_match_the_lines() -> None:
     assert report.PAGE.read_text(encoding="utf-8") == report.page(report.read())
     assert report.PICTURE.read_text(encoding="utf-8") == plots.draw(report.read())
 
@@ -43,7 +43,7 @@ def test_every_bench_is_a_module_and_every_quoted_figure_is_one_of_its_bench() -
     assert set(QUOTED) <= figures
 
 
-def test_a_figure_stands_beside_its_target_and_a_missed_one_at_the_top() -> None:
+def test_a_figure_is_shown_beside_its_target_and_a_missed_one_comes_first() -> None:
     page = report.page(_kept(claim=CLAIM))
 
     compared = "script of a winner, relative to the baseline"
@@ -55,14 +55,14 @@ def test_a_figure_stands_beside_its_target_and_a_missed_one_at_the_top() -> None
     assert "Missed: loser of an emptied packet (`claim`)." in head
 
 
-def test_a_machine_without_a_peer_neither_reaches_nor_misses_it() -> None:
+def test_a_machine_without_a_peer_neither_reaches_nor_misses_its_target() -> None:
     page = report.page(_kept(peers={"script": 1.0, "separate": 0.3, "postgres": None}))
 
     assert _row(page, "peer: PostgreSQL, SKIP LOCKED; durable") == ["not here", "below 1", ""]
     assert "of 1 measured targets" in page
 
 
-def test_a_bench_that_failed_says_so_and_hides_no_figure() -> None:
+def test_a_failed_bench_is_reported_and_hides_no_figure() -> None:
     kept = _kept(claim=CLAIM, cold={"grab_ms": 170.0})
     kept["peers"] = {**WHERE, "failed": "it ended with status 2"}
     kept["cold"]["failed"] = "a bound does not hold: grab_over_boto3"
@@ -75,7 +75,7 @@ def test_a_bench_that_failed_says_so_and_hides_no_figure() -> None:
     assert _row(page, "losing grab until its first cache command (CPU ms)")[0] == "170"
 
 
-def test_a_page_without_lines_says_that_nothing_is_measured() -> None:
+def test_a_page_without_lines_states_that_nothing_is_measured() -> None:
     page = report.page({})
 
     assert page.count("Not measured yet.") == len(BENCHES)
@@ -92,7 +92,7 @@ def test_cold_starts_have_bounds_and_controls_that_must_miss_them() -> None:
     assert not bounds["heavy_grab_over_boto3"].is_reached(1.3)
 
 
-def test_machines_are_told_apart_and_have_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_are_distinguished_without_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.node", lambda: "a-secret-name")
     kept = _kept(claim=CLAIM, memory={"bytes_per_claim": 58})
     kept["memory"]["machine"] = "8 cores of another"

@@ -1,4 +1,4 @@
-"""An operator's edit is written first, then loaded, then read back."""
+"""Order of an operator's edit: written, loaded into the cache, read back."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,17 +32,17 @@ def change_stock(system: InMemorySystem, delta: int) -> Any:
 
 
 @pytest.mark.usefixtures("campaign")
-def test_a_new_prize_is_drawn_at_once(system: InMemorySystem) -> None:
+def test_a_new_prize_can_be_drawn_at_once(system: InMemorySystem) -> None:
     prize, stock, is_new = put(system, total=1)
 
     assert (prize.prize_id, stock.prize_id, is_new) == ("cup", "cup", True)
-    # Nothing else loads it: the cache knows the prize already.
+    # Only the edit loads it: the cache already has the campaign.
     assert system.lots.count_issued("fair", ["cup"]) == {"cup": 0}
     assert system.draw("fair", "ann", "key").draw.prize
 
 
 @pytest.mark.usefixtures("campaign")
-def test_an_edit_is_made_although_the_cache_is_away(system: InMemorySystem) -> None:
+def test_an_edit_is_stored_if_the_cache_is_unavailable(system: InMemorySystem) -> None:
     system.draw_cache = Away()
 
     prize, _, is_new = put(system, total=1)
@@ -54,7 +54,7 @@ def test_an_edit_is_made_although_the_cache_is_away(system: InMemorySystem) -> N
 
 
 @pytest.mark.usefixtures("campaign")
-def test_more_stock_is_told_with_what_is_left_of_it(system: InMemorySystem) -> None:
+def test_more_stock_is_reported_with_the_number_left(system: InMemorySystem) -> None:
     put(system, total=1)
     system.draw("fair", "ann", "key")
 
@@ -65,7 +65,7 @@ def test_more_stock_is_told_with_what_is_left_of_it(system: InMemorySystem) -> N
 
 
 @pytest.mark.usefixtures("campaign")
-def test_an_edit_that_is_refused_loads_nothing(system: InMemorySystem) -> None:
+def test_a_refused_edit_loads_nothing(system: InMemorySystem) -> None:
     put(system, total=1)
     system.lots.forget()
 

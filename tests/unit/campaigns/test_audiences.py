@@ -1,4 +1,4 @@
-"""Audience of a campaign: its list of users, and what their tokens claim."""
+"""Audience of a campaign: a list of users, and claims of their tokens."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def _edit(
 # ---- the list
 
 
-def test_two_edits_at_once_count_a_user_once(system: InMemorySystem, campaign: Campaign) -> None:
+def test_two_concurrent_edits_count_a_user_once(system: InMemorySystem, campaign: Campaign) -> None:
     system.before_first_transaction(lambda _: _edit_beside(system, campaign, ["bob", "cat"]))
 
     assert _edit(system, campaign, add=["ann", "bob"]).size == 3
@@ -53,7 +53,7 @@ def _edit_beside(system: InMemorySystem, campaign: Campaign, add: list[str]) -> 
     system.audience_rows.edit(campaign.campaign_id, add, [])
 
 
-def test_a_list_is_not_longer_than_a_million(system: InMemorySystem, campaign: Campaign) -> None:
+def test_a_list_has_at_most_a_million_users(system: InMemorySystem, campaign: Campaign) -> None:
     _edit(system, campaign, add=["ann"])
     rows: FakeTable = system.dynamo.tables["audience"]
     rows[f"audience#{campaign.campaign_id}", "size"]["member_count"] = {"N": "999999"}
@@ -64,7 +64,7 @@ def test_a_list_is_not_longer_than_a_million(system: InMemorySystem, campaign: C
     assert _edit(system, campaign, add=["ann", "bob"]).size == 1_000_000
 
 
-def test_a_user_can_not_be_added_and_removed_at_once_nor_without_a_campaign(
+def test_a_user_cannot_be_added_and_removed_in_one_edit_nor_without_a_campaign(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     with pytest.raises(errors.InvalidRequest):
@@ -89,9 +89,7 @@ def test_an_edit_of_the_campaign_leaves_its_list_as_it_is(
 
 
 @pytest.mark.parametrize("quota", [0, 2])
-def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
-    system: InMemorySystem, quota: int
-) -> None:
+def test_a_list_has_no_effect_before_its_use_is_set(system: InMemorySystem, quota: int) -> None:
     campaign = system.rain(quota_per_user=quota)
     packet = system.send_of(campaign)
     assert _edit(system, campaign, add=["ann"]) == Audience(1, None)
@@ -107,7 +105,7 @@ def test_a_list_does_not_count_before_it_is_said_what_it_is_for(
 @pytest.mark.parametrize(
     ("mode", "claimer", "refused"), [(ALLOW, "ann", "bob"), (DENY, "bob", "ann")]
 )
-def test_only_who_may_take_part_gets_a_share(
+def test_only_members_of_the_audience_get_a_share(
     system: InMemorySystem, mode: AudienceMode, claimer: str, refused: str, quota: int
 ) -> None:
     campaign = system.rain(quota_per_user=quota)
@@ -123,7 +121,7 @@ def test_only_who_may_take_part_gets_a_share(
     assert set(system.memory.holders(packet.packet_id)) == {claimer}
 
 
-def test_an_emptied_packet_and_a_paused_campaign_are_so_to_everybody(
+def test_an_emptied_packet_and_a_paused_campaign_are_reported_to_everybody(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign, count=1)
@@ -138,7 +136,7 @@ def test_an_emptied_packet_and_a_paused_campaign_are_so_to_everybody(
         system.grab(other, "bob")
 
 
-def test_who_is_not_on_the_list_is_not_admitted_and_opens_nothing(
+def test_users_outside_the_list_are_not_admitted_and_open_nothing(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign, opening=Opening.TWO_STEP)
@@ -153,7 +151,7 @@ def test_who_is_not_on_the_list_is_not_admitted_and_opens_nothing(
         system.open(packet, "ann", entered.grab_token)
 
 
-def test_who_has_a_share_keeps_it_and_is_told_so_again(
+def test_the_owner_of_a_share_keeps_it_and_gets_it_again(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign)
@@ -162,14 +160,14 @@ def test_who_has_a_share_keeps_it_and_is_told_so_again(
     _edit(system, campaign, add=["ann"], mode=DENY)
 
     assert system.grab(packet, "ann").share == claim.share
-    # Also where the cache has forgotten it.
+    # Also if the cache has lost the share.
     system.memory.fail_over(before)
     assert system.grab(packet, "ann").share == claim.share
 
 
 @pytest.mark.parametrize("quota", [0, 2])
 @pytest.mark.parametrize(("mode", "edit"), [(ALLOW, "remove"), (DENY, "add")])
-def test_a_list_that_the_cache_has_wrong_gives_no_share(
+def test_a_wrong_list_in_the_cache_gives_no_share(
     system: InMemorySystem, mode: AudienceMode, edit: str, quota: int
 ) -> None:
     campaign = system.rain(quota_per_user=quota)
@@ -179,23 +177,21 @@ def test_a_list_that_the_cache_has_wrong_gives_no_share(
     system.grab(packet, "bob")
     process = system.process()
     process.load_audience(campaign.campaign_id, audience_bucket("ann"))
-    # The edit is durable, and the cache has lost it.
+    # The edit is durable, but the cache lost it.
     change = ([], ["ann"]) if edit == "remove" else (["ann"], [])
     system.audience_rows.edit(campaign.campaign_id, *change)
 
     with pytest.raises(NotInAudience):
         system.grab(packet, "ann")
 
-    # The number is for somebody else, and the quota has room for another packet.
+    # The share number is free for another user, and the quota has room for another packet.
     assert set(system.memory.holders(packet.packet_id)) == {"bob"}
     assert not system.reserved.reserved.get((campaign.campaign_id, "ann"))
     assert system.recorder.count_claims(campaign.campaign_id, "ann") == 0
 
 
 @pytest.mark.parametrize("quota", [0, 2])
-def test_a_list_that_is_lost_is_loaded_by_one_of_the_crowd(
-    system: InMemorySystem, quota: int
-) -> None:
+def test_one_of_many_callers_loads_a_lost_list(system: InMemorySystem, quota: int) -> None:
     campaign = system.rain(quota_per_user=quota)
     packet = system.send_of(campaign)
     _edit(system, campaign, add=["ann"], mode=ALLOW)
@@ -211,7 +207,7 @@ def test_a_list_that_is_lost_is_loaded_by_one_of_the_crowd(
     assert system.audiences.lists[bucket] == {"ann"}
 
 
-def test_a_load_that_an_edit_overtakes_is_not_believed(
+def test_a_load_that_an_edit_overtakes_is_discarded(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign)
@@ -297,7 +293,7 @@ def lottery(system: InMemorySystem) -> Campaign:
     return campaign
 
 
-def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign) -> None:
+def test_only_listed_users_draw(system: InMemorySystem, lottery: Campaign) -> None:
     campaign_id = lottery.campaign_id
     _edit(system, lottery, add=["ann"], mode=ALLOW)
     forged = {**campaign_keys.member(campaign_id, "bob"), "is_member": "yes"}
@@ -308,13 +304,13 @@ def test_only_who_is_on_the_list_draws(system: InMemorySystem, lottery: Campaign
     result = system.draw(campaign_id, "ann", "one")
     _edit(system, lottery, remove=["ann"])
 
-    # An earlier draw stays.
+    # An earlier draw stays valid.
     assert system.draw(campaign_id, "ann", "one").draw == result.draw
     with pytest.raises(NotInAudience):
         system.draw(campaign_id, "ann", "two")
 
 
-def test_a_process_that_has_missed_the_edit_lets_no_other_user_draw(
+def test_a_process_that_missed_the_edit_lets_no_other_user_draw(
     system: InMemorySystem, lottery: Campaign
 ) -> None:
     campaign_id, process = lottery.campaign_id, system.process()
@@ -327,7 +323,7 @@ def test_a_process_that_has_missed_the_edit_lets_no_other_user_draw(
     assert process.draw_prize(campaign_id, ann, "one").draw.draw_no == 1
 
 
-def test_who_is_denied_does_not_draw_and_a_paused_lottery_is_paused_to_everybody(
+def test_a_denied_user_does_not_draw_and_a_paused_lottery_is_paused_for_everybody(
     system: InMemorySystem, lottery: Campaign
 ) -> None:
     _edit(system, lottery, add=["ann"], mode=DENY)

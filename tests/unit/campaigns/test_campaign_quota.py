@@ -34,7 +34,7 @@ def _nobody_has_more_than_the_quota(system: InMemorySystem, campaign: Campaign) 
     assert system.differences() == []
 
 
-def test_a_user_takes_as_many_shares_as_the_quota(
+def test_a_user_takes_as_many_shares_as_the_quota_allows(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, second, third = _packets(system, campaign, 3)
@@ -49,7 +49,7 @@ def test_a_user_takes_as_many_shares_as_the_quota(
     assert system.recorder.count_claims(campaign.campaign_id, "ann") == 2
 
 
-def test_the_claims_of_who_has_had_enough_are_counted_once_and_take_no_number(
+def test_claims_over_the_quota_are_counted_once_and_take_no_number(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, second, third, fourth = _packets(system, campaign, 4)
@@ -83,13 +83,13 @@ def test_a_flushed_cache_does_not_raise_a_quota(system: InMemorySystem, campaign
     with pytest.raises(QuotaExhausted):
         system.grab(fourth, "ann")
 
-    # A second later, another user gets the number that she held for a moment.
+    # A second later, another user gets the number that she held briefly.
     system.pass_time(EMPTIED_KEPT_MS)
     assert system.grab(third, "bob").share.share_no == 1
     assert system.memory.holders(fourth.packet_id) == {}
 
 
-def test_a_user_with_a_full_quota_gets_a_share_that_the_cache_forgot(
+def test_a_user_with_a_full_quota_gets_a_share_that_the_cache_lost(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, second, third = _packets(system, campaign, 3)
@@ -105,12 +105,12 @@ def test_a_user_with_a_full_quota_gets_a_share_that_the_cache_forgot(
     assert (again.share, again.is_new) == (claim.share, False)
 
 
-def test_a_claim_that_comes_too_late_costs_no_quota(
+def test_a_late_claim_does_not_count_against_the_quota(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     emptied, *others = _packets(system, campaign, 3, count=1)
     system.grab(emptied, "bob")
-    # It looked open when ann came.
+    # The packet still looked open when ann's request arrived.
     open_yet = system.memory.grab(others[0].packet_id, "ann")
     system.memory.grab = lambda *_: open_yet  # type: ignore[method-assign]
     with pytest.raises(PacketEmptied):
@@ -121,7 +121,7 @@ def test_a_claim_that_comes_too_late_costs_no_quota(
         assert system.grab(packet, "ann").is_new
 
 
-def test_a_reservation_that_a_crash_left_behind_costs_no_share(
+def test_a_reservation_left_by_a_crash_costs_no_share(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     quota = Quota(campaign.campaign_id, 2)
@@ -132,11 +132,11 @@ def test_a_reservation_that_a_crash_left_behind_costs_no_share(
         assert system.grab(packet, "ann").is_new
 
 
-def test_a_claim_that_was_cut_off_before_the_ledger_counts_when_it_is_completed(
+def test_a_claim_interrupted_before_the_ledger_counts_when_it_is_completed(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, second, third = _packets(system, campaign, 3)
-    system.memory.take(first.packet_id, "ann", str(first.terms))  # and her Lambda dies
+    system.memory.take(first.packet_id, "ann", str(first.terms))  # her Lambda crashes
 
     for packet in (first, second):
         assert system.grab(packet, "ann").is_new
@@ -144,7 +144,7 @@ def test_a_claim_that_was_cut_off_before_the_ledger_counts_when_it_is_completed(
         system.grab(third, "ann")
 
 
-def test_a_share_that_an_admission_meets_is_counted(
+def test_a_share_found_by_an_admission_is_counted(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     first, *others = _packets(system, campaign, 3)
@@ -152,7 +152,7 @@ def test_a_share_that_an_admission_meets_is_counted(
     admit = system.memory.admit
 
     def opened_meanwhile(packet_id: str, user_id: str, **how: Any) -> Any:
-        system.memory.take(packet_id, user_id, str(packet.terms))  # and its Lambda dies
+        system.memory.take(packet_id, user_id, str(packet.terms))  # its Lambda crashes
         return admit(packet_id, user_id, **how)
 
     system.memory.admit = opened_meanwhile  # type: ignore[method-assign]
@@ -180,7 +180,7 @@ def test_the_quota_counts_when_a_packet_is_opened(
         system.open(packets[2], "ann", tokens[2])
 
 
-def test_a_campaign_without_a_quota_has_no_limit_and_one_that_is_set_later_counts_all(
+def test_a_campaign_without_a_quota_has_no_limit_and_a_later_quota_counts_all_shares(
     system: InMemorySystem,
 ) -> None:
     free = system.rain(campaign_id="free", quota_per_user=0)
@@ -194,7 +194,7 @@ def test_a_campaign_without_a_quota_has_no_limit_and_one_that_is_set_later_count
         system.grab(last, "ann")
 
 
-def test_a_campaign_that_is_off_gives_nothing_but_known_shares(system: InMemorySystem) -> None:
+def test_a_paused_campaign_gives_only_shares_that_are_already_owned(system: InMemorySystem) -> None:
     campaign = system.rain(campaign_id="paused")
     first, second = _packets(system, campaign, 2)
     (in_two_steps,) = _packets(system, campaign, 1, opening=Opening.TWO_STEP)
@@ -210,7 +210,7 @@ def test_a_campaign_that_is_off_gives_nothing_but_known_shares(system: InMemoryS
     assert system.grab(first, "ann").share == claim.share
 
 
-def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
+def test_a_campaign_is_cached_for_seconds_and_while_the_store_is_unavailable(
     system: InMemorySystem,
 ) -> None:
     campaign = system.rain(campaign_id="known")
@@ -227,7 +227,7 @@ def test_a_campaign_is_remembered_for_seconds_and_while_the_store_is_away(
         recalled.get("another")
 
 
-def test_an_edit_of_a_campaign_acts_within_seconds_in_a_process_that_knows_it(
+def test_an_edit_takes_effect_within_seconds_in_a_process_that_cached_the_campaign(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     cached_campaigns = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)

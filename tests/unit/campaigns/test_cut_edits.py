@@ -1,4 +1,4 @@
-"""Operators' edits that are cut off, at each I/O of theirs, and the calls that repeat them."""
+"""Operators' edits that are interrupted at each of their I/O calls, and their repeats."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,10 +39,10 @@ def _a_town() -> InMemorySystem:
 
 
 class Gala(Office):
-    """A campaign with cash of three packets, and operators whose calls are cut off."""
+    """A campaign with the cash of three packets, and operators whose calls are interrupted."""
 
     def __init__(self, system: InMemorySystem | None = None) -> None:
-        """Open an office, or one more Lambda of the *system*'s office."""
+        """Create operator use cases, as another Lambda of *system* would have them."""
         super().__init__(system or _a_town().branched(), GALA)
 
     def end_at(
@@ -59,7 +59,7 @@ class Gala(Office):
         return self.stock(self.plan("cash"), delta, key=key, operator=operator)
 
     def paid_fen(self) -> dict[str, int]:
-        """Return what each operator has paid, of what is not back."""
+        """Return the net amount that each operator has paid."""
         return {
             operator: FUNDS_FEN - self.system.balance_fen(operator) for operator in NOTHING_PAID
         }
@@ -70,13 +70,15 @@ class Gala(Office):
             self.system.expire()
 
     def check_ends(self, *ends_ms: int) -> None:
-        """All cash ends with its campaign, at *ends_ms* where given."""
+        """Check that all cash ends with its campaign, at *ends_ms* if given."""
         assert self.ends_ms() == {self.stored().ends_at_ms}
         assert not ends_ms or self.ends_ms() == set(ends_ms)
         self.check_money()
 
     def check_money(self) -> None:
-        """Every unit has an open share, the books agree, and in the end all of it comes back."""
+        """Check that every unit has an open share, that the books agree and that all cash is
+        refunded.
+        """
         for prize in self.prizes().values():
             assert prize.total <= sum(count for _, count in prize.packets)
             ids = [packet_id for packet_id, _ in prize.packets]
@@ -101,7 +103,7 @@ def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
         return office.end_at(new_ms, version)
 
     def check(office: Gala) -> None:
-        # Also of an operator who does not repeat it: no cash ends before its campaign.
+        # This also covers an operator who does not repeat: no cash ends before its campaign.
         assert min(office.ends_ms()) >= office.stored().ends_at_ms
 
         edited = edit(office)
@@ -113,9 +115,9 @@ def test_an_interrupted_edit_of_the_end_is_completed_by_its_repeat(
     each_cut(Gala, edit, check)
 
 
-def test_cash_is_there_until_the_campaigns_new_end_though_the_edit_was_cut_off() -> None:
+def test_cash_lasts_until_the_new_end_of_its_campaign_after_an_interrupted_edit() -> None:
     office = Gala()
-    # The campaign's row is written, and nothing after it.
+    # Only the campaign's row is written.
     for at in range(1, IO_MAX):
         office = Gala()
         office.cut(at, "killed", lambda office: office.end_at(LATER, 1))
@@ -130,8 +132,8 @@ def test_cash_is_there_until_the_campaigns_new_end_though_the_edit_was_cut_off()
 
 
 @NEW_ENDS
-def test_two_edits_at_once_end_with_one_end(new_ms: int) -> None:
-    """The other one comes at each I/O of the first, whole; the first may be cut off right after."""
+def test_two_concurrent_edits_end_with_one_end(new_ms: int) -> None:
+    """Run the second edit at each I/O of the first, which may be interrupted right after."""
 
     def edit(office: Gala) -> Campaign:
         return office.end_at(NOW_MS + 3 * HOUR_MS)
@@ -147,8 +149,8 @@ def test_two_edits_at_once_end_with_one_end(new_ms: int) -> None:
     each_cut(Gala, edit, check)
 
 
-def test_two_edits_at_once_of_which_one_is_cut_off_end_with_one_end_once_it_is_repeated() -> None:
-    """At each I/O of the first the other comes, and is cut off at each of its own."""
+def test_a_repeat_of_one_of_two_interrupted_edits_leaves_one_end() -> None:
+    """Run the second edit at each I/O of the first, interrupted at each of its own."""
 
     def edit(office: Gala) -> Campaign:
         return office.end_at(NOW_MS + 3 * HOUR_MS)
@@ -177,7 +179,7 @@ def _cut(other: Gala, at: int, act: Callable[[Gala], object], _: Gala) -> None:
     other.cut(at, "killed", act)
 
 
-def test_an_edit_that_is_refused_leaves_the_money_as_it_was() -> None:
+def test_a_refused_edit_moves_no_money() -> None:
     each_meeting(
         Gala,
         lambda office: office.end_at(LATER, 1),
@@ -186,7 +188,7 @@ def test_an_edit_that_is_refused_leaves_the_money_as_it_was() -> None:
     )
 
 
-def test_cash_that_a_clock_ahead_gave_back_at_the_end_is_not_missed() -> None:
+def test_cash_that_a_fast_clock_refunded_at_the_end_is_not_reported_missing() -> None:
     office = Gala()
     office.sweep_at(GALA.ends_at_ms)
 
@@ -198,7 +200,7 @@ def test_cash_that_a_clock_ahead_gave_back_at_the_end_is_not_missed() -> None:
     assert "units that have their money" in told(60_000)
 
 
-def test_no_campaign_is_extended_whose_cash_has_gone_back() -> None:
+def test_a_campaign_whose_cash_was_refunded_is_not_extended() -> None:
     office = Gala()
     office.sweep_at(GALA.ends_at_ms)
 
@@ -207,11 +209,11 @@ def test_no_campaign_is_extended_whose_cash_has_gone_back() -> None:
 
     assert [error["field"] for error in refused.value.errors] == ["ends_at_ms"]
     assert office.stored().ends_at_ms == GALA.ends_at_ms
-    # All else may be edited: an end that is not later, a title.
+    # Other edits are allowed: an end that is not later, a title.
     assert office.end_at(GALA.ends_at_ms, title="over").title == "over"
 
 
-def test_a_campaign_that_ended_is_extended_while_its_cash_is_there() -> None:
+def test_an_ended_campaign_is_extended_while_its_cash_is_still_there() -> None:
     office = Gala()
     office.system.clock.at_ms = GALA.ends_at_ms
 
@@ -236,10 +238,10 @@ def test_a_campaign_whose_cash_was_all_won_is_extended() -> None:
 
 
 @pytest.mark.parametrize("budget_fen", [None, 0], ids=["", "with a lower budget"])
-def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash(
+def test_the_old_end_of_a_campaign_that_is_being_extended_does_not_refund_its_cash(
     budget_fen: int | None,
 ) -> None:
-    """The sweep of the old end comes at each I/O of the edit."""
+    """Run the sweep of the old end at each I/O of the edit."""
 
     def a_gala() -> Gala:
         office = Gala()
@@ -266,7 +268,7 @@ def test_no_end_that_comes_while_a_campaign_is_extended_takes_its_cash(
 def _end_during_an_extension(
     at: int, then: int = 0, other: Callable[[Gala], object] = lambda _: None
 ) -> Gala:
-    """The sweep of the old end comes at an I/O of an extension, *other* so many I/Os after it."""
+    """Run the old end's sweep during an extension, and *other* some I/Os later."""
     office = Gala()
 
     def end() -> None:
@@ -281,7 +283,7 @@ def _end_during_an_extension(
     return office
 
 
-def test_cash_of_an_extension_that_is_refused_ends_with_its_campaign() -> None:
+def test_cash_of_a_refused_extension_ends_with_its_campaign() -> None:
     moved = 0
     for at in range(1, IO_MAX):
         office = _end_during_an_extension(at)
@@ -295,7 +297,7 @@ def test_cash_of_an_extension_that_is_refused_ends_with_its_campaign() -> None:
 
 
 @pytest.mark.parametrize("other_ms", [EARLIER, GALA.ends_at_ms], ids=["earlier", "the same end"])
-def test_another_edit_while_an_extension_is_refused_sets_the_end(other_ms: int) -> None:
+def test_another_edit_during_a_refused_extension_sets_the_end(other_ms: int) -> None:
     for at in range(1, IO_MAX):
         if _end_during_an_extension(at).stored().ends_at_ms == LATER:
             break
@@ -308,7 +310,9 @@ def test_another_edit_while_an_extension_is_refused_sets_the_end(other_ms: int) 
                 break
 
 
-def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_any_edit() -> None:
+def test_cash_of_an_extension_refused_for_its_budget_is_reported_and_any_edit_sets_its_end() -> (
+    None
+):
     late = 0
     for at in range(1, IO_MAX):
         office = Gala()
@@ -325,7 +329,7 @@ def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_
         if office.stored().ends_at_ms == LATER or office.ends_ms() == {GALA.ends_at_ms}:
             continue
         late += 1
-        # Never too early, which would cost a winner; and it does not stay unseen.
+        # Never early, which would cost a winner; and the difference is reported.
         assert office.ends_ms() <= {GALA.ends_at_ms, LATER}
         assert ENDS_DIFFER in {
             difference.what for difference in office.system.reconcile().differences
@@ -338,7 +342,7 @@ def test_cash_of_an_extension_that_is_refused_for_its_budget_is_told_and_set_by_
 # ---- prizes
 
 
-def test_cash_that_is_put_by_two_operators_after_a_cut_is_paid_once() -> None:
+def test_cash_that_two_operators_add_after_an_interruption_is_paid_once() -> None:
     def put(office: Gala, operator: str = "op-a") -> Prize:
         return office.put(office.cash(4, "new"), operator=operator)[0]
 
@@ -369,7 +373,7 @@ def test_an_interrupted_edit_of_a_prize_is_completed_by_its_repeat() -> None:
 
 
 @pytest.mark.parametrize("delta", [4, -2])
-def test_a_change_of_stock_that_is_cut_off_is_made_once_by_its_repeats(delta: int) -> None:
+def test_an_interrupted_change_of_stock_is_made_once_by_its_repeats(delta: int) -> None:
     def check(office: Gala) -> None:
         first, second = office.add(delta), office.add(delta)
 
@@ -381,7 +385,7 @@ def test_a_change_of_stock_that_is_cut_off_is_made_once_by_its_repeats(delta: in
     each_cut(Gala, lambda office: office.add(delta), check)
 
 
-def test_a_change_of_stock_that_is_cut_off_is_made_once_though_others_change_it_meanwhile() -> None:
+def test_an_interrupted_change_of_stock_is_made_once_despite_other_changes() -> None:
     def change(office: Gala) -> Prize:
         return office.add(4, "key", "op-a")
 
@@ -390,7 +394,7 @@ def test_a_change_of_stock_that_is_cut_off_is_made_once_though_others_change_it_
         change(office)
 
         assert office.prizes()["cash"].total == 10
-        # Each operator has paid for what they added.
+        # Each operator has paid for the units that they added.
         assert office.paid_fen() == {"op-a": 400, "op-b": 100, "operator": 700}
         office.check_money()
 
@@ -398,7 +402,7 @@ def test_a_change_of_stock_that_is_cut_off_is_made_once_though_others_change_it_
 
 
 @NEW_ENDS
-def test_stock_that_meets_a_new_end_lasts_until_that(new_ms: int) -> None:
+def test_stock_added_during_a_change_of_the_end_lasts_until_the_new_end(new_ms: int) -> None:
     def check(office: Gala) -> None:
         assert office.prizes()["cash"].total == 9
         office.check_ends(new_ms)
@@ -406,8 +410,8 @@ def test_stock_that_meets_a_new_end_lasts_until_that(new_ms: int) -> None:
     each_meeting(Gala, lambda office: office.add(4), lambda office: office.end_at(new_ms), check)
 
 
-def test_units_that_were_cut_off_are_put_once_whatever_end_passed() -> None:
-    """The call is cut off, the end is moved, the old end passes, and the call is repeated."""
+def test_interrupted_units_are_added_once_whichever_end_has_passed() -> None:
+    """Interrupt the call, move the end, let the old end pass, and repeat the call."""
 
     def check(office: Gala) -> None:
         office.end_at(LATER)
@@ -425,7 +429,7 @@ def test_units_that_were_cut_off_are_put_once_whatever_end_passed() -> None:
     each_cut(Gala, lambda office: office.add(4), check)
 
 
-def test_a_campaign_that_is_edited_all_the_time_is_not_edited() -> None:
+def test_a_campaign_that_is_edited_continuously_rejects_the_edit() -> None:
     office = Gala()
     other = Gala(office.system)
     office.meet(lambda: other.end_at(GALA.ends_at_ms, title="other"), "SET budget", times=99)

@@ -1,4 +1,4 @@
-"""Concurrent edits of one campaign that tests/contract/test_draws.py leaves to chance."""
+"""Concurrent edits of one campaign that tests/contract/test_draws.py reaches only by chance."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ FAIR = a_campaign(campaign_id="fair")
 
 
 class MeddledDynamo(FakeDynamo):
-    """Lets somebody in between a read and the write that follows it."""
+    """DynamoDB client that runs another write between a read and the write that follows it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ def put(prizes: DynamoPrizes, prize_id: str) -> Prize:
     return prize
 
 
-def test_a_prize_is_not_put_into_a_campaign_that_was_edited_meanwhile(
+def test_a_prize_is_not_added_to_a_campaign_that_was_edited_meanwhile(
     client: MeddledDynamo, prizes: DynamoPrizes, campaigns: DynamoEditedCampaigns
 ) -> None:
     edited = replace(FAIR, title="new", version=2)

@@ -22,7 +22,7 @@ DAY_MS = 24 * 3_600_000
 
 
 class Desk(Office):
-    """An operator who may spend the budgets of campaigns."""
+    """Operator who may spend the budgets of campaigns."""
 
     def made(self, **changes: Any) -> Campaign:
         self.campaign = a_campaign(**changes)
@@ -39,7 +39,7 @@ class Desk(Office):
         return preheated
 
     def in_shards(self, campaign: Campaign) -> str:
-        """Send a packet of three parts, which the cache then loses."""
+        """Send a packet with three shards, and remove it from the cache."""
         self.system.shard_share_count = 4
         packet = self.system.send("operator", campaign=campaign, count=12)
         self.system.memory.caches.clear()
@@ -99,7 +99,7 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Desk) -> No
     assert office.edit(replace(campaign, title="new"), version=2)[0].version == 3
 
 
-def test_an_edit_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_version(
+def test_a_conflicting_edit_is_applied_on_top_of_the_other_unless_it_names_a_version(
     office: Desk,
 ) -> None:
     campaign = office.made()
@@ -114,7 +114,7 @@ def test_an_edit_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_ve
     assert (edited.title, edited.version) == ("new", 4)
 
 
-def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Desk) -> None:
+def test_a_budget_cannot_be_lowered_below_the_amount_in_packets(office: Desk) -> None:
     campaign = office.made()
     office.system.send("operator", total_fen=4_000, campaign=campaign)
 
@@ -135,7 +135,7 @@ def test_a_budget_can_not_be_lowered_below_what_is_in_packets(office: Desk) -> N
     assert (kept.budget_fen, kept.budget_left_fen) == (9_000, 5_000)
 
 
-def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: Desk) -> None:
+def test_an_edit_returns_the_current_rest_of_the_budget(office: Desk) -> None:
     campaign = office.made()
     office.meet(
         lambda: office.system.send("operator", campaign=campaign, total_fen=6_000), "SET budget"
@@ -148,7 +148,7 @@ def test_an_edit_tells_what_is_left_of_the_budget_now_and_not_what_was(office: D
 
 
 @pytest.mark.parametrize(("version", "version_after"), [(1, 2), (2, 3), (None, 3)])
-def test_an_edit_that_was_made_already_is_told_to_its_repeat(
+def test_the_repeat_of_an_edit_returns_the_first_result(
     office: Desk, version: int | None, version_after: int
 ) -> None:
     campaign = office.made()
@@ -158,7 +158,7 @@ def test_an_edit_that_was_made_already_is_told_to_its_repeat(
     again, is_new = office.edit(plan, 9_000, version)
 
     assert (again, is_new) == (replace(first, version=version_after), False)
-    # A different body is another edit, by a version that is gone.
+    # A different body is another edit; its version no longer exists.
     for plan_2, budget_fen in ((replace(plan, title="newer"), 9_000), (plan, 8_000)):
         with pytest.raises(errors.VersionConflict):
             office.edit(plan_2, budget_fen, 1)
@@ -180,7 +180,7 @@ def test_a_packet_lives_as_long_as_its_campaign(office: Desk) -> None:
     assert office.system.packets.find_packet(packet.packet_id) == packet
 
 
-def test_a_packet_of_a_campaign_under_way_starts_now_and_may_end_earlier(office: Desk) -> None:
+def test_a_packet_of_a_running_campaign_starts_now_and_may_end_earlier(office: Desk) -> None:
     campaign = office.made()
 
     short = office.system.send("operator", campaign=campaign)
@@ -210,7 +210,7 @@ def test_claims_before_the_start_are_refused(office: Desk) -> None:
     ],
     ids=str,
 )
-def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one(
+def test_an_inactive_campaign_refuses_a_new_packet_and_returns_an_old_one(
     office: Desk, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     campaign = office.made()
@@ -231,7 +231,7 @@ def test_a_campaign_that_gives_nothing_refuses_a_new_packet_and_knows_an_old_one
     assert office.stored().budget_left_fen == now.budget_left_fen
 
 
-def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -> None:
+def test_refunds_go_to_the_operator_and_not_to_the_budget(office: Desk) -> None:
     campaign = office.made()
     packet = office.system.send("operator", campaign=campaign)
     taken_fen = office.system.grab(packet, "ann").share.amount_fen
@@ -246,7 +246,7 @@ def test_leftovers_go_back_to_the_operator_and_not_to_the_budget(office: Desk) -
     assert office.system.differences() == []
 
 
-def test_the_first_share_of_a_million_is_taken(office: Desk) -> None:
+def test_the_first_share_of_a_million_is_claimed(office: Desk) -> None:
     campaign = office.made(budget_fen=10**9, budget_left_fen=10**9)
     packet = office.system.send(
         "operator", campaign=campaign, total_fen=10**8, count=10**6, split=Split.EQUAL
@@ -258,7 +258,7 @@ def test_the_first_share_of_a_million_is_taken(office: Desk) -> None:
 # ---- preheat
 
 
-def test_a_preheat_brings_back_what_the_cache_has_lost(office: Desk) -> None:
+def test_a_preheat_restores_what_the_cache_lost(office: Desk) -> None:
     campaign = office.made()
     packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
     first = office.system.grab(packets[0], "ann").share
@@ -272,7 +272,7 @@ def test_a_preheat_brings_back_what_the_cache_has_lost(office: Desk) -> None:
     assert office.preheat(campaign) == Preheated(3, 3, None)
 
 
-def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
+def test_a_preheat_loads_what_a_send_could_not_load(office: Desk) -> None:
     system = office.system
     campaign = office.made()
     system.claim_cache = Away()
@@ -287,12 +287,12 @@ def test_a_preheat_finishes_what_a_send_could_not_load(office: Desk) -> None:
     assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 
-def test_a_preheat_leaves_a_cover_that_a_send_could_not_keep_to_the_sweep(office: Desk) -> None:
+def test_a_preheat_leaves_a_cover_that_a_send_could_not_store_to_the_sweep(office: Desk) -> None:
     system, picture_id = office.system, "p" * 22
     campaign = office.made()
     system.pictures.put(picture_id, picture_of(jpeg()), "operator")
     system.claim_cache = Away()
-    # An interrupted send keeps nothing.
+    # An interrupted send stores nothing.
     system.send(
         "operator", campaign=campaign, cover_url=f"https://share.example/pictures/{picture_id}"
     )
@@ -306,7 +306,7 @@ def test_a_preheat_leaves_a_cover_that_a_send_could_not_keep_to_the_sweep(office
     assert system.work.list_unloaded(system.clock.now_ms(), 800) == []
 
 
-def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Desk) -> None:
+def test_a_preheat_that_runs_out_of_time_returns_where_to_continue(office: Desk) -> None:
     campaign = office.made()
     packets = [office.system.send("operator", campaign=campaign) for _ in range(3)]
     office.system.memory.caches.clear()
@@ -322,7 +322,7 @@ def test_a_preheat_that_runs_out_of_time_says_where_to_go_on(office: Desk) -> No
     assert set(office.system.memory.caches) == set(ids)
 
 
-def test_a_preheat_finds_what_was_sent_a_moment_ago(office: Desk) -> None:
+def test_a_preheat_finds_packets_sent_a_moment_ago(office: Desk) -> None:
     campaign = office.made()
     office.system.dynamo.replicas = LateCopy(office.system.clock.now_ms, 60_000)
     office.system.send("operator", campaign=campaign)
@@ -330,7 +330,7 @@ def test_a_preheat_finds_what_was_sent_a_moment_ago(office: Desk) -> None:
     assert office.preheat(campaign) == Preheated(1, 1, None)
 
 
-def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> None:
+def test_a_preheat_continues_within_a_packet_of_several_shards(office: Desk) -> None:
     campaign = office.made()
     packet_id = office.in_shards(campaign)
 
@@ -344,7 +344,7 @@ def test_a_preheat_goes_on_within_a_packet_of_several_parts(office: Desk) -> Non
     assert set(office.system.memory.caches) == {f"{packet_id}.{part}" for part in range(3)}
 
 
-def test_a_cursor_of_another_campaign_or_behind_the_last_part_loads_nothing(office: Desk) -> None:
+def test_a_cursor_of_another_campaign_or_behind_the_last_shard_loads_nothing(office: Desk) -> None:
     campaign = office.made()
     packet_id = office.in_shards(campaign)
 
@@ -366,7 +366,7 @@ def test_a_closed_packet_is_not_loaded_again(office: Desk) -> None:
     assert office.system.memory.caches == {}
 
 
-def test_a_preheat_of_no_campaign_is_refused_and_a_packet_that_vanished_stops_one(
+def test_a_preheat_of_an_unknown_campaign_is_refused_and_a_vanished_packet_stops_one(
     office: Desk,
 ) -> None:
     with pytest.raises(CampaignNotFound):

@@ -1,4 +1,4 @@
-"""The command `redpacket`, against an API that is a function, and AWS clients that are objects."""
+"""Command `redpacket`, tested against an API function and fake AWS clients."""
 
 import ast
 import hmac
@@ -41,7 +41,7 @@ Answer = httpx.Response | Callable[[httpx.Request], httpx.Response]
 
 @dataclass
 class Stack:
-    """A local stack whose API answers what a test says."""
+    """Local stack whose API answers as the test defines."""
 
     folder: Path
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Stack:
         if not self.is_local:
             target.stack = "redpacket-prod"
         screen = Screen(notes=Console(stderr=True, width=200))
-        # The runner puts other streams in place of the standard ones while it runs.
+        # The runner replaces the standard streams while it runs.
         screen.console = _Console(width=120)
         return CliRunner().invoke(app, list(words), obj=Session(target, screen), input=stdin)
 
@@ -86,7 +86,7 @@ class Stack:
 
 
 class _Console(Console):
-    """Writes to standard output as it is now."""
+    """Stream that writes to the current standard output."""
 
 
 OUTPUTS = {
@@ -115,14 +115,14 @@ def _ok(**body: Any) -> httpx.Response:
 
 
 class Caller:
-    """STS of an operator."""
+    """STS that names an operator."""
 
     def get_caller_identity(self) -> dict[str, str]:
         return {"Arn": "arn:aws:sts::1:assumed-role/operator/ann"}
 
 
 class Journal:
-    """DynamoDB that takes transactions."""
+    """DynamoDB that accepts transactions."""
 
     def __init__(self) -> None:
         self.written: list[dict[str, Any]] = []
@@ -131,7 +131,7 @@ class Journal:
         self.written += TransactItems
 
     def commands(self) -> list[str]:
-        """Return the commands of its rows of the audit log."""
+        """Return the commands in the audit log's rows."""
         rows = [each["Put"]["Item"] for each in self.written if "Put" in each]
         changes = [json.loads(row["changes"]["S"]) for row in rows]
         return [change["after"] for (change,) in filter(None, changes)]
@@ -183,7 +183,7 @@ def _difference() -> dict[str, Any]:
         (ClientError({"Error": {"Code": "Throttling", "Message": "fast"}}, "Ask"), 4, "fast"),
     ],
 )
-def test_a_failure_of_aws_is_told_in_one_line(
+def test_an_aws_failure_is_reported_in_one_line(
     stack: Stack, error: Exception, code: int, words: str
 ) -> None:
     class Formation:
@@ -225,7 +225,7 @@ def test_with_json_a_wrong_command_line_is_one_object(
     assert told in problem["detail"]
 
 
-def test_a_command_starts_without_what_only_other_commands_need() -> None:
+def test_a_command_starts_without_the_modules_of_other_commands() -> None:
     code = "import sys, redpacket_cli.main; print(*sys.modules)"
     path = os.pathsep.join((str(ROOT / "shared"), str(ROOT / "cli")))
 
@@ -260,14 +260,14 @@ def test_a_problem_names_the_request_and_each_field(stack: Stack) -> None:
     problem = json.loads(result.stderr)
     assert (problem["code"], problem["request_id"]) == ("invalid_request", "request-1")
     assert "delta: is too large" in stack.run("deposit", "alice", "5").stderr
-    # The detail of most problems has them already.
+    # The detail of most problems already contains them.
     detail = "delta: is too large"
     response = _problem(422, "invalid_request", errors=errors, detail=detail)
     stack.answers["POST /admin/deposits"] = response
     assert stack.run("deposit", "alice", "5").stderr == f"422 invalid_request: {detail}\n"
 
 
-def test_a_cause_that_a_person_can_mend_is_told_in_words(stack: Stack) -> None:
+def test_a_cause_that_a_person_can_fix_is_explained(stack: Stack) -> None:
     def away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
@@ -279,7 +279,7 @@ def test_a_cause_that_a_person_can_mend_is_told_in_words(stack: Stack) -> None:
         stack.answers[route] = answer
         result = stack.run("switch", "list")
         assert (result.exit_code, words in result.stderr) == (code, True)
-    # A bug is not.
+    # A bug is not explained.
     stack.answers[route] = _ok()
     assert isinstance(stack.run("switch", "list").exception, KeyError)
     named = ["--api", "api.example", "--token", "t", "switch", "list"]
@@ -298,11 +298,11 @@ def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
     assert answer["items"][0]["reason"] == "修理"
     assert "OFF" in output
     assert "修理" in output
-    # Most people write an option behind the command.
+    # Most people write an option after the command.
     assert json.loads(stack.run("switch", "list", "--json").stdout) == answer
 
 
-def test_a_program_reads_whole_values_one_row_a_line(
+def test_a_program_reads_whole_values_in_one_row_a_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -322,7 +322,7 @@ def test_a_program_reads_whole_values_one_row_a_line(
     assert told.err.count("\n") == 1
 
 
-def test_a_narrow_terminal_folds_values_and_cuts_nothing_off(
+def test_a_narrow_terminal_folds_values_and_truncates_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -362,8 +362,8 @@ def test_the_local_stack_is_that_of_make_up_or_of_make_run(
     assert addresses == ["run", "up"]
 
 
-def test_a_stack_that_was_killed_is_not_spoken_to(stack: Stack) -> None:
-    (stack.folder / "lock").touch()  # nobody holds it
+def test_a_killed_stack_is_not_called(stack: Stack) -> None:
+    (stack.folder / "lock").touch()  # no process holds the lock
 
     result = stack.run("audit", PACKET)
 
@@ -373,7 +373,7 @@ def test_a_stack_that_was_killed_is_not_spoken_to(stack: Stack) -> None:
 
 
 def _pool(stack: Stack) -> None:
-    """Make the stack one on AWS, with a user pool whose tokens live for an hour."""
+    """Turn the stack into one on AWS, with a user pool whose tokens last an hour."""
 
     class Formation:
         def describe_stacks(self, **_: Any) -> Any:
@@ -408,7 +408,7 @@ def test_on_aws_the_secret_of_the_operators_client_makes_the_token(stack: Stack)
     assert (request.url.host, request.headers["authorization"]) == ("api", "Bearer made")
 
 
-def test_a_token_is_asked_for_once_until_it_ends(
+def test_a_token_is_requested_once_until_it_ends(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _pool(stack)
@@ -426,7 +426,7 @@ def test_a_token_is_asked_for_once_until_it_ends(
     assert len(stack.sent("POST /token")) == 2
 
 
-def test_an_issuer_that_does_not_answer_is_told(stack: Stack) -> None:
+def test_an_issuer_that_does_not_answer_is_reported(stack: Stack) -> None:
     def silent(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("no route")
 
@@ -439,7 +439,7 @@ def test_an_issuer_that_does_not_answer_is_told(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("kept", ["", "[]", '{"token": "old"}', '{"token": 1, "ends_at_s": "x"}'])
-def test_a_damaged_file_of_a_token_is_replaced(stack: Stack, tmp_path: Path, kept: str) -> None:
+def test_a_damaged_token_file_is_replaced(stack: Stack, tmp_path: Path, kept: str) -> None:
     _pool(stack)
     file = tmp_path / "cache" / "redpacket" / "client.json"
     file.parent.mkdir(parents=True)
@@ -451,7 +451,7 @@ def test_a_damaged_file_of_a_token_is_replaced(stack: Stack, tmp_path: Path, kep
 
 
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "HOME"])
-def test_a_user_who_can_write_nowhere_gets_a_token_each_time(
+def test_a_user_without_a_writable_folder_gets_a_token_each_time(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     _pool(stack)
@@ -472,7 +472,7 @@ def test_on_aws_the_command_makes_no_tokens_for_users(stack: Stack) -> None:
     assert stack.run("send", "100", "2", "--as", "alice").exit_code == 5
 
 
-def test_answers_and_errors_are_chinese_for_who_asks_so(stack: Stack) -> None:
+def test_answers_and_errors_are_chinese_if_the_locale_is(stack: Stack) -> None:
     items = [{"name": "grab", "on": False, "reason": "off", "changed_at_ms": 0}]
     stack.answers["GET /admin/switches"] = _ok(items=items)
     stack.answers["POST /admin/deposits"] = _problem(403, "four_eyes")
@@ -505,7 +505,7 @@ def test_a_deposit_that_is_repeated_with_its_key_moves_money_once(stack: Stack) 
     assert len(keys[2]) == 32
 
 
-def test_an_unknown_result_names_the_key_that_moves_nothing_twice(stack: Stack) -> None:
+def test_an_unknown_result_names_the_key_for_a_harmless_repeat(stack: Stack) -> None:
     stack.answers["POST /admin/deposits"] = _problem(503, "unavailable")
 
     told = stack.run("deposit", "alice", "5")
@@ -524,7 +524,7 @@ def test_an_unknown_result_names_the_key_that_moves_nothing_twice(stack: Stack) 
     )
 
 
-def test_a_lost_answer_of_a_deposit_asks_for_no_repeat_without_its_key(stack: Stack) -> None:
+def test_a_lost_answer_of_a_deposit_suggests_no_repeat_without_its_key(stack: Stack) -> None:
     def lose(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadTimeout("timed out", request=request)
 
@@ -576,7 +576,7 @@ def test_a_packet_is_watched_until_it_is_emptied(stack: Stack, monkeypatch: Any)
     counts = iter([50])
     times = iter(float(second) for second in range(200))
     assert "恭喜  已领完" in stack.run("--lang", "zh", "watch", PACKET).stdout
-    # Without a token: a watcher is a passer-by.
+    # Without a token, because watchers need none.
     assert all("authorization" not in each.headers for each in stack.requests)
 
 
@@ -603,7 +603,7 @@ def test_amounts_have_the_unit_of_the_stack(stack: Stack) -> None:
 
 
 class Logs:
-    """The lines of a log group, by the name that the template gives it."""
+    """Log group with lines, under the name that the template gives it."""
 
     def __init__(self, **lines: dict[str, Any]) -> None:
         self._lines = {f"log of {group}": line for group, line in lines.items()}
@@ -640,11 +640,11 @@ def test_the_id_of_a_request_is_enough_to_find_the_outcome_of_its_share(stack: S
     assert answer["packet_id"] == PACKET
     assert answer["share"] == {"share_no": 7, "fate": "claimed"}
     assert answer["audit"]["ok"]
-    # The settlement beside it is another user's.
+    # The settlement next to it belongs to another user.
     assert answer["lines"][1]["claims"] == [f"r-1 {PACKET}#7"]
 
 
-def test_a_request_is_looked_for_in_the_logs_of_all_handlers() -> None:
+def test_a_request_is_searched_in_the_logs_of_all_handlers() -> None:
     handlers = {
         handler.parent.name.title()
         for handler in (ROOT / "functions").glob("*/app.py")
@@ -654,7 +654,7 @@ def test_a_request_is_looked_for_in_the_logs_of_all_handlers() -> None:
     assert set(packets._LOGS) == {"ApiLogs", "PayoutLogs", *(f"{name}Logs" for name in handlers)}
 
 
-def test_a_request_that_was_refused_leads_to_its_lines(stack: Stack) -> None:
+def test_a_refused_request_leads_to_its_lines(stack: Stack) -> None:
     logs = Logs(ApiLogs={"request_id": "r-1", "status": "410"})
     stack.clients = {"logs": logs, "cloudformation": Formation(), "dynamodb": Rows()}
     stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
@@ -745,7 +745,7 @@ def test_a_bare_on_in_a_file_is_a_status(stack: Stack) -> None:
     assert [_body(each) for each in put] == [{"status": each} for each in ("on", "off", "off")]
 
 
-def test_a_prize_that_is_refused_is_named(stack: Stack) -> None:
+def test_a_refused_prize_is_named(stack: Stack) -> None:
     path = "/admin/campaigns/newyear"
     refused = _problem(402, "insufficient_funds")
     stack.answers = {f"PUT {path}": _ok(**SHOWN), f"PUT {path}/prizes/cup": refused}
@@ -809,10 +809,10 @@ def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
     assert "Nothing changed" in result.stderr
     assert f"redpacket approvals approve {WAITING['approval_id']}" in result.stderr
     assert "The rest is not saved" in result.stderr or words[0] != "campaign"
-    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # nothing runs after it
+    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # nothing ran after it
 
 
-def test_an_answer_of_work_that_goes_on_is_no_approval(stack: Stack) -> None:
+def test_an_answer_of_unfinished_work_is_not_an_approval(stack: Stack) -> None:
     route = "POST /admin/withdrawals/w1/cancel"
     stack.answers[route] = httpx.Response(202, json={"withdrawal_id": "w1", "status": "cancelling"})
 
@@ -823,7 +823,7 @@ def test_an_answer_of_work_that_goes_on_is_no_approval(stack: Stack) -> None:
     assert content["status"] == "cancelling"
 
 
-def test_stock_is_added_and_taken_away(stack: Stack) -> None:
+def test_stock_is_added_and_removed(stack: Stack) -> None:
     route = "POST /admin/campaigns/gala/prizes/cup/stock"
     stack.answers[route] = _ok(total=1)
 
@@ -840,7 +840,7 @@ def test_a_file_without_a_plan_changes_nothing(stack: Stack) -> None:
     assert not [each for each in stack.requests if each.method == "PUT"]
 
 
-def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:
+def test_a_preheat_continues_to_its_end(stack: Stack) -> None:
     pages = iter(["one", None])
 
     def page(_: httpx.Request) -> httpx.Response:
@@ -855,7 +855,9 @@ def test_a_preheat_goes_on_to_its_end(stack: Stack) -> None:
     assert [each.url.params.get("cursor") for each in requests] == [None, "one"]
 
 
-def test_an_audience_is_imported_by_five_hundred_and_says_last_what_it_is_for(stack: Stack) -> None:
+def test_an_audience_is_imported_in_blocks_of_five_hundred_before_its_use_is_set(
+    stack: Stack,
+) -> None:
     refusals = iter([_problem(503, "unavailable")])
 
     def put(request: httpx.Request) -> httpx.Response:
@@ -915,7 +917,9 @@ def test_a_replacement_goes_on_although_erased_users_stay_in_the_size(stack: Sta
     assert stack.run(*words, stdin="\n").exit_code == 5
 
 
-def test_codes_are_added_in_order_by_five_hundred_and_none_twice(stack: Stack) -> None:
+def test_codes_are_added_in_order_in_blocks_of_five_hundred_without_duplicates(
+    stack: Stack,
+) -> None:
     refusals = iter([_problem(503, "unavailable")])
     stack.answers["POST /admin/campaigns/gala/prizes/tea/codes"] = lambda _: next(
         refusals, _ok(prize_id="tea", total=501)
@@ -1012,7 +1016,7 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     assert result.stdout.startswith("done full\n")
     stack.answers["GET /admin/reconcile/3f"] = _ok(status="failed", **run)
     failed = stack.run("reconcile")
-    assert (failed.exit_code, failed.stdout.strip()) == (1, "failed")  # nothing adds up yet
+    assert (failed.exit_code, failed.stdout.strip()) == (1, "failed")  # the queues disagree
 
 
 class Queues:
@@ -1060,7 +1064,7 @@ def test_dead_letters_are_shown_and_moved_back(stack: Stack) -> None:
     ("words", "stdin", "code", "left"),
     [((), "n\n", 1, 3), ((), "", 1, 3), ((), "y\n", 0, 0), (("--yes",), "", 0, 0)],
 )
-def test_dead_letters_are_purged_once_it_is_sure(
+def test_dead_letters_are_purged_after_confirmation(
     stack: Stack, words: tuple[str, ...], stdin: str, code: int, left: int
 ) -> None:
     queues = stack.clients["sqs"] = Queues(["{}"] * 3)
@@ -1070,13 +1074,13 @@ def test_dead_letters_are_purged_once_it_is_sure(
     result = stack.run("--json", "dlq", "purge", "payout", *words, stdin=stdin)
 
     assert (result.exit_code, len(queues.dead), queues.alive) == (code, left, [])
-    # The runner echoes what is typed on standard output.
+    # The runner echoes typed input on standard output.
     assert ('{"purged": 3}\n' in result.stdout) is (code == 0)
     assert ("about 3 messages of payout" in result.stderr) is not bool(words)
     assert journal.commands() == ([] if code else ["dlq purge payout"])
 
 
-def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:
+def test_a_crowd_reports_its_results(stack: Stack) -> None:
     def grab(request: httpx.Request) -> httpx.Response:
         if request.headers["authorization"].endswith("-0"):
             return _ok(outcome="claimed", amount_fen=7)
@@ -1090,7 +1094,7 @@ def test_a_crowd_tells_what_came_of_it(stack: Stack) -> None:
     assert answer["claimed_fen"] == 7
 
 
-def test_a_crowd_before_a_packet_that_is_not_there_fails(stack: Stack) -> None:
+def test_a_crowd_for_an_unknown_packet_fails(stack: Stack) -> None:
     stack.answers[f"POST /packets/{PACKET}/grab"] = _problem(404, "packet_not_found")
 
     answer = stack.ask_json("load", PACKET, "--users", "3", code=3)
@@ -1098,7 +1102,7 @@ def test_a_crowd_before_a_packet_that_is_not_there_fails(stack: Stack) -> None:
     assert answer["outcomes"] == {"packet_not_found": 3}
 
 
-def test_the_command_is_installed_with_what_its_tests_use() -> None:
+def test_the_command_is_installed_with_everything_its_tests_use() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = (ROOT / "requirements" / "dev.in").read_text(encoding="utf-8").splitlines()
     tested = {pin.partition(" # ")[0] for pin in pins}
@@ -1107,10 +1111,10 @@ def test_the_command_is_installed_with_what_its_tests_use() -> None:
     assert project["scripts"] == {"redpacket": "redpacket_cli.main:main"}
 
 
-def test_the_command_is_installed_with_all_that_it_imports_of_the_rules() -> None:
+def test_the_command_is_installed_with_all_rules_that_it_imports() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     target = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]
-    # Without this, the wheel holds the whole server as a package "shared".
+    # Without this, the wheel would hold the whole server as a package named "shared".
     assert target["only-include"] == ["cli/redpacket_cli"]
     assert target["sources"] == ["cli"]
     wheel = {"cli/redpacket_cli": "redpacket_cli"} | target["force-include"]
@@ -1135,7 +1139,7 @@ def test_the_command_is_installed_with_all_that_it_imports_of_the_rules() -> Non
     ]
 
 
-def test_each_command_says_what_it_does() -> None:
+def test_each_command_describes_what_it_does() -> None:
     named = [(), ("campaign",), ("prize",), ("audience",), ("switch",), ("dlq",)]
     for words in named:
         result = CliRunner().invoke(app, [*words, "--help"])
@@ -1166,7 +1170,7 @@ def test_amounts_are_fen_or_yuan(stack: Stack, words: str, amount_fen: int) -> N
 
 
 @pytest.mark.parametrize("words", ["0", "1,500", "8.888", "-1", "1e3", "ten"])
-def test_what_is_no_amount_is_a_wrong_command_line(stack: Stack, words: str) -> None:
+def test_an_invalid_amount_is_a_wrong_command_line(stack: Stack, words: str) -> None:
     assert stack.run("deposit", "--", "ann", words).exit_code == 2
 
 

@@ -24,7 +24,7 @@ EMPTY = _ok(items=[], next=None)
 
 
 class Counted:
-    """SQS, CloudWatch and Lambda, with these messages, alarms and idle functions."""
+    """SQS, CloudWatch and Lambda with given messages, alarms and idle functions."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ def _webhook(name: str, failure_count: int, *, is_on: bool = True) -> dict[str, 
 
 @pytest.fixture(autouse=True)
 def cache(stack: Stack) -> Iterator[socket.socket]:
-    """A cache that answers each connection once, until it is closed; half of it is used."""
+    """Serve a half-full cache that answers each connection once, until it is closed."""
     yield from _serve_cache(stack, maxmemory=200)
 
 
@@ -84,7 +84,7 @@ def _serve_cache(stack: Stack, maxmemory: int) -> Iterator[socket.socket]:
 
 def _close(server: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        server.shutdown(socket.SHUT_RDWR)  # a thread that accepts does not see close() alone
+        server.shutdown(socket.SHUT_RDWR)  # close() alone does not wake a thread that is accepting
     server.close()
 
 
@@ -106,7 +106,7 @@ def _sound(stack: Stack, aws: Any = None) -> None:
 
 
 class Providers:
-    """DynamoDB with these rows about the wallet's answers."""
+    """DynamoDB with rows about the wallet's answers."""
 
     def __init__(self, **answers: int) -> None:
         self._answers = answers
@@ -158,7 +158,7 @@ def test_each_provider_has_a_line(
         ([], "silent since 1970"),
     ],
 )
-def test_a_provider_that_lacks_money_is_not_called_silent(
+def test_a_provider_without_money_is_not_called_silent(
     stack: Stack, answers: list[str], detail: str
 ) -> None:
     _sound(stack)
@@ -188,7 +188,7 @@ def _states(stack: Stack, *words: str, code: int) -> dict[str, str]:
     return {item["check"]: item["state"] for item in items}
 
 
-def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
+def test_a_healthy_stack_has_no_findings(stack: Stack) -> None:
     _sound(stack)
 
     states = _states(stack, "--strict", code=0)
@@ -201,7 +201,7 @@ def test_a_sound_stack_has_nothing_to_tell(stack: Stack) -> None:
     assert "1.2.3" in stack.run("doctor").stdout
 
 
-def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
+def test_each_finding_has_a_next_step(stack: Stack) -> None:
     _sound(stack, Counted(dead=2, alarms=("redpacket-local-DeadLettersAlarm",)))
 
     items = stack.ask_json("doctor", code=1)["items"]
@@ -213,7 +213,7 @@ def test_what_is_wrong_is_told_with_the_next_step(stack: Stack) -> None:
     }
 
 
-def test_a_function_whose_snapshot_idled_out_fails(stack: Stack) -> None:
+def test_a_function_whose_snapshot_expired_fails(stack: Stack) -> None:
     _sound(stack, Counted(idle=("LotteryFunction",)))
 
     states = _states(stack, code=1)
@@ -222,7 +222,7 @@ def test_a_function_whose_snapshot_idled_out_fails(stack: Stack) -> None:
     assert "functions" not in states
 
 
-def test_a_cache_that_is_away_fails(stack: Stack, cache: socket.socket) -> None:
+def test_an_unavailable_cache_fails(stack: Stack, cache: socket.socket) -> None:
     _sound(stack)
     _close(cache)
 
@@ -240,7 +240,7 @@ def test_a_full_cache_fails(stack: Stack, maxmemory: int, state: str) -> None:
 
 
 @pytest.mark.parametrize(("ago_s", "state"), [(10, "warn"), (3_700, "ok")])
-def test_a_cache_that_lately_lost_its_data_is_a_warning(
+def test_a_cache_that_recently_lost_its_data_is_a_warning(
     stack: Stack, ago_s: int, state: str
 ) -> None:
     _sound(stack)
@@ -274,7 +274,7 @@ class _Group:
         return {"ReplicationGroups": [{"Status": self._status}]}
 
 
-def test_a_look_that_saw_nothing_does_not_pass(stack: Stack) -> None:
+def test_a_check_that_saw_nothing_does_not_pass(stack: Stack) -> None:
     (stack.folder / "stack.json").unlink()
 
     states = _states(stack, code=5)
@@ -282,7 +282,7 @@ def test_a_look_that_saw_nothing_does_not_pass(stack: Stack) -> None:
     assert set(states.values()) == {"unknown"}
 
 
-def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
+def test_work_that_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
     _sound(stack)
     off = {"name": "grab", "on": False, "reason": "a try", "changed_at_ms": 0}
     stack.answers["GET /admin/switches"] = _ok(items=[off])
@@ -307,7 +307,7 @@ def test_what_waits_for_an_operator_is_a_warning(stack: Stack) -> None:
     ("answer", "state", "code"),
     [(_problem(503, "unavailable"), "fail", 1), (_problem(403, "forbidden"), "unknown", 0)],
 )
-def test_a_check_that_is_not_made_ends_no_other(
+def test_a_failed_check_does_not_stop_the_others(
     stack: Stack, answer: httpx.Response, state: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
@@ -319,7 +319,7 @@ def test_a_check_that_is_not_made_ends_no_other(
     assert (states["switches"], states["debts"]) == (state, "ok")
 
 
-def test_an_aws_that_is_away_is_a_failure(stack: Stack) -> None:
+def test_an_unavailable_aws_is_a_failure(stack: Stack) -> None:
     class _Away:
         def __getattr__(self, _: str) -> Any:
             raise EndpointConnectionError(endpoint_url="http://aws")

@@ -30,11 +30,11 @@ __all__ = ["stack"]
 
 
 class Tables(Journal):
-    """DynamoDB with rows by partition, and by work list."""
+    """DynamoDB with rows by partition and by work list."""
 
     class exceptions:  # noqa: N801 - boto3's name
         class TransactionCanceledException(Exception):
-            """A condition does not hold."""
+            """Error of a failed condition."""
 
     def __init__(self, **rows: list[dict[str, Any]]) -> None:
         self.rows = rows
@@ -187,7 +187,7 @@ def _changes(noted: dict[str, Any]) -> list[tuple[str, ...]]:
         ("correct-share", PACKET, "7", "--wrong", "8", "--right", "7"),
     ],
 )
-def test_a_value_that_has_changed_since_is_not_corrected(
+def test_a_value_that_changed_meanwhile_is_not_corrected(
     stack: Stack, tables: Tables, words: tuple[str, ...]
 ) -> None:
     tables.is_changed = True
@@ -212,7 +212,7 @@ def test_an_id_without_rows_is_refused(
     assert tables.requests[0]["ConsistentRead"] is True
 
 
-def test_a_withdrawal_is_shown_with_what_it_waits_for(stack: Stack) -> None:
+def test_a_withdrawal_is_shown_with_the_reason_why_it_waits(stack: Stack) -> None:
     waits = {
         "withdrawal_id": "1",
         "waits_for": "the next call",
@@ -359,7 +359,7 @@ def test_the_newest_lines_of_a_log_are_printed(stack: Stack, aws: Aws) -> None:
 
 
 @pytest.mark.usefixtures("aws")
-def test_a_log_that_is_not_there_is_told_from_one_without_lines(stack: Stack) -> None:
+def test_a_missing_log_is_distinguished_from_an_empty_one(stack: Stack) -> None:
     unknown, gateway = stack.run("logs", "nope"), stack.run("logs", "api", "503")
 
     assert unknown.exit_code == gateway.exit_code == 5

@@ -22,7 +22,7 @@ HEAD = '"unit","user","note"\r\n'
 
 
 def _paged(*pages: str) -> Callable[[httpx.Request], httpx.Response]:
-    """Answer pages of CSV by their cursors: each says where the next one begins."""
+    """Answer pages of CSV by cursor; each page names the next one."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = int(request.url.params.get("cursor", 0))
@@ -72,7 +72,7 @@ def test_with_json_it_is_one_document(stack: Stack) -> None:
     }
 
 
-def test_a_page_that_fails_is_asked_again_and_a_list_is_whole_or_not_there(
+def test_a_failed_page_is_requested_again_and_a_list_is_complete_or_absent(
     stack: Stack, tmp_path: Path
 ) -> None:
     answers = iter([_problem(503, "unavailable"), _problem(429, "rate_limited")])
@@ -115,7 +115,7 @@ def test_a_packet_is_ended_with_a_reason_until_there_is_an_answer(stack: Stack) 
     assert stack.run("packets", "end", PACKET).exit_code == 2
 
 
-def test_the_journal_is_read_as_far_as_it_is_asked_for(stack: Stack) -> None:
+def test_the_journal_is_read_up_to_the_requested_length(stack: Stack) -> None:
     did = {
         "at_ms": 0,
         "summary": "Ann turned switch send off",
@@ -250,7 +250,7 @@ def test_dead_letters_are_shown_and_replayed_to_the_end(stack: Stack) -> None:
 # ---- users
 
 
-def test_a_user_is_erased_once_it_is_sure(stack: Stack) -> None:
+def test_a_user_is_erased_after_confirmation(stack: Stack) -> None:
     route = "DELETE /admin/users/corp|ann@host"
     stack.answers[route] = httpx.Response(202, json={"user_token": "token"})
 
@@ -261,7 +261,7 @@ def test_a_user_is_erased_once_it_is_sure(stack: Stack) -> None:
     assert (refused.exit_code, result.exit_code) == (1, 0)
     assert answer == {"user_token": "token"}
     (first, _) = stack.sent(route)
-    # One segment of a path, whatever stands in it.
+    # One segment of a path, whatever characters it has.
     assert first.url.raw_path == b"/admin/users/corp%7Cann%40host"
     assert stack.run("users", "erase", "../switches", "--yes").exit_code == 2
 
@@ -305,11 +305,11 @@ def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
 
 
 NEW_YEAR_MS = 1_767_196_800_000
-"""2026 begins in Shanghai."""
+"""Start of 2026 in Shanghai, in epoch milliseconds."""
 
 
 def _rains(stack: Stack) -> None:
-    """Give one campaign three packets with claims around the begin and the end of 2026."""
+    """Give one campaign three packets with claims around the start and the end of 2026."""
     year_ms = 365 * 86_400_000
     ids = [f"{PACKET[:-1]}{number}" for number in (1, 2, 3)]
     stack.answers["GET /admin/campaigns"] = _ok(
@@ -430,7 +430,7 @@ def test_a_list_is_a_sheet_with_the_columns_of_its_csv(stack: Stack, tmp_path: P
     assert list(tmp_path.glob("winners*")) == [file]
 
 
-def test_more_rows_than_a_sheet_has_are_refused_and_nothing_is_kept(
+def test_more_rows_than_a_sheet_holds_are_refused_and_nothing_is_stored(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _rains(stack)
@@ -487,7 +487,7 @@ def test_a_packet_without_an_id_is_listed_and_looked_up_by_its_reference(stack: 
 
 
 class Athena:
-    """Athena whose only query has a result of two pages, or fails."""
+    """Athena whose only query fails or returns two pages."""
 
     def __init__(self, *states: str) -> None:
         self.states = iter(states)
@@ -527,7 +527,7 @@ def test_a_report_is_a_table_json_or_csv(stack: Stack) -> None:
     }
 
 
-def test_a_report_without_a_run_says_what_to_do(stack: Stack) -> None:
+def test_a_report_without_a_run_names_the_next_step(stack: Stack) -> None:
     stack.clients["athena"] = Athena("FAILED")
 
     result = stack.run("report", "winners")

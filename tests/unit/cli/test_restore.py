@@ -26,7 +26,7 @@ WAITING, ASKED = (
 
 
 class Tables(Journal):
-    """DynamoDB with the tables `before` and `shares`; it answers one row a read."""
+    """DynamoDB with the tables `before` and `shares`; each read returns one row."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def tables(stack: Stack) -> Tables:
     return tables
 
 
-def test_rows_that_are_missing_or_differ_are_listed_and_none_is_written(
+def test_missing_and_different_rows_are_listed_and_none_is_written(
     stack: Stack, tables: Tables
 ) -> None:
     answer = stack.ask_json("ledger", "restore", "before", "SharesTable", code=1)["items"]
@@ -77,7 +77,7 @@ def test_rows_that_are_missing_or_differ_are_listed_and_none_is_written(
     assert LOST not in tables.live
 
 
-def test_missing_rows_are_put_back_and_others_left_alone(stack: Stack, tables: Tables) -> None:
+def test_missing_rows_are_restored_and_others_left_alone(stack: Stack, tables: Tables) -> None:
     words = ("ledger", "restore", "before", "SharesTable", "--put-back")
 
     first = stack.ask_json(*words, code=1)["items"]
@@ -91,16 +91,14 @@ def test_missing_rows_are_put_back_and_others_left_alone(stack: Stack, tables: T
     assert (again.exit_code, again.stdout) == (0, "No row differs.\n")
 
 
-def test_a_withdrawal_that_is_put_back_is_asked_for_before_it_is_called(
-    stack: Stack, tables: Tables
-) -> None:
+def test_a_restored_withdrawal_is_queried_before_it_is_called(stack: Stack, tables: Tables) -> None:
     words = ("ledger", "restore", "before", "SharesTable", "--put-back")
     tables.before = [WAITING]
 
     first = stack.ask_json(*words)["items"]
     again = stack.run(*words)
     assert tables.live[-1] == ASKED
-    # A row that the live table never lost is its own proof.
+    # The live table never lost this row, so the row proves itself.
     tables.live[-1] = WAITING
     untouched = stack.run(*words)
 

@@ -1,4 +1,4 @@
-"""The Chinese catalog of the command has what the code writes for people, and nothing else."""
+"""Chinese catalog of the command: it has exactly the texts that the code prints for people."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from redpacket_cli.show import pairs, table
 FOLDER = Path(redpacket_cli.__file__).parent
 TELLS = {"BadParameter", "Failure", "Text", "no_target", "note", "translate"}
 OWN = {"columns", "detail", "title", "until"}
-# Columns of rows that are shown as the ledger has them.
+# Columns of rows that are shown as the ledger stores them.
 RAW = {"pk", "sk", "fate"}
 
 
@@ -30,7 +30,7 @@ def _template(node: ast.expr) -> str | None:
 
 
 def _shown(tree: ast.AST) -> Iterator[ast.expr]:
-    """Yield what a module writes for people: arguments, columns, and findings."""
+    """Yield the texts that a module prints for people: arguments, columns and findings."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -46,7 +46,7 @@ def _shown(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def _written() -> set[str]:
-    """Return each text or template of the code that has a word."""
+    """Return each text or template in the code that contains a word."""
     stored = (
         _template(node)
         for file in FOLDER.glob("*.py")
@@ -57,13 +57,13 @@ def _written() -> set[str]:
 
 
 def test_everything_for_people_is_in_the_catalog() -> None:
-    # A record of the ledger keeps its own names, and AWS' alarms describe themselves.
+    # Rows of the ledger keep their own names, and AWS describes its own alarms.
     missing = {text for text in _written() - words.ZH.keys() if "_" not in text} - RAW
 
     assert missing == set(), "add the Chinese to cli/redpacket_cli/words.py"
 
 
-def test_each_template_of_the_catalog_is_written_somewhere() -> None:
+def test_each_template_of_the_catalog_is_printed_somewhere() -> None:
     assert {text for text in words.ZH if "{}" in text} - _written() == set()
 
 
@@ -75,7 +75,7 @@ def chinese() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("chinese")
-def test_a_reader_gets_chinese_and_users_keep_their_words(
+def test_a_reader_gets_chinese_and_users_keep_their_texts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     console = Console(width=120)

@@ -1,4 +1,4 @@
-"""Erasing a user: only with an empty account, all that names them, and no money."""
+"""Erasure of a user: it needs an empty account, removes all personal data, and moves no money."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -81,13 +81,13 @@ def _kept(system: InMemorySystem) -> str:
 
 
 def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
-    """Tell whether the time of a row that says nothing but its key is over."""
+    """Return whether the expiry of a row that holds only its key has passed."""
     ends_at_s = int(row.get("expires_at_s", {"N": "9" * 13})["N"])
     return ends_at_s <= system.clock.now_ms() // 1000 and row.keys() == {"pk", "sk", "expires_at_s"}
 
 
 def _introduce(town: PaymentSystem) -> None:
-    """Let everything be known of ann that can be."""
+    """Create all data that the system can store about ann."""
     system = town.system
     profiles = system.process().profiles
     profiles.note(User("ann", "Ann of the token", "ann@host"), system.clock.now_ms())
@@ -124,7 +124,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
 
     kept = _kept(system)
     assert [secret for secret in SECRETS if secret in kept] == []
-    # Data of others stays, and so do movements of money.
+    # Other users' data and movements of money stay.
     assert "bob@host" in kept
     assert "user:ann" in kept
     assert town.differences() == []
@@ -134,12 +134,12 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     assert ending
     assert ending.status is AuthorizationStatus.CLOSING
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
-    # The sweep ends it at the provider, by its number alone.
+    # The sweep ends it at the provider by its number.
     town.sweep()
     assert town.gateway.consents[consent.number].state == "closed"
 
 
-def test_covers_of_the_user_go_and_those_of_others_stay(system: InMemorySystem) -> None:
+def test_covers_of_the_user_are_deleted_and_those_of_others_stay(system: InMemorySystem) -> None:
     own, others = "A" * 22, "B" * 22
     for picture_id, owner in ((own, "ann"), (others, "bob")):
         system.pictures.put(picture_id, Picture(b"RIFF", "image/webp"), owner)
@@ -155,7 +155,7 @@ def test_covers_of_the_user_go_and_those_of_others_stay(system: InMemorySystem) 
     assert system.pictures.owner_of(others) == "bob"
 
 
-def test_pictures_of_the_user_that_no_packet_uses_go(system: InMemorySystem) -> None:
+def test_pictures_of_the_user_that_no_packet_uses_are_deleted(system: InMemorySystem) -> None:
     own, others = new_picture_id("ann"), new_picture_id("bob")
     for picture_id, owner in ((own, "ann"), (others, "bob")):
         system.pictures.put(picture_id, Picture(b"RIFF", "image/webp"), owner)
@@ -179,7 +179,7 @@ def _withdraw_all(town: PaymentSystem, user_id: str) -> Withdrawal:
     return paid
 
 
-def test_an_erasure_that_was_cut_off_is_finished_by_a_repeat(town: PaymentSystem) -> None:
+def test_an_interrupted_erasure_is_completed_by_a_repeat(town: PaymentSystem) -> None:
     system = town.system
     _introduce(town)
     town.pay_in("ann", 500)
@@ -227,7 +227,7 @@ PENDING = "A payment of the user is pending. Try again later."
         (lambda town: town.start("ann", 100), PENDING),
     ],
 )
-def test_money_keeps_its_user(
+def test_a_user_with_money_is_not_erased(
     town: PaymentSystem, begin: Callable[[PaymentSystem], object], refusal: str
 ) -> None:
     _introduce(town)
@@ -280,7 +280,7 @@ def test_a_claim_that_is_not_settled_keeps_its_taker(system: InMemorySystem) -> 
 
 
 def _spend(system: InMemorySystem, user_id: str) -> None:
-    """Let a user give away all that they have."""
+    """Move all of a user's money to others."""
     fen = system.balance_fen(user_id)
     packet = _sent_by(system, user_id, fen, count=1)
     system.grab(packet, "friend")
@@ -356,7 +356,7 @@ def test_a_debt_keeps_its_debtor(town: PaymentSystem, collected_fen: int) -> Non
 
 
 @pytest.mark.parametrize("what", ["packet", "payment", "withdrawal"])
-def test_an_index_that_is_late_hides_nothing(town: PaymentSystem, what: str) -> None:
+def test_a_delayed_index_hides_nothing(town: PaymentSystem, what: str) -> None:
     system = town.system
     system.dynamo.indexes = LateCopy(system.clock.now_ms, 60_000)
     if what == "packet":
@@ -377,7 +377,7 @@ def test_an_index_that_is_late_hides_nothing(town: PaymentSystem, what: str) -> 
 # ---- what comes later
 
 
-def test_money_that_comes_while_the_erasure_runs_is_the_pseudonyms(town: PaymentSystem) -> None:
+def test_money_that_arrives_during_an_erasure_belongs_to_the_pseudonym(town: PaymentSystem) -> None:
     system = town.system
     _introduce(town)
 
@@ -388,7 +388,7 @@ def test_money_that_comes_while_the_erasure_runs_is_the_pseudonyms(town: Payment
     assert town.differences() == []
 
 
-def test_a_payment_that_is_paid_late_is_the_pseudonyms(town: PaymentSystem) -> None:
+def test_a_late_payment_belongs_to_the_pseudonym(town: PaymentSystem) -> None:
     system = town.system
     payment = town.start("ann", 100)
     system.pass_time(3_600_000)
@@ -405,7 +405,7 @@ def test_a_payment_that_is_paid_late_is_the_pseudonyms(town: PaymentSystem) -> N
     assert town.differences() == []
 
 
-def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem) -> None:
+def test_an_older_message_does_not_restore_the_user(system: InMemorySystem) -> None:
     packet = system.send("bob", total_fen=100, count=1)
     share = system.grab(packet, "ann").share
     said_at_ms = system.clock.now_ms()
@@ -421,13 +421,13 @@ def test_a_message_of_before_does_not_bring_the_user_back(system: InMemorySystem
     assert system.settle([ref]) == set()
     assert "ann" not in system.host_ids()
 
-    # A later action of theirs writes a new profile.
+    # A later action of the user writes a new profile.
     again = replace(ref, said_at_ms=system.clock.now_ms() + 1)
     assert system.settle([again]) == set()
     assert system.host_ids()["ann"] == "ann@host"
 
 
-def test_an_account_at_a_gateway_is_free_after_it(town: PaymentSystem) -> None:
+def test_an_account_at_a_gateway_can_be_bound_again_afterwards(town: PaymentSystem) -> None:
     _introduce(town)
     _erase(town.system)
 
@@ -440,7 +440,7 @@ def test_an_account_at_a_gateway_is_free_after_it(town: PaymentSystem) -> None:
     assert payee.account == an_account("new")
 
 
-def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:
+def test_a_concurrent_binding_is_noticed(town: PaymentSystem) -> None:
     _introduce(town)
     system = town.system
 
@@ -455,7 +455,7 @@ def test_a_binding_at_the_same_time_is_seen(town: PaymentSystem) -> None:
     assert "sealed-" not in _kept(system)
 
 
-def test_a_verdict_and_a_list_end_with_the_erasure(system: InMemorySystem) -> None:
+def test_verdicts_and_list_entries_end_with_the_erasure(system: InMemorySystem) -> None:
     campaign = system.rain()
     system.audience_rows.edit(campaign.campaign_id, ["ann", "bob"], [])
     system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY, 1)
@@ -478,7 +478,7 @@ def test_an_erasure_makes_no_row_for_a_user_without_a_verdict(system: InMemorySy
     assert "Item" not in row
 
 
-def test_a_withdrawal_that_came_back_counts_as_none(town: PaymentSystem) -> None:
+def test_a_withdrawal_that_was_returned_counts_as_none(town: PaymentSystem) -> None:
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
     town.cancel(withdrawal)
@@ -492,7 +492,7 @@ def test_a_withdrawal_that_came_back_counts_as_none(town: PaymentSystem) -> None
     assert "sealed-ann" not in _kept(town.system)
 
 
-def test_the_journal_names_users_by_their_pseudonym_alone(system: InMemorySystem) -> None:
+def test_the_audit_log_names_users_only_by_their_pseudonym(system: InMemorySystem) -> None:
     system.deposit("ann", 10)
     _spend(system, "ann")
     _erase(system)
@@ -504,7 +504,7 @@ def test_the_journal_names_users_by_their_pseudonym_alone(system: InMemorySystem
 
 
 @pytest.mark.parametrize("is_agreed", [False, True])
-def test_what_is_in_use_keeps_its_name(town: PaymentSystem, *, is_agreed: bool) -> None:
+def test_names_in_use_are_kept(town: PaymentSystem, *, is_agreed: bool) -> None:
     _introduce(town)
     consent = authorize("ann", WECHAT, "Ann of the token", ports=town.authorizations)
     if is_agreed:
@@ -513,7 +513,7 @@ def test_what_is_in_use_keeps_its_name(town: PaymentSystem, *, is_agreed: bool) 
     payment = town.start("ann", 100)
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
-    # They began after the account was found empty. Others are not there.
+    # They began after the account was found empty. No others exist.
     rows = OutsideRows(
         [payment, replace(payment, number="gone")],
         [withdrawal, replace(withdrawal, withdrawal_id="gone")],

@@ -1,4 +1,4 @@
-"""Events out: what hosts are told of, and that none is lost."""
+"""Outgoing events: hosts get all of them."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ def types(receiver: FakeReceiver) -> list[str]:
 # ---------------------------------------------------------------- what is told
 
 
-def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
+def test_events_of_a_packet_have_the_order_of_its_sequence() -> None:
     events, receiver = a_scenario(count=2)
 
     events.run()
@@ -50,7 +50,7 @@ def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
     assert len({event["id"] for event in told}) == len(told)
     assert len({event["sequence"] for event in told}) == len(told)
     assert all(event["data"]["sender"] == "ann@host" for event in told)
-    # The form is that of CloudEvents.
+    # The format is that of CloudEvents.
     sent = told[0]
     assert (sent["specversion"], sent["source"]) == ("1.0", "https://api.example")
     assert sent["subject"] == sent["data"]["packet_id"]
@@ -63,7 +63,7 @@ def test_a_packet_s_life_is_told_in_the_order_of_its_sequence() -> None:
     assert events.aside == []
 
 
-def test_a_packet_that_ends_is_closed_and_not_emptied() -> None:
+def test_a_packet_that_ends_early_is_closed_and_not_emptied() -> None:
     events = EventSystem()
     receiver = events.receiver("shop")
     packet = events.system.send(count=4, total_fen=400)
@@ -82,7 +82,7 @@ def test_a_packet_that_ends_is_closed_and_not_emptied() -> None:
     assert closed["data"]["claimed_fen"] + closed["data"]["refunded_fen"] == 400
 
 
-def test_a_stream_that_is_read_twice_makes_the_same_ids() -> None:
+def test_reading_a_stream_twice_makes_the_same_ids() -> None:
     events, receiver = a_scenario()
     records = events.stream.take()
 
@@ -102,7 +102,7 @@ def test_without_a_webhook_nothing_is_read_and_queued() -> None:
     assert events.queue.messages == []
 
 
-def test_a_win_is_told_by_its_draw_and_its_money_by_the_settlement() -> None:
+def test_a_win_is_reported_by_its_draw_and_its_money_by_the_settlement() -> None:
     events = EventSystem()
     system = events.system
     receiver = events.receiver("shop")
@@ -120,7 +120,7 @@ def test_a_win_is_told_by_its_draw_and_its_money_by_the_settlement() -> None:
     assert won["data"]["amount_fen"] == 88
 
 
-def test_payments_and_withdrawals_are_told_once_they_are_final() -> None:
+def test_payments_and_withdrawals_are_reported_once_they_are_final() -> None:
     events = EventSystem()
     payments = PaymentSystem(events.system)
     receiver = events.receiver("shop")
@@ -143,7 +143,7 @@ def test_payments_and_withdrawals_are_told_once_they_are_final() -> None:
     assert withdrawal["subject"] == paid.withdrawal_id
 
 
-def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> None:
+def test_an_unreadable_record_is_set_aside_and_delays_no_other() -> None:
     events, receiver = a_scenario(count=1)
     records = events.stream.take()
     broken = next(
@@ -161,7 +161,7 @@ def test_a_record_that_can_t_be_read_is_put_aside_and_holds_up_no_other() -> Non
     assert len(receiver.seen) == 5
 
 
-def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
+def test_an_unreadable_packet_delays_no_events_of_others() -> None:
     events, receiver = a_scenario(count=1)
     records = events.stream.take()
     claims = [record for record in records if "fate" in record["dynamodb"].get("NewImage", {})]
@@ -184,7 +184,7 @@ def test_a_packet_that_can_t_be_read_holds_up_no_events_of_others() -> None:
     row["terms"] = terms
 
 
-def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> None:
+def test_a_claim_with_an_impossible_time_delays_no_other_event() -> None:
     events, receiver = a_scenario(count=1)
     records = events.stream.take()
     claim = next(record for record in records if "fate" in record["dynamodb"].get("NewImage", {}))
@@ -202,7 +202,7 @@ def test_a_claim_at_a_time_that_no_calendar_has_holds_up_no_other_event() -> Non
 # ---------------------------------------------------------------- who it is about
 
 
-def test_an_event_waits_until_it_is_known_what_the_host_calls_its_user() -> None:
+def test_an_event_waits_until_the_host_id_of_its_user_is_known() -> None:
     events = EventSystem()
     receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
     packet = events.system.send(count=2)
@@ -231,7 +231,7 @@ def test_a_user_who_stays_unknown_is_null() -> None:
     assert receiver.told[0]["data"]["user"] is None
 
 
-def test_queue_and_list_hold_no_id_of_the_host_and_an_erased_user_stays_erased() -> None:
+def test_queue_and_list_hold_no_host_id_and_an_erased_user_stays_erased() -> None:
     events, receiver = a_scenario(count=1)
     receiver.answers = lambda _: FAILED
     events.announce()
@@ -252,7 +252,7 @@ def test_queue_and_list_hold_no_id_of_the_host_and_an_erased_user_stays_erased()
 # ---------------------------------------------------------------- receivers that fail
 
 
-def test_what_a_receiver_does_not_take_waits_and_arrives_when_it_is_back() -> None:
+def test_events_that_a_receiver_rejects_wait_and_arrive_when_it_is_back() -> None:
     events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     events.run()
@@ -268,7 +268,7 @@ def test_what_a_receiver_does_not_take_waits_and_arrives_when_it_is_back() -> No
     assert events.retry().delivered_count == 0
 
 
-def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
+def test_a_failing_receiver_is_paused_and_others_are_not_affected() -> None:
     events = EventSystem()
     dead, live = events.receiver("dead"), events.receiver("live")
     dead.answers = lambda _: 0
@@ -279,13 +279,13 @@ def test_a_receiver_that_fails_is_left_alone_and_others_do_not_notice() -> None:
     events.run()
 
     assert len(live.seen) == 1 + 100 + 100 + 2
-    # Each batch of the queue that began before the pause asked it.
+    # Every batch that started before the pause called the receiver.
     assert dead.asked_count <= webhooks.FAILURES_MAX * 10
     assert events.process().find_webhook("dead").paused_until_ms > events.clock.now_ms()
     assert events.system.logger.events.count("webhook_paused") == 1
 
 
-def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> None:
+def test_one_delivery_proves_that_a_receiver_is_back_before_all_others_are_sent() -> None:
     events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     packet = events.system.send(count=50, total_fen=5_000)
@@ -300,7 +300,7 @@ def test_one_delivery_shows_that_a_receiver_is_back_before_all_others_go() -> No
     assert receiver.asked_count == asked_before + 1
 
 
-def test_a_slow_receiver_is_asked_by_the_sweep_alone() -> None:
+def test_a_slow_receiver_is_called_by_the_sweep_alone() -> None:
     events = EventSystem()
     slow = events.receiver("slow")
     slow.duration_ms = 4_000
@@ -317,7 +317,7 @@ def test_a_slow_receiver_is_asked_by_the_sweep_alone() -> None:
     assert len(slow.seen) == 5
 
 
-def test_an_event_that_is_refused_alone_does_not_pause_its_receiver() -> None:
+def test_a_single_refused_event_does_not_pause_its_receiver() -> None:
     events, receiver = a_scenario(count=30)
     receiver.answers = lambda event: 422 if event.kind is EventType.PACKET_SENT else OK
 
@@ -355,7 +355,7 @@ def test_after_a_day_a_delivery_is_a_dead_letter_and_a_replay_sends_it_under_its
 
 @pytest.fixture
 def off() -> tuple[EventSystem, FakeReceiver]:
-    """A webhook that was turned off with five events on their way."""
+    """Return a disabled webhook that has five pending events."""
     events, receiver = a_scenario(count=1)
     events.announce()
     _turn(events, is_on=False)
@@ -368,7 +368,7 @@ def _turn(events: EventSystem, *, is_on: bool) -> None:
     events.process().put_webhook("shop", url, list(EventType), bool, is_on=is_on)
 
 
-def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again(
+def test_events_of_a_disabled_webhook_are_sent_after_it_is_enabled(
     off: tuple[EventSystem, FakeReceiver],
 ) -> None:
     events, receiver = off
@@ -380,11 +380,11 @@ def test_what_waits_for_a_webhook_that_is_off_goes_on_when_it_is_on_again(
     _turn(events, is_on=True)
     events.retry()
 
-    # Events from while it was off are not sent.
+    # Events created while it was disabled are not sent.
     assert len(receiver.seen) == 5
 
 
-def test_what_waits_for_a_webhook_that_is_off_is_dead_after_a_day(
+def test_events_of_a_disabled_webhook_become_dead_letters_after_a_day(
     off: tuple[EventSystem, FakeReceiver],
 ) -> None:
     events, _ = off
@@ -412,7 +412,7 @@ def test_a_delivery_whose_row_can_t_be_written_is_retried() -> None:
 # ---------------------------------------------------------------- edits
 
 
-def test_a_secret_is_shown_once_and_an_edit_forgives() -> None:
+def test_a_secret_is_shown_once_and_an_edit_resets_failures() -> None:
     events = EventSystem()
     process = events.process()
     url = "https://shop.example"
@@ -439,7 +439,7 @@ def test_both_secrets_sign_for_a_day() -> None:
     assert webhook.signing(now_ms + webhooks.BOTH_SIGN_MS)[0].until_ms is None
 
 
-def test_of_two_edits_at_once_one_is_refused() -> None:
+def test_one_of_two_concurrent_edits_is_refused() -> None:
     events = EventSystem()
     events.receiver("shop")
     process = events.process()
@@ -450,7 +450,7 @@ def test_of_two_edits_at_once_one_is_refused() -> None:
     assert not process.webhook_repository.put(seen, None)
 
 
-def test_what_is_wrong_with_an_edit_is_said_and_not_noted() -> None:
+def test_errors_of_an_edit_are_reported_and_not_stored() -> None:
     events = EventSystem()
     process = events.process()
     noted: list[str] = []
@@ -481,7 +481,7 @@ def test_what_is_wrong_with_an_edit_is_said_and_not_noted() -> None:
     assert len(noted) == 3
 
 
-def test_a_test_event_goes_out_at_once_and_counts_for_nothing() -> None:
+def test_a_test_event_is_sent_at_once_and_is_not_counted() -> None:
     events = EventSystem()
     receiver = events.receiver("shop")
     receiver.answers = lambda _: FAILED

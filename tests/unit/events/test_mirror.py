@@ -1,4 +1,4 @@
-"""A host that knows only the webhooks, and its own bookings, ends with the ledger's balances."""
+"""Host that knows only webhooks and its own bookings: its balances equal the ledger's."""
 
 from collections import Counter
 from typing import Any
@@ -17,7 +17,7 @@ from testing.payments.payment_system import PaymentSystem
 
 
 class Mirror:
-    """Balances by host id, from events that arrive in any order and more than once."""
+    """Balances by host id, from events that arrive in any order and repeatedly."""
 
     def __init__(self) -> None:
         self.fen: Counter[str] = Counter()
@@ -45,7 +45,7 @@ class Mirror:
 
 
 class Town:
-    """Users, packets, prizes and payments, whose events reach a mirror."""
+    """Users, packets, prizes and payments whose events reach a mirror."""
 
     def __init__(self) -> None:
         self.events = EventSystem()
@@ -54,7 +54,7 @@ class Town:
         self.receiver = self.events.receiver("mirror")
 
     def run(self, for_ms: int = 0) -> None:
-        """Let time pass, and run everything that is scheduled until nothing is in flight."""
+        """Advance the time and run all scheduled work until nothing is in flight."""
         self.system.pass_time(for_ms)
         for _ in range(12):
             self.system.pass_time(60_000)
@@ -70,7 +70,7 @@ class Town:
         for entry in self.system.ledger_state().entries:
             if entry.kind in {TransferKind.DEPOSIT, TransferKind.CAMPAIGN_MONEY}:
                 mirror.fen[f"{entry.account.removeprefix('user:')}@host"] += entry.amount_fen
-        # Deliveries arrive in any order, and more than once.
+        # Deliveries arrive in any order and repeatedly.
         for event in [*reversed(self.receiver.told), *self.receiver.told]:
             mirror.apply(event)
         balance_fen = self.system.ledger.balance_fen
@@ -151,7 +151,7 @@ def test_a_mirror_follows_payments_and_their_refunds() -> None:
     payments.withdraw("poor", 800)
     payments.refund(owed, 900)
     payments.pay_packet(payments.send_unpaid("sender", count=2, total_fen=100))
-    # A payment after the end of its packet goes to the balance.
+    # A payment that arrives after its packet ended is credited to the balance.
     late = payments.start_packet(payments.send_unpaid("late", count=2, total_fen=60))
     town.run(PAYMENT_LIFE_MS)
     payments.gateway.pay(late.number, is_forced=True)

@@ -1,4 +1,4 @@
-"""Notices: what users are told of their packets, prizes and withdrawals."""
+"""Notices to users about their packets, prizes and withdrawals."""
 
 from collections.abc import Iterable
 
@@ -37,7 +37,7 @@ def _written(events: EventSystem) -> dict[str, object]:
 # ---------------------------------------------------------------- what is told
 
 
-def test_an_emptied_packet_tells_its_sender_and_the_luckiest_without_any_webhook(
+def test_an_emptied_packet_notifies_its_sender_and_the_luckiest_user_without_a_webhook(
     events: EventSystem,
 ) -> None:
     system = events.system
@@ -65,7 +65,7 @@ def test_no_claim_writes_a_notice(events: EventSystem) -> None:
     assert _written(events) == {}
 
 
-def test_a_packet_that_ends_tells_its_sender_what_came_back(events: EventSystem) -> None:
+def test_a_packet_that_ends_notifies_its_sender_of_the_refund(events: EventSystem) -> None:
     system = events.system
     packet = system.send("ann", count=4, total_fen=400)
     share = system.grab(packet, "bob").share
@@ -82,7 +82,7 @@ def test_a_packet_that_ends_tells_its_sender_what_came_back(events: EventSystem)
     assert notices_of(events, "bob") == []
 
 
-def test_a_campaign_has_no_sender_who_is_told(events: EventSystem) -> None:
+def test_a_campaign_has_no_sender_to_notify(events: EventSystem) -> None:
     packet = events.system.send_in_shards(1, 2, 200)
     events.system.grab_all(packet, "bob", "cat")
     events.system.settle()
@@ -94,7 +94,7 @@ def test_a_campaign_has_no_sender_who_is_told(events: EventSystem) -> None:
     assert kinds == {NoticeKind.BEST_LUCK}
 
 
-def test_a_winner_is_told_once_that_the_prize_was_sent(events: EventSystem) -> None:
+def test_a_winner_is_notified_once_that_the_prize_was_sent(events: EventSystem) -> None:
     system = events.system
     system.campaigns.create(a_campaign(campaign_id="party"))
     system.put_prize(a_prize("party", "tea", kind=PrizeKind.GOODS, total=2))
@@ -119,7 +119,7 @@ def _decide(events: EventSystem, unit_no: int, status: WinnerStatus) -> str:
     return winner.user_id
 
 
-def test_withdrawals_are_told_when_they_are_paid_or_the_money_is_back(events: EventSystem) -> None:
+def test_users_are_notified_when_a_withdrawal_is_paid_or_returned(events: EventSystem) -> None:
     payments = PaymentSystem(events.system)
     for user in ("user", "poor"):
         events.system.deposit(user, 100)
@@ -138,7 +138,7 @@ def test_withdrawals_are_told_when_they_are_paid_or_the_money_is_back(events: Ev
     assert notices_of(events, "poor") == [(NoticeKind.WITHDRAWAL_FAILED, unpaid.withdrawal_id, 100)]
 
 
-def test_a_stream_that_is_read_twice_writes_the_same_rows(events: EventSystem) -> None:
+def test_reading_a_stream_twice_writes_the_same_rows(events: EventSystem) -> None:
     packet = events.system.send("ann", count=2, total_fen=200)
     events.system.crowd(packet, 2)
     events.system.settle()
@@ -163,7 +163,7 @@ def _noted(events: EventSystem, at_ms: Iterable[int]) -> DynamoNotices:
     return repository
 
 
-def test_all_are_read_page_by_page_and_only_the_newest_count_as_unread(events: EventSystem) -> None:
+def test_all_notices_are_paged_and_only_the_newest_count_as_unread(events: EventSystem) -> None:
     now_ms, cursor, seen = events.clock.now_ms(), None, list[int]()
     repository = _noted(events, range(now_ms, now_ms + 45))
 
@@ -179,7 +179,7 @@ def test_all_are_read_page_by_page_and_only_the_newest_count_as_unread(events: E
     assert unread_counts == [PAGE, 0, 0]
 
 
-def test_what_came_after_the_last_look_is_unread(events: EventSystem) -> None:
+def test_notices_since_the_last_visit_are_unread(events: EventSystem) -> None:
     now_ms = events.clock.now_ms()
     repository = _noted(events, [now_ms, now_ms + 1])
     repository.mark_read("ann", now_ms + 1)

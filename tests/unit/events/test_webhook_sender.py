@@ -1,4 +1,4 @@
-"""Deliveries to a receiver: signed posts that it can check, from addresses that were looked at."""
+"""Deliveries to a receiver: signed posts to verified addresses."""
 
 import json
 import time
@@ -25,7 +25,7 @@ EVENT = Event(EventType.DRAW_WON, "spring/1", 1, {"title": "红包"}, {"user": "
 
 
 class _Line:
-    """Stands for HttpClient, and keeps what was posted."""
+    """Stand-in for HttpClient that stores the posts."""
 
     def __init__(self, answer: HttpAnswer | None) -> None:
         self.answer, self.posted = answer, list[tuple[bytes, dict[str, str]]]()
@@ -91,7 +91,7 @@ def test_after_a_new_secret_both_sign_for_a_day(clock: FakeClock) -> None:
     assert len(line.posted[1][1]["webhook-signature"].split()) == 1
 
 
-def test_a_secret_is_sealed_for_its_webhook_alone(clock: FakeClock) -> None:
+def test_a_secret_is_encrypted_for_its_webhook_alone(clock: FakeClock) -> None:
     sender = a_sender(clock, _Line(HttpAnswer(200, {}, b"")))
     webhook, secret = a_webhook(sender)
     (sealed,) = webhook.secrets
@@ -129,7 +129,7 @@ def test_a_secret_of_an_earlier_version_still_signs(clock: FakeClock) -> None:
     Verifier(secret).verify(*line.posted[0])
 
 
-def test_no_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
+def test_a_missing_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
     sender = a_sender(clock, _Line(None))
     webhook, _ = a_webhook(sender)
 
@@ -139,6 +139,6 @@ def test_no_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://shop.example", "https://me@shop.example", "ftp://a.b"])
-def test_an_address_that_can_t_be_a_target_is_refused(url: str, clock: FakeClock) -> None:
+def test_an_address_that_cannot_be_a_target_is_refused(url: str, clock: FakeClock) -> None:
     with pytest.raises(InvalidRequest):
         a_sender(clock, _Line(None)).check(url)

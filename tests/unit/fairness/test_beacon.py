@@ -1,4 +1,4 @@
-"""Campaigns of earlier releases, which drew by a public beacon: read, verified, drawn no more."""
+"""Campaigns of earlier releases that drew by a beacon: readable, verifiable, never drawn."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from testing.in_memory_system import DAY_MS, InMemorySystem, an_operator
 GENESIS_MS = BEACON.genesis_s * 1000
 
 
-def test_a_day_took_the_first_round_ten_seconds_after_its_midnight_and_the_seeds() -> None:
+def test_a_day_took_the_first_round_ten_seconds_after_its_midnight_and_its_seed() -> None:
     beacon = replace(BEACON, committed_at_ms=GENESIS_MS)
 
     for after_ms, round_no in {-20_000: 5, 0: 5, 2_000: 5, 2_001: 6, 5_000: 6}.items():
@@ -64,7 +64,7 @@ def test_a_past_day_without_a_round_has_a_proof_without_one(system: InMemorySyst
     assert (proof.beacon, proof.round) == (BEACON, None)
 
 
-def test_a_campaign_with_a_beacon_that_has_not_ended_draws_nothing_and_says_why(
+def test_a_running_campaign_with_a_beacon_draws_nothing_and_gives_the_reason(
     system: InMemorySystem,
 ) -> None:
     hold_past_campaign(system.process().dynamo, PUBLISHED_SEEDS)
@@ -78,7 +78,7 @@ def test_a_campaign_with_a_beacon_that_has_not_ended_draws_nothing_and_says_why(
         system.draw("past", "bob", "key")
 
 
-def test_an_edit_leaves_the_beacon_of_a_past_campaign(system: InMemorySystem) -> None:
+def test_an_edit_keeps_the_beacon_of_a_past_campaign(system: InMemorySystem) -> None:
     hold_past_campaign(system.process().dynamo, PUBLISHED_SEEDS)
     before = system.campaigns.find_campaign("past")
     assert before

@@ -1,4 +1,4 @@
-"""The examples of docs/fairness.md and docs/reference/splits.md are true."""
+"""Examples of docs/fairness.md and docs/reference/splits.md, recomputed."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ FAIRNESS = ROOT / "docs" / "fairness.md"
 SPLITS = ROOT / "docs" / "reference" / "splits.md"
 
 
-def test_the_worked_example_is_verified_as_the_page_says(
+def test_the_worked_example_is_verified_as_the_page_states(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = FAIRNESS.read_text()
@@ -27,7 +27,7 @@ def test_the_worked_example_is_verified_as_the_page_says(
 
 
 def test_the_examples_of_every_split_are_true() -> None:
-    # Computed from this page's text by another program too, in JavaScript.
+    # A JavaScript program also computed these from this page's text.
     page = SPLITS.read_text()
     rows = re.findall(r"^\| `(rp1,[^`]+)` \| `(\w+)` \| ([\d, ]+) \|$", page, re.MULTILINE)
 
@@ -38,7 +38,7 @@ def test_the_examples_of_every_split_are_true() -> None:
         assert ", ".join(map(str, amounts_fen(terms))) == amounts
 
 
-def test_the_figures_are_of_every_split() -> None:
+def test_the_figures_cover_every_split() -> None:
     page = SPLITS.read_text()
     table = page[page.index("<!-- gallery:begin -->") : page.index("<!-- gallery:end -->")]
 

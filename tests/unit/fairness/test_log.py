@@ -1,4 +1,4 @@
-"""The public log: who cheats there, and what finds it; and what a cut leaves of it."""
+"""Public log: how each kind of cheating is detected, and its state after an interruption."""
 
 import json
 from collections.abc import Callable
@@ -33,11 +33,11 @@ from testing.platform.fake_tables import TABLE_NAMES, LateCopy, key_of, locate
 
 HOUR_MS = 3_600_000
 BATCH_MAX = 7
-"""Few, so that a test has many batches."""
+"""Entries of one batch; few, so that a test has many batches."""
 
 
 class LogSystem(InMemorySystem):
-    """A system whose packets are logged."""
+    """System whose packets are logged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class LogSystem(InMemorySystem):
         return signed.head
 
     def entries(self) -> list[Commitment]:
-        """Return the entries, whose indexes have no gap, and check that they make the head."""
+        """Return the entries after checking that their indexes have no gap and make the head."""
         listed = self.log.list_entries(0, 1000)
         assert [index for index, _ in listed] == list(range(len(listed)))
         commitments = [entry for _, entry in listed]
@@ -76,7 +76,7 @@ class LogSystem(InMemorySystem):
         return commitments
 
     def page(self, route: Callable[[HttpRequest], Any], **query: str) -> dict[str, Any]:
-        """Return what a route answers."""
+        """Return the answer of a route."""
         body: dict[str, Any] = route(_asking(query)).body
         return body
 
@@ -87,7 +87,7 @@ class LogSystem(InMemorySystem):
         ]
 
     def rewrite(self, index: int, entry: Commitment) -> None:
-        """Change an entry, and with it all rows of the log but the signature: they agree then."""
+        """Change an entry and all rows of the log except the signature, so that the rows agree."""
         entries = [commitment for _, commitment in self.log.list_entries(0, 1000)]
         entries[index] = entry
         table, peaks = self.dynamo.tables["log"], Peaks()
@@ -111,7 +111,7 @@ class LogSystem(InMemorySystem):
         return row, text
 
     def drop(self, index: int) -> None:
-        """Take an entry out of its row."""
+        """Remove an entry from its row."""
         row, text = self.row_of(index)
         kept = [entry for entry in row["entries"]["S"].split(";") if entry != text]
         row["entries"] = {"S": ";".join(kept)}
@@ -222,7 +222,7 @@ def test_a_grab_and_a_cash_prize_write_nothing_of_the_log(system: LogSystem) -> 
     assert system.dynamo.tables["commitments"]._rows == before
 
 
-def test_many_waiting_commitments_are_appended_in_the_order_of_time(
+def test_many_waiting_commitments_are_appended_in_the_order_of_their_time(
     system: LogSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extend_log, "BATCH_MAX", BATCH_MAX)
@@ -235,7 +235,9 @@ def test_many_waiting_commitments_are_appended_in_the_order_of_time(
     assert times == sorted(times)
 
 
-def test_what_the_stream_names_is_appended_though_the_index_is_late(system: LogSystem) -> None:
+def test_commitments_named_by_the_stream_are_appended_even_if_the_index_is_late(
+    system: LogSystem,
+) -> None:
     system.dynamo.indexes = LateCopy(system.clock.now_ms, HOUR_MS)
     packet = system.send()
 
@@ -254,7 +256,7 @@ def test_a_head_is_signed_once_when_the_log_has_grown(system: LogSystem) -> None
     assert sizes == ["0", "1", "2", "3"]
 
 
-def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
+def test_a_late_commitment_is_reported(system: LogSystem) -> None:
     system.send()
     system.pass_time(LATE_MS + 1)
     system.extend()
@@ -262,7 +264,7 @@ def test_a_commitment_that_came_late_is_told(system: LogSystem) -> None:
     assert system.logger.events == ["commitment_late"]
 
 
-def test_a_row_that_no_function_writes_is_told_and_stops_nothing(system: LogSystem) -> None:
+def test_a_row_that_no_function_writes_is_reported_and_stops_nothing(system: LogSystem) -> None:
     forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "0" * 64, "at_ms": 1}
     forged |= {"work_pk": keys.work("log", 0), "work_at_ms": 0}
     half = {"N": "0.5"}
@@ -293,7 +295,7 @@ def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
 
     system.rewrite(1, forged)
 
-    # Its rows agree with each other; the signature does not.
+    # The rows agree with each other; the signature does not match.
     assert len(system.entries()) == 5
     with pytest.raises(errors.InvariantViolated):
         system.extend()
@@ -334,7 +336,7 @@ def test_a_log_whose_rows_were_changed_is_not_extended(system: LogSystem, lost: 
     assert lost == "head" or system.logger.events == ["log_differs"]
 
 
-def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> None:
+def test_a_log_that_returned_to_an_older_head_is_detected(system: LogSystem) -> None:
     some_packets(system, 2)
     table = system.dynamo.tables["log"]
     end, head = (dict(table[_key(row)]) for row in (log_keys.LOG_END, log_keys.LOG_HEAD))
@@ -349,7 +351,7 @@ def test_a_log_that_went_back_to_an_older_head_is_found(system: LogSystem) -> No
     assert (difference.what, difference.expected) == ("entry 2", "one of 4")
 
 
-def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path) -> None:
+def test_a_dropped_entry_is_detected(system: LogSystem, tmp_path: Path) -> None:
     ids = some_packets(system)
     kept = system.page(log_pages.entries_page)
     for index in (0, 2, 4):
@@ -365,7 +367,7 @@ def test_an_entry_that_is_dropped_is_found(system: LogSystem, tmp_path: Path) ->
         assert f"entry {index}" in told
         shown = [item for item in kept["items"] if item["index"] != index]
         renumbered = [{**item, "index": place} for place, item in enumerate(shown)]
-        # One who shows the others as if they were all.
+        # A cheater may show the remaining entries as the whole log.
         assert verified(tmp_path, {**kept, "items": renumbered}, id=ids[index]) == 1
         row.update(before)
 
@@ -374,20 +376,20 @@ def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> 
     some_packets(system)
     kept = system.page(log_pages.entries_page)
     forged = LogHead(5, "0" * 64)
-    # The worst: who may sign signs another history.
+    # Worst case: the holder of the key signs another history.
     key = system.signer.public_key()
     fork = SignedHead(forged, system.signer.sign(forged.text(key).encode()), key)
     other = {**kept, "items": [], "head": forged.root, "signature": fork.signature.hex()}
 
     assert verified(tmp_path, other) == 0
     assert verified(tmp_path, kept, other) == 1
-    # And in the tables: it takes no place of a head that was shown in between.
+    # In the tables, it does not replace a head that was shown in between.
     assert system.log.publish(fork, None) is False
     assert system.log.publish(fork, fork) is False
     assert system.head().root == kept["head"]
 
 
-def test_a_commitment_that_is_swapped_after_the_send_is_found(
+def test_a_commitment_that_was_swapped_after_the_send_is_detected(
     system: LogSystem, tmp_path: Path
 ) -> None:
     some_packets(system, 1)
@@ -411,7 +413,7 @@ def test_a_commitment_that_is_swapped_after_the_send_is_found(
         for difference in system.reconcile().differences
         if difference.subject == packet.packet_id
     ]
-    # An audit: the sender's entry has the other commitment.
+    # In an audit, the sender's entry has the other commitment.
     assert "I1" in {difference.rule for difference in told}
     page = system.page(log_pages.entries_page)
     assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=swapped) == 1
@@ -419,7 +421,7 @@ def test_a_commitment_that_is_swapped_after_the_send_is_found(
     assert verified(tmp_path, page, entry, id=packet.packet_id, commitment=first) == 0
 
 
-def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
+def test_an_overwritten_commitment_gets_no_second_entry_and_is_reported(
     system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packet_id, *_ = some_packets(system)
@@ -432,7 +434,7 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     }
     forged = {"kind": "packet", "commitment": "0" * 64, "at_ms": entry["at_ms"]}
 
-    # Code with the role of the send can do this: PutItem needs no condition.
+    # Code with the send's role can do this: PutItem needs no condition.
     row = to_wire({**log_keys.commitment(id_hash), **forged, **work})
     system.dynamo.put_item(TableName="commitments", Item=row)
     other = system.send()
@@ -445,7 +447,7 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     assert id_hash_of(other.packet_id) == system.entries()[-1].id_hash
     told = [difference.what for difference in system.differences_of_log()]
     assert told == ["entry 0"]
-    # A log that has both is refused, whichever id is asked for.
+    # A log with both is refused for either id.
     page = system.page(log_pages.entries_page)
     twice = {**page["items"][-1], "id_hash": id_hash}
     assert verified(tmp_path, {**page, "items": [*page["items"][:-1], twice]}) == 1
@@ -455,12 +457,12 @@ def test_a_commitment_that_is_put_over_gets_no_second_entry_and_is_told(
     assert capsys.readouterr().out.count(": an id has one") == 2
 
 
-def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
+def test_a_packet_that_was_never_logged_is_detected(system: LogSystem) -> None:
     some_packets(system, 1)
     system.pass_time(2 * HOUR_MS)
     packet, other = system.send(), system.send()
     row = system.dynamo.tables["commitments"]
-    # One has no commitment, the other's never got its place.
+    # One packet has no commitment, and the other's commitment never got its place.
     del row[_key(log_keys.commitment(id_hash_of(packet.packet_id)))]
     for name in ("work_pk", "work_at_ms"):
         row[_key(log_keys.commitment(id_hash_of(other.packet_id)))].pop(name)
@@ -473,7 +475,7 @@ def test_a_packet_that_was_never_logged_is_found(system: LogSystem) -> None:
     assert by_subject == {packet.packet_id: "none", other.packet_id: "none"}
 
 
-def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> None:
+def test_a_commitment_whose_place_was_changed_is_detected(system: LogSystem) -> None:
     ids = some_packets(system, 3)
     row = system.dynamo.tables["commitments"][_key(log_keys.commitment(id_hash_of(ids[1])))]
     row["log_index"] = {"N": "2"}
@@ -483,7 +485,7 @@ def test_a_commitment_whose_place_was_changed_is_found(system: LogSystem) -> Non
     assert {difference.what for difference in differences} == {"entry 1"}
 
 
-def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
+def test_another_key_is_detected(system: LogSystem, tmp_path: Path) -> None:
     some_packets(system, 2)
     kept = system.page(log_pages.entries_page)
     assert system.differences_of_log() == []
@@ -497,7 +499,7 @@ def test_another_key_is_found(system: LogSystem, tmp_path: Path) -> None:
     with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert [difference.what for difference in system.differences_of_log()] == ["key of the head"]
-    assert verified(tmp_path, page) == 0  # alone it is a valid log
+    assert verified(tmp_path, page) == 0  # as a single log it is valid
     assert verified(tmp_path, kept, page) == 1
     assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
 
@@ -535,7 +537,7 @@ def test_pages_and_proofs_verify_offline(
         {**kept, "items": [*kept["items"][:-1], {**kept["items"][-1], "at_ms": 1}]},
     ):
         assert verified(tmp_path, page, kept, growth, forged) == 1
-    # Signed, and of other entries.
+    # Signed, but made of other entries.
     last = {**kept["items"][-1], "at_ms": 1}
     assert verified(tmp_path, {**kept, "items": [*kept["items"][:-1], last]}) == 1
     assert verified(tmp_path, page, proof, id="another") == 1
@@ -547,7 +549,7 @@ def test_pages_and_proofs_verify_offline(
         assert verified(tmp_path, unreadable) == 2
 
 
-def test_without_the_other_files_it_says_what_was_not_checked(
+def test_without_the_other_files_the_result_lists_the_missing_checks(
     system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ids = some_packets(system, 3)
@@ -560,7 +562,7 @@ def test_without_the_other_files_it_says_what_was_not_checked(
     assert "inclusion   1 not checked: give a head of 3 entries" in output
     assert "growth      2 to 3 not checked: give both heads" in output
     assert output.endswith("\nNOT ALL CHECKED, left: 3\n")
-    # No head, a head of another size, and a page of fewer entries than its head.
+    # No head, a head of another size, and a page with fewer entries than its head.
     page = system.page(log_pages.entries_page)
     mine = {"id": ids[1], "commitment": proof["commitment"]}
     other_size = {**proof, "size": 4, "path": ["0" * 64]}
@@ -579,14 +581,14 @@ def test_a_commitment_without_its_id_is_an_error(system: LogSystem, tmp_path: Pa
     assert ended.value.code == 2
 
 
-def test_an_entry_that_no_signed_head_has_proves_nothing(
+def test_an_entry_outside_every_signed_head_proves_nothing(
     system: LogSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some_packets(system, 2)
     page = system.page(log_pages.entries_page)
     shown = {**page["items"][1], "index": 2, "id_hash": id_hash_of("promised")}
 
-    # Shown to one person, and signed to no one.
+    # Shown to one person, and never signed.
     assert verified(tmp_path, {**page, "items": [*page["items"], shown]}, id="promised") == 1
     assert "entry 2 is not of the head of 2 entries" in capsys.readouterr().out
     assert verified(tmp_path, page, {"items": [{**shown, "index": 7}]}, id="promised") == 3
@@ -596,10 +598,10 @@ def test_an_entry_that_no_signed_head_has_proves_nothing(
     assert "place " not in capsys.readouterr().out
 
 
-def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSystem) -> None:
+def test_a_page_ends_at_the_signed_head_and_the_next_one_continues(system: LogSystem) -> None:
     some_packets(system, 3)
     system.send()
-    # Appended by a process that died before it signed.
+    # Appended by a process that crashed before it signed.
     client = CutDynamo(system.dynamo)
     client.cut_at, client.how = IO_MAX, "killed"
     for at in range(1, IO_MAX):
@@ -620,7 +622,7 @@ def test_a_page_ends_at_the_signed_head_and_the_next_one_goes_on(system: LogSyst
     assert system.head().size == 4
 
 
-def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
+def test_an_id_that_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
     with pytest.raises(errors.Unavailable):
         system.page(log_pages.entries_page)
     ids = some_packets(system, 3)
@@ -648,7 +650,9 @@ def test_what_is_not_in_the_log_is_not_found(system: LogSystem) -> None:
         assert refused.value.code == "invalid_request"
 
 
-def test_a_proof_of_a_size_may_be_kept_for_ever_and_one_of_now_may_not(system: LogSystem) -> None:
+def test_a_proof_of_a_given_size_may_be_cached_permanently_and_one_of_the_current_size_may_not(
+    system: LogSystem,
+) -> None:
     (packet_id,) = some_packets(system, 1)
     query = {"id_hash": id_hash_of(packet_id)}
 
@@ -679,7 +683,7 @@ def _a_log_with_some_that_wait() -> LogSystem:
 
 
 def _each_cut(do: Callable[[LogSystem, Any], object], how: str, between: Any = None) -> int:
-    """Cut *do* off at each of its I/Os; afterwards the log is as if it had never been."""
+    """Interrupt *do* at each of its I/Os; afterwards check that the log is complete."""
     for at in range(1, IO_MAX):
         system = _a_log_with_some_that_wait()
         client = CutDynamo(system.dynamo)
@@ -709,12 +713,12 @@ def _check_signed_once(system: LogSystem) -> None:
 
 
 @pytest.mark.parametrize("how", ["lost", "in doubt", "killed"])
-def test_a_run_that_is_cut_off_anywhere_loses_doubles_and_rewrites_nothing(how: str) -> None:
+def test_a_run_interrupted_anywhere_loses_duplicates_and_rewrites_nothing(how: str) -> None:
     assert _each_cut(extend, how) > 10
 
 
-def test_two_runs_at_once_give_each_commitment_one_place() -> None:
-    """The other one comes at each I/O of the first, whole."""
+def test_two_concurrent_runs_give_each_commitment_one_place() -> None:
+    """Run the second at each I/O of the first, completely."""
     assert _each_cut(extend, "between", LogSystem.extend) > 10
 
 

@@ -1,4 +1,4 @@
-"""The tree of the log against a reference of a few lines, and signatures against a library."""
+"""Tree of the log compared with a short reference, and signatures compared with a library."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ SIZE_MAX = 70
 
 
 def reference(leaves: list[bytes]) -> bytes:
-    """Return MTH of RFC 6962, 2.1, as it is written there."""
+    """Return MTH as RFC 6962, 2.1, defines it."""
     if not leaves:
         return hashlib.sha256().digest()
     if len(leaves) == 1:
@@ -56,7 +56,7 @@ def consistency(m: int, leaves: list[bytes], *, is_whole: bool = True) -> list[b
 
 
 class Tree:
-    """A tree as the log stores it: its nodes, and nothing else."""
+    """Tree as the log stores it: only its nodes."""
 
     def __init__(self, leaves: list[bytes]) -> None:
         self.nodes: dict[merkle.Node, bytes] = {}
@@ -77,7 +77,7 @@ TREE = Tree(LEAVES)
 sizes = st.integers(1, SIZE_MAX)
 
 
-def test_roots_are_those_of_other_logs() -> None:
+def test_roots_equal_those_of_other_logs() -> None:
     leaves = [bytes.fromhex(each) for each in VECTORS["leaves_hex"]]
     for size in range(9):
         assert merkle.root_of(map(merkle.leaf_hash, leaves[:size])).hex() == VECTORS["roots"][size]
@@ -85,7 +85,7 @@ def test_roots_are_those_of_other_logs() -> None:
 
 
 @given(sizes)
-def test_a_tree_that_grew_has_the_root_and_the_nodes_of_one_that_was_made_at_once(
+def test_a_tree_that_grew_equals_one_that_was_built_at_once(
     size: int,
 ) -> None:
     tree = Tree(LEAVES[:size])
@@ -143,7 +143,7 @@ def test_a_consistency_proof_is_that_of_the_rfc_and_proves_nothing_else(
         assert not merkle.is_consistent(old, new, [], *roots)
 
 
-def test_no_leaf_is_taken_for_a_node() -> None:
+def test_no_leaf_is_accepted_as_a_node() -> None:
     left, right = merkle.leaf_hash(b"a"), merkle.leaf_hash(b"b")
 
     assert merkle.leaf_hash(left + right) != merkle.node_hash(left, right)
@@ -175,7 +175,7 @@ def test_a_batch_fits_into_one_transaction() -> None:
 
 @settings(max_examples=20)
 @given(st.binary(max_size=100), st.integers(1, 2**200), st.integers(0, 511))
-def test_a_signature_of_a_library_is_verified_and_no_other(
+def test_a_library_signature_is_verified_and_any_other_is_refused(
     message: bytes, secret: int, bit: int
 ) -> None:
     signer = FakeSigner(secret)
@@ -191,10 +191,10 @@ def test_a_signature_of_a_library_is_verified_and_no_other(
         assert not has_signed(key, message, forged)
 
 
-def test_what_is_no_key_is_refused() -> None:
+def test_an_invalid_key_is_refused() -> None:
     key = FakeSigner().public_key()
 
-    # Other lengths, off the curve, above the field, and zero with a sign.
+    # Wrong lengths, a point off the curve, a value above the field, and zero with a sign.
     wrong = (b"", key[:-1], key + b"\0", bytes([2, *bytes(31)]))
     for other in (*wrong, b"\xff" * 31 + b"\x7f", bytes([1, *bytes(30), 128])):
         with pytest.raises(ValueError, match="Ed25519"):

@@ -1,4 +1,4 @@
-"""The log in the layout of C2SP tlog-tiles, read by a client of the specifications."""
+"""Log in the layout of C2SP tlog-tiles, read by a client that follows the specifications."""
 
 import hashlib
 from itertools import pairwise
@@ -18,7 +18,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.handlers import HandlerTransport, handlers_of
 
 SIZE = 70_000
-"""Entries of the specification's own example: it has tiles of three levels."""
+"""Entries of the specification's own example, which has tiles of three levels."""
 
 
 def a_log(system: InMemorySystem, size: int) -> list[Commitment]:

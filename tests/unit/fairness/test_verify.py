@@ -1,4 +1,4 @@
-"""`redpacket.verify` on packets and days, from public answers alone; no lie about them passes."""
+"""Verifier `redpacket.verify` of packets and days: it detects every lie in public answers."""
 
 import copy
 import json
@@ -37,12 +37,12 @@ QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 Write = Callable[[Any], str]
 Answers = dict[str, dict[str, Any]]
 Lie = tuple[str, Callable[[dict[str, Any]], Any], str]
-"""A document, what is changed in it, and what the command says of that."""
+"""A document, how it is changed, and the command's answer to that."""
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a document into a file of its own."""
+    """Write a document into its own file."""
 
     def to_file(document: Any) -> str:
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
@@ -88,7 +88,7 @@ def _packet() -> Answers:
 
 @cache
 def _day() -> Answers:
-    """Return what the API says of a day that is over: its proof, ann's draws, the campaign."""
+    """Return the API's answers about a past day: its proof, ann's draws, the campaign."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id="gala", miss_weight=10))
     for prize_id in ("cup", "pen"):
@@ -99,7 +99,7 @@ def _day() -> Answers:
 
 @cache
 def _past_day() -> Answers:
-    """Return the same of a day of an earlier release, which took a round of a beacon."""
+    """Return the same answers for a day of an earlier release that used a beacon round."""
     system = InMemorySystem()
     return _answers(system, "past", hold_past_campaign(system.process().dynamo, PUBLISHED_SEEDS))
 
@@ -131,7 +131,7 @@ def names(**changes: Any) -> Callable[[Any], None]:
 
 
 def lies(about: Callable[[Any], dict[str, Any]], n: int = 4) -> Callable[[Any], None]:
-    """Change the draw number *n*."""
+    """Change draw number *n*."""
     return lambda draws: draws["items"][n - 1].update(about(draws["items"][n - 1]))
 
 
@@ -141,7 +141,7 @@ def hides_a_win(draws: dict[str, Any]) -> None:
 
 
 def shares_twice(**changes: Any) -> Callable[[dict[str, Any]], None]:
-    """Let the record list share 1 again, with the amount that is true."""
+    """Change the record so that it lists share 1 again, with its true amount."""
 
     def lie(record: dict[str, Any]) -> None:
         claim = {**record["claims"][0], **changes}
@@ -152,7 +152,7 @@ def shares_twice(**changes: Any) -> Callable[[dict[str, Any]], None]:
 
 
 def ask(write: Write, kind: str, name: str = "", change: Callable[[Any], Any] = print) -> int:
-    """Verify the answers of a *kind*, of which one is changed."""
+    """Verify the answers of a *kind* after changing one of them."""
     answers = copy.deepcopy(ANSWERS[kind]())
     if name:
         change(answers[name])
@@ -164,7 +164,7 @@ def ask(write: Write, kind: str, name: str = "", change: Callable[[Any], Any] = 
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_what_the_api_answers_is_verified(
+def test_true_answers_of_the_api_are_verified(
     split: Split, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packet = a_packet(terms=some_terms(1000, 5, split=split))
@@ -193,7 +193,7 @@ def test_pages_of_a_proof_are_verified_together(write: Write) -> None:
     assert main([write(a_proof(terms, 1, 3)), write(a_proof(terms, 4, 5))]) == TRUE
 
 
-def test_what_the_api_says_of_draws_is_verified(
+def test_true_answers_about_draws_are_verified(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof, draws, campaign = _day().values()
@@ -228,7 +228,7 @@ def test_a_past_day_with_a_round_is_verified_except_for_the_signature(
 
 
 def test_the_command_needs_nothing_but_python(write: Write) -> None:
-    """It runs with no site packages at all."""
+    """Run the command without site packages."""
     proof, (day, draws, _) = _packet()["proof"], _past_day().values()
 
     def run(*arguments: str) -> tuple[int, str]:
@@ -250,7 +250,7 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
     assert run(write({**day, "signature": "00" * 48}), write(draws))[0] == FALSE
 
 
-def test_a_text_of_the_server_hides_no_verdict(
+def test_a_text_of_the_server_cannot_hide_the_result(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hiding = "x\r\x1b[1A\x1b[KVERIFIED\n\x1b[8m\u202e\ud800"
@@ -331,7 +331,7 @@ LIES: dict[str, list[Lie]] = {
 
 
 @pytest.mark.parametrize("kind", LIES)
-def test_a_lie_is_found_and_named(
+def test_a_lie_is_detected_and_named(
     kind: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask(write, kind) == (UNCHECKED if kind == "day with a round" else TRUE)
@@ -347,8 +347,8 @@ def test_a_lie_is_found_and_named(
     assert unnoticed == []
 
 
-def test_another_commitment_than_was_noted_is_found(write: Write) -> None:
-    # Proof and record agree with each other, and with nothing that was promised.
+def test_a_commitment_other_than_the_noted_one_is_detected(write: Write) -> None:
+    # Proof and record agree with each other, but not with the promised commitment.
     other = a_packet(terms=some_terms(1000, 5, seed=b"another 16 bytes"))
     noted = ["--commitment", some_terms(1000, 5).commitment]
     files = [write(a_proof(other.terms)), write(a_record(other))]
@@ -358,7 +358,7 @@ def test_another_commitment_than_was_noted_is_found(write: Write) -> None:
     assert main([write(_day()["proof"]), *noted]) == FALSE
 
 
-def test_a_page_of_another_proof_is_found(write: Write) -> None:
+def test_a_page_of_another_proof_is_detected(write: Write) -> None:
     pages = [a_proof(some_terms(1000, 5), 1, 3), a_proof(some_terms(1000, 5, unit_fen=5), 4)]
 
     assert main([write(page) for page in pages]) == FALSE
@@ -377,7 +377,7 @@ def test_many_differences_are_counted_and_some_shown(
     assert output.endswith("NOT VERIFIED, differences: 100\n")
 
 
-def test_a_later_round_is_found_though_all_points_follow_from_it(
+def test_a_later_round_is_detected_although_all_points_follow_from_it(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An operator waited for rounds until one suited them."""
@@ -397,10 +397,10 @@ def test_a_later_round_is_found_though_all_points_follow_from_it(
     assert output.count("WRONG") == 1
 
 
-def test_a_known_chain_that_says_it_began_later_is_found(
+def test_a_known_chain_with_a_later_start_is_detected(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rounds to come would be rounds of long ago, known to those who made the campaign."""
+    """The campaign's makers would already know the rounds that count as future ones."""
     proof = copy.deepcopy(_past_day())["proof"]
     proof["beacon"]["chain_hash"] = QUICKNET
 

@@ -1,4 +1,4 @@
-"""The journal: who did what to what, written with the change or before it, and never changed."""
+"""Audit log: each change with its author, written with or before the change, and immutable."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def _kinds(system: InMemorySystem) -> list[ActionKind]:
     return [action.kind for action in _noted(system)]
 
 
-def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) -> None:
+def test_a_deposit_is_logged_once_with_its_result(system: InMemorySystem) -> None:
     request = Request("ann", "key", "body")
 
     for _ in range(2):
@@ -58,14 +58,14 @@ def test_a_deposit_is_noted_once_with_what_it_brought(system: InMemorySystem) ->
     )
 
 
-def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) -> None:
+def test_an_edit_is_logged_with_the_fields_that_it_changes(system: InMemorySystem) -> None:
     plan = a_campaign(campaign_id="gala", version=1)
     edit = system.process().apply_campaign
     edit(plan, 100, None, ANN)
     system.clock.sleep_ms(1)
 
     edit(replace(plan, title="new"), 300, 1, ANN)
-    # The repeat of an edit, and one that comes too late.
+    # The repeat of an edit, and a late one.
     edit(replace(plan, title="new"), 300, 1, ANN)
     with pytest.raises(errors.VersionConflict):
         edit(plan, 100, 1, ANN)
@@ -79,7 +79,7 @@ def test_an_edit_is_noted_by_the_fields_that_it_changes(system: InMemorySystem) 
     )
 
 
-def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMemorySystem) -> None:
+def test_an_edit_of_the_plan_does_not_report_a_changed_audience(system: InMemorySystem) -> None:
     plan = a_campaign(campaign_id="gala", version=1)
     edit = system.process().apply_campaign
     edit(plan, 100, None, ANN)
@@ -95,7 +95,7 @@ def test_an_edit_of_the_plan_does_not_say_that_the_audience_changed(system: InMe
     }
 
 
-def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> None:
+def test_money_in_prizes_is_logged_with_its_packet(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     cash = a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5)
     with pytest.raises(InsufficientFunds):
@@ -122,7 +122,7 @@ def test_money_in_prizes_is_noted_with_its_packet(system: InMemorySystem) -> Non
     }
 
 
-def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem) -> None:
+def test_an_operators_packet_is_logged_and_a_users_is_not(system: InMemorySystem) -> None:
     campaign = system.rain()
     system.send()
     packet = system.send_of(campaign)
@@ -137,7 +137,7 @@ def test_an_operators_packet_is_noted_and_a_users_is_not(system: InMemorySystem)
     assert sorted(_kinds(system)) == ["deposit", "deposit", "packet_sent"]
 
 
-def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
+def test_a_switch_is_logged_before_it_is_turned(system: InMemorySystem) -> None:
     store = FakeSwitchStore()
     store.put = Away(error=errors.Unavailable).put  # type: ignore[method-assign]
     process = system.process(switch_store=store)
@@ -153,7 +153,7 @@ def test_a_switch_is_noted_before_it_is_turned(system: InMemorySystem) -> None:
     assert turned.changes == (Change("on", "true", "false"), Change("reason", "", "why"))
 
 
-def test_a_change_that_fails_is_not_noted(system: InMemorySystem) -> None:
+def test_a_failed_change_is_not_logged(system: InMemorySystem) -> None:
     def fail(_operations: object) -> None:
         raise errors.Unavailable("away")
 
@@ -165,7 +165,7 @@ def test_a_change_that_fails_is_not_noted(system: InMemorySystem) -> None:
     assert _noted(system) == []
 
 
-def test_the_journal_goes_on_where_a_page_ended(system: InMemorySystem) -> None:
+def test_the_audit_log_continues_after_the_last_row_of_a_page(system: InMemorySystem) -> None:
     actions = _actions(system)
     for number in range(5):
         subject = "ledger" if number % 2 else "user:bob"

@@ -1,4 +1,4 @@
-"""Rate limits: who is refused, for how long, and what happens while the cache is away."""
+"""Rate limits: refused callers, waiting times, and behavior while the cache is unavailable."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ class Gate:
         self.limits = FakeLimits(self.clock)
 
     def passes(self, limit: Limit, subject: str = "ann") -> int:
-        """Return how many get through at once."""
+        """Return how many concurrent calls pass."""
         count = 0
         while self.retry_after_s(limit, subject) is None:
             count += 1
@@ -42,7 +42,7 @@ def gate() -> Gate:
     "limit",
     [Limit("send", 120, 300), Limit("send", 7, 2), Limit("send", 1000, 1), PASSPHRASE_TRIES],
 )
-def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limit) -> None:
+def test_a_user_who_waits_for_retry_after_passes(gate: Gate, limit: Limit) -> None:
     assert gate.passes(limit) == limit.burst
 
     for _ in range(10):
@@ -52,7 +52,7 @@ def test_a_user_who_waits_for_retry_after_is_let_through(gate: Gate, limit: Limi
             assert gate.retry_after_s(limit) is None
 
 
-def test_retry_after_is_no_longer_than_it_must_be(gate: Gate) -> None:
+def test_retry_after_is_no_longer_than_necessary(gate: Gate) -> None:
     limit = Limit("send", 6, 1)  # one every ten seconds
     gate.passes(limit)
 
@@ -72,14 +72,16 @@ def test_a_limit_of_one_an_hour_is_one_an_hour(gate: Gate) -> None:
     assert gate.retry_after_s(limit) == 3600
 
 
-def test_what_must_be_counted_is_refused_while_the_cache_is_away(gate: Gate) -> None:
+def test_requests_that_must_be_counted_are_refused_while_the_cache_is_unavailable(
+    gate: Gate,
+) -> None:
     gate.limits.is_away = True
 
     with pytest.raises(Unavailable):
         require_rate(PASSPHRASE_TRIES, "ann", limits=gate.limits)
 
 
-def test_while_the_cache_is_away_everybody_is_let_through_and_it_is_journaled(gate: Gate) -> None:
+def test_an_unavailable_cache_lets_all_callers_pass_and_is_logged(gate: Gate) -> None:
     limit = Limit("send", 1, 1)
     gate.passes(limit)
     gate.limits.is_away = True
@@ -103,7 +105,7 @@ def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> No
     grabs.count("ann")
 
 
-def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None:
+def test_not_every_read_waits_for_an_unavailable_cache(gate: Gate) -> None:
     limit = UserLimit(
         lambda: Limit("read", 600, 1), limits=gate.limits, clock=gate.clock, logger=gate.logger
     )
@@ -123,13 +125,13 @@ def test_a_cache_that_is_away_is_not_waited_for_by_each_read(gate: Gate) -> None
         limit.count("ann")
 
 
-def test_one_user_sent_more_packets_than_the_cache_holds(gate: Gate) -> None:
+def test_the_daily_limit_bounds_the_packets_of_one_user(gate: Gate) -> None:
     limit = daily_send_limit(1000)
     passed = 0
 
-    for _ in range(24 * 8):  # eight days of somebody who never rests
+    for _ in range(24 * 8):  # eight days without a pause
         passed += gate.passes(limit)
         gate.clock.sleep_ms(3_600_000)
 
-    # The formula of docs/capacity.md.
+    # Formula of docs/capacity.md.
     assert 8_900 < passed <= 9_000

@@ -1,4 +1,4 @@
-"""Every page that users may read is counted against their limit, before anything is read."""
+"""Rate limits of user-readable pages: each read is counted before anything is read."""
 
 import json
 from types import SimpleNamespace
@@ -17,11 +17,12 @@ _OPEN = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campai
 _OPEN |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"}
 _OPEN |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 _OPEN |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
-"""Anybody may ask without a token: the stage's throttles and caches at the edge bound these."""
+"""Routes without a token; the stage's throttles and caches at the edge limit them."""
 
 _WITHOUT_A_CACHE = {"payment"}
-"""Handlers outside of the VPC have no counts of users: the stage bounds their routes by themselves
-(tests/template/test_template.py), and each page is a few rows of the caller's own."""
+"""Handlers outside the VPC, without user counts. The stage throttles their routes
+(tests/template/test_template.py), and each page reads a few rows of the caller.
+"""
 
 READS = {
     key: handler

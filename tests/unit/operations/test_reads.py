@@ -32,7 +32,7 @@ def test_the_rows_of_an_export_are_few_and_hold_more_than_half_of_its_count() ->
     assert len(counts) == 8
 
 
-def test_reads_of_another_hour_list_or_process_are_counted_apart() -> None:
+def test_reads_of_another_hour_list_or_process_are_counted_separately() -> None:
     system = InMemorySystem()
 
     for read in (_read(), _read(NOW_MS + _HOUR_MS), _read(name="claims")):
@@ -42,7 +42,7 @@ def test_reads_of_another_hour_list_or_process_are_counted_apart() -> None:
     assert sorted(_counts(system)) == [4, 5, 5, 5]
 
 
-def test_nobody_can_know_the_place_of_a_reads_row_and_take_it_before() -> None:
+def test_no_caller_can_predict_the_key_of_a_read_row_and_write_it_first() -> None:
     places = set()
 
     for _ in range(2):

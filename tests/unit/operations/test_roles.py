@@ -28,13 +28,13 @@ ROLES = {
     for method, operation in operations.items()
     if path.startswith("/admin/")
 }
-"""The roles that the contract names for each route."""
+"""Roles that the contract names for each route."""
 
 
 def _status(key: str, scope: str) -> tuple[int, str]:
     event: Mapping[str, Any] = {
         "routeKey": key,
-        # No path is one: a route that lets the scope through refuses that.
+        # No path grants it: a route that accepts the scope refuses the request itself.
         "pathParameters": {"packet_id": PUBLISHED_IDS.sign("A" * 22), "campaign_id": "-"},
         "queryStringParameters": {"cursor": "\n"},
         "requestContext": {
@@ -49,7 +49,7 @@ def _status(key: str, scope: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("role", ["admin", *Duty])
-def test_a_role_is_let_through_to_its_own_routes_alone(role: str) -> None:
+def test_a_role_may_call_only_its_own_routes(role: str) -> None:
     let_through = {
         key for key in ROLES if _status(key, f"openid hongbao/{role}") != (403, "forbidden")
     }
@@ -57,8 +57,8 @@ def test_a_role_is_let_through_to_its_own_routes_alone(role: str) -> None:
     assert let_through == {key for key, roles in ROLES.items() if role in roles}
 
 
-def test_money_and_what_is_personal_are_not_for_all_roles() -> None:
-    """The contract is made of the code: what must never be loosened is written out here."""
+def test_money_and_personal_data_are_not_for_all_roles() -> None:
+    """List fixed expectations, because the contract is generated from the code."""
     assert ROLES.keys() == {key for key in ROUTES if " /admin/" in key}
     assert all("admin" in roles for roles in ROLES.values())
     by_role = {role: {key for key, roles in ROLES.items() if role in roles} for role in Duty}
@@ -76,7 +76,7 @@ def test_money_and_what_is_personal_are_not_for_all_roles() -> None:
     reads = {key for key in ROUTES if key.startswith("GET ")}
     assert by_role[Duty.TREASURY] - reads == moves_money
     assert by_role[Duty.AUDIT] - reads == {"POST /admin/reconcile"}
-    # Plans and prizes; of these the flows refuse the money (below).
+    # Plans and prizes; the use cases refuse money in these (below).
     assert by_role[Duty.OPERATE] & moves_money == {
         key for key in moves_money if "/campaigns/" in key
     }
@@ -107,7 +107,7 @@ def test_a_plan_and_its_budget_are_two_duties(system: InMemorySystem) -> None:
 
     _edit(system, plan, None, Duty.OPERATE)
     _edit(system, plan, 100, Duty.TREASURY)
-    # The unchanged value, by an operator who may not change it.
+    # The unchanged value, sent by an operator who may not change it.
     _edit(system, replace(plan, title="new"), 100, Duty.OPERATE)
 
     with pytest.raises(Forbidden):
@@ -124,7 +124,7 @@ def _stock(system: InMemorySystem, prize_id: str, delta: int, operator: Operator
     system.process().apply_stock("gala", prize_id, delta, None, operator, request)
 
 
-def test_cash_is_stocked_by_the_treasury_and_goods_by_who_operates(system: InMemorySystem) -> None:
+def test_the_treasury_stocks_cash_and_operators_stock_goods(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     operator, treasurer = an_operator("ann", Duty.OPERATE), an_operator("bob", Duty.TREASURY)
     system.deposit("bob", 1_000)
@@ -145,7 +145,7 @@ def test_cash_is_stocked_by_the_treasury_and_goods_by_who_operates(system: InMem
                 _stock(system, prize_id, delta, stranger)
     _stock(system, "cash", 2, treasurer)
 
-    # Its words and odds hold no money.
+    # Its texts and odds hold no money.
     process.put_prize(replace(cash, total=7, title="new"), None, operator)
     with pytest.raises(Forbidden):
         process.put_prize(replace(cash, total=7), None, treasurer)

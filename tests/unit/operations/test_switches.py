@@ -1,4 +1,4 @@
-"""Switches: what a process caches, how they are turned, what waits while one is off."""
+"""Switches: what a process caches, how operators turn them, and what waits while one is off."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 
 @dataclass
 class ClaimPorts:
-    """A store, its copy, and processes that ask."""
+    """A store, its copy, and processes that read them."""
 
     clock: fakes.FakeClock = field(default_factory=fakes.FakeClock)
     logger: fakes.FakeLogger = field(default_factory=fakes.FakeLogger)
@@ -72,7 +72,7 @@ def ports() -> ClaimPorts:
 # ---------------------------------------------------------------- what a process knows
 
 
-def test_what_is_off_is_refused_and_says_when_to_ask_again(ports: ClaimPorts) -> None:
+def test_a_disabled_action_is_refused_with_a_time_to_retry(ports: ClaimPorts) -> None:
     ports.store.turn(Switch.SEND, is_on=False)
     process = ports.process()
 
@@ -93,7 +93,7 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     early.is_on(Switch.GRAB)
     ports.store.turn(Switch.GRAB, is_on=is_on)
     ports.clock.sleep_ms(KEPT_MS - 1)
-    late.is_on(Switch.GRAB)  # by the copy, at its very end
+    late.is_on(Switch.GRAB)  # from the copy, at the end of its life
 
     ports.clock.sleep_ms(KEPT_MS)
 
@@ -101,7 +101,9 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     assert late.is_on(Switch.GRAB) is is_on
 
 
-def test_a_crowd_asks_the_store_once_in_a_while_also_one_that_is_away(ports: ClaimPorts) -> None:
+def test_many_callers_ask_the_store_once_per_interval_even_if_it_is_unavailable(
+    ports: ClaimPorts,
+) -> None:
     for error in (None, Unavailable("away")):
         ports.store.error = error
         crowd = [ports.process() for _ in range(100)]
@@ -115,7 +117,7 @@ def test_a_crowd_asks_the_store_once_in_a_while_also_one_that_is_away(ports: Cla
         ports.clock.sleep_ms(2 * KEPT_MS)
 
 
-def test_a_slow_answer_is_not_kept_longer_for_it(ports: ClaimPorts) -> None:
+def test_a_slow_answer_is_not_cached_longer(ports: ClaimPorts) -> None:
     process, other = ports.process(), ports.process()
     read = ports.store.read
 
@@ -132,7 +134,7 @@ def test_a_slow_answer_is_not_kept_longer_for_it(ports: ClaimPorts) -> None:
     assert not other.is_on(Switch.GRAB)
 
 
-def test_everything_is_on_where_the_store_never_answered(ports: ClaimPorts) -> None:
+def test_everything_is_on_if_the_store_never_answered(ports: ClaimPorts) -> None:
     ports.store.error = Unavailable("away")
 
     assert all(ports.process().is_on(switch) for switch in Switch)
@@ -140,7 +142,7 @@ def test_everything_is_on_where_the_store_never_answered(ports: ClaimPorts) -> N
 
 @pytest.mark.parametrize("error", [Unavailable("away"), RuntimeError("no permission")], ids=repr)
 @pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
-def test_the_last_that_was_known_holds_and_it_is_told_once_in_a_while(
+def test_the_last_known_state_holds_and_is_logged_once_per_interval(
     ports: ClaimPorts, error: Exception, *, has_cache: bool
 ) -> None:
     ports.store.turn(Switch.GRAB, is_on=False)
@@ -165,11 +167,11 @@ def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
 
     assert answers == {False}
     assert ports.store.read_count == 1
-    # It was asked before, and told afterwards.
+    # The store was asked before and answered afterwards.
     assert [name for name, _ in ports.logger.errors] == ["switches_not_read"] * 2
 
 
-def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(ports: ClaimPorts) -> None:
+def test_a_clock_that_was_set_back_does_not_freeze_the_cached_state(ports: ClaimPorts) -> None:
     process = ports.process(has_cache=False)
     process.is_on(Switch.GRAB)
     ports.store.turn(Switch.GRAB, is_on=False)
@@ -183,7 +185,7 @@ def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(ports: ClaimPor
 
 
 @pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without"])
-def test_a_limit_takes_effect_within_ten_seconds_and_costs_no_read_of_its_own(
+def test_a_limit_takes_effect_within_ten_seconds_and_costs_no_extra_read(
     ports: ClaimPorts, *, has_cache: bool
 ) -> None:
     process = ports.process(has_cache=has_cache)
@@ -199,7 +201,7 @@ def test_a_limit_takes_effect_within_ten_seconds_and_costs_no_read_of_its_own(
 
 
 @pytest.mark.parametrize(("stored", "limit"), [(0, 1), (11, 10), (5, 5)])
-def test_a_row_out_of_bounds_is_taken_at_the_bound(
+def test_a_row_out_of_bounds_is_set_to_the_bound(
     ports: ClaimPorts, stored: int, limit: int
 ) -> None:
     ports.store.put_limit(LimitName.PAYOUTS_AT_ONCE, stored)
@@ -207,7 +209,7 @@ def test_a_row_out_of_bounds_is_taken_at_the_bound(
     assert ports.process().limit(LimitName.PAYOUTS_AT_ONCE) == limit
 
 
-def test_the_last_limits_hold_while_the_store_is_away(ports: ClaimPorts) -> None:
+def test_the_last_limits_hold_while_the_store_is_unavailable(ports: ClaimPorts) -> None:
     process = ports.process()
     ports.store.put_limit(LimitName.SENDS_PER_DAY, 7)
     assert process.limit(LimitName.SENDS_PER_DAY) == 7
@@ -217,7 +219,7 @@ def test_the_last_limits_hold_while_the_store_is_away(ports: ClaimPorts) -> None
     assert process.limit(LimitName.SENDS_PER_DAY) == 7
 
 
-def test_a_limit_is_set_once_journaled_and_restored(ports: ClaimPorts) -> None:
+def test_a_limit_is_set_once_logged_and_restored(ports: ClaimPorts) -> None:
     for _ in range(2):
         ports.set_limit(LimitName.SENDS_PER_DAY, 1)
         ports.clock.sleep_ms(1)
@@ -245,7 +247,7 @@ def test_a_limit_has_bounds_which_a_refusal_names(ports: ClaimPorts, name: Limit
     assert ports.store.limits == {name: bounds.highest}
 
 
-def test_defaults_are_the_limits_of_the_code_and_another_rate_returns_as_fast() -> None:
+def test_defaults_are_the_limits_of_the_code_and_another_rate_recovers_as_fast() -> None:
     for limit, name in (
         (GRABS, LimitName.GRABS_PER_MINUTE),
         (SENDS, LimitName.SENDS_PER_MINUTE),
@@ -262,7 +264,7 @@ def test_defaults_are_the_limits_of_the_code_and_another_rate_returns_as_fast() 
 # ---------------------------------------------------------------- turning
 
 
-def test_turning_says_who_when_and_why_and_is_journaled(ports: ClaimPorts) -> None:
+def test_turning_a_switch_logs_operator_time_and_reason(ports: ClaimPorts) -> None:
     state = ports.turn(Switch.SEND, "维护", is_on=False)
 
     assert state == SwitchState(
@@ -272,12 +274,12 @@ def test_turning_says_who_when_and_why_and_is_journaled(ports: ClaimPorts) -> No
     assert ports.logger.events == ["switch_changed"]
 
 
-def test_turning_again_changes_nothing(ports: ClaimPorts) -> None:
+def test_turning_a_switch_again_changes_nothing(ports: ClaimPorts) -> None:
     first = ports.turn(Switch.SEND, is_on=False)
     ports.clock.sleep_ms(1000)
 
     assert ports.turn(Switch.SEND, is_on=False) == first
-    # Nor does turning on what was never off.
+    # Neither does turning on a switch that was never off.
     assert ports.turn(Switch.GRAB, is_on=True).changed_at_ms is None
     assert ports.logger.events == ["switch_changed"]
 
@@ -316,8 +318,10 @@ def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
     ("ages_s", "delay_s"),
     [([10], 10), ([11], 11), ([40, 300], 40), ([899], 899), ([901], 900), ([86_400], 900)],
 )
-def test_a_claim_waits_as_long_again_as_it_has_waited(ages_s: list[int], delay_s: int) -> None:
-    """The messages of a long pause must not keep all executions busy."""
+def test_the_delay_of_a_claim_grows_with_the_time_it_has_waited(
+    ages_s: list[int], delay_s: int
+) -> None:
+    """Messages of a long pause must not occupy all executions."""
     payouts, logger = fakes.FakeQueue(), fakes.FakeLogger()
     refs = [
         ShareRef("p" * 22, number, said_at_ms=NOW_MS - age_s * 1000)
@@ -360,13 +364,13 @@ def test_while_refunds_are_off_due_packets_stay_open_and_wait(system: InMemorySy
     assert system.balance_fen("sender") == 1000
 
 
-def test_refunds_that_are_switched_off_stop_between_two_chunks_and_go_on_later(
+def test_refunds_that_are_switched_off_stop_between_two_chunks_and_continue_later(
     system: InMemorySystem,
 ) -> None:
     system.send(total_fen=20_000, count=200)
     system.pass_time(LIFE_MS + 1)
 
-    # Asked before the close, the refund, its part, and each chunk of 45 shares.
+    # The switch is read before the close, the refund, its part, and each chunk of 45 shares.
     refunded_fen = _sweep(system, [True, True, True, True, False])
 
     assert 0 < refunded_fen < 20_000

@@ -88,7 +88,7 @@ def test_a_large_packet_is_not_remembered(claim_cache: CountedClaimCache) -> Non
     assert claim_cache.reads == 0
 
 
-def test_a_clock_that_was_put_back_does_not_freeze_what_is_known(
+def test_a_clock_that_was_set_back_does_not_freeze_the_cached_state(
     claim_cache: CountedClaimCache,
 ) -> None:
     packet_id, process = _emptied(claim_cache), Process(claim_cache)

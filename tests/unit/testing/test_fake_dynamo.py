@@ -36,7 +36,7 @@ def _reasons(do: Callable[[], object]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def client() -> FakeDynamo:
-    """A table of two rows, one of which a transaction holds."""
+    """Return a table of two rows, one of which a transaction holds."""
     dynamo = FakeDynamo()
     dynamo.transact_write_items(TransactItems=[put(TABLE, {**HELD, "n": 1}), put(TABLE, FREE)])
     dynamo.begin([update(TABLE, HELD, "SET n = :n", n=2)])
@@ -47,7 +47,7 @@ def client() -> FakeDynamo:
     "operation",
     [put(TABLE, HELD), update(TABLE, HELD, "SET n = :n", n=3), check(TABLE, HELD, "n = :n", n=1)],
 )
-def test_a_transaction_on_a_held_item_is_canceled_and_each_item_has_its_reason(
+def test_a_transaction_on_a_held_item_is_canceled_with_a_reason_for_each_item(
     client: FakeDynamo, operation: Any
 ) -> None:
     other = put(TABLE, {"pk": "new", "sk": "row"})
@@ -84,7 +84,7 @@ def test_a_transaction_that_was_canceled_holds_nothing(client: FakeDynamo) -> No
 def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
     writes: list[Callable[[], object]] = [
         lambda: client.put_item(TableName=TABLE, Item=_wire(HELD)),
-        # Whatever their condition says: it isn't looked at.
+        # The conflict wins over the condition, which is not evaluated.
         lambda: client.put_item(
             TableName=TABLE, Item=_wire(HELD), ConditionExpression="attribute_not_exists(pk)"
         ),
@@ -103,7 +103,7 @@ def test_single_writes_on_a_held_item_are_refused(client: FakeDynamo) -> None:
     assert client.conflict_count == len(writes)
 
 
-def test_plain_reads_show_what_was_there_before(client: FakeDynamo) -> None:
+def test_plain_reads_return_the_previous_row(client: FakeDynamo) -> None:
     before = {**_wire(HELD), "n": {"N": "1"}}
     by_key = {":pk": {"S": "held"}}
 
@@ -119,7 +119,7 @@ def test_plain_reads_show_what_was_there_before(client: FakeDynamo) -> None:
     assert before in client.scan(TableName=TABLE)["Items"]
 
 
-def test_a_transaction_that_ends_lets_go_of_its_items() -> None:
+def test_a_finished_transaction_releases_its_items() -> None:
     client = FakeDynamo()
     commit = client.begin([put(TABLE, HELD)])
     assert client.tables.get(TABLE, {}) == {}
@@ -130,7 +130,7 @@ def test_a_transaction_that_ends_lets_go_of_its_items() -> None:
     assert client.tables[TABLE]["held", "row"]["n"] == {"N": "3"}
 
 
-def test_other_transactions_meet_one_while_it_is_carried_out() -> None:
+def test_other_transactions_conflict_with_a_running_one() -> None:
     client = FakeDynamo()
     met: list[list[dict[str, Any]]] = []
 
@@ -144,7 +144,7 @@ def test_other_transactions_meet_one_while_it_is_carried_out() -> None:
     assert met == [[CONFLICT]]
 
 
-def test_what_is_missing_differs_from_everything(client: FakeDynamo) -> None:
+def test_a_missing_attribute_differs_from_every_value(client: FakeDynamo) -> None:
     for name in (FREE, {"pk": "new", "sk": "row"}):
         client.transact_write_items(TransactItems=[check(TABLE, name, "n <> :n", n=1)])
         for operator in ("=", "<", "<=", ">="):
@@ -155,7 +155,7 @@ def test_what_is_missing_differs_from_everything(client: FakeDynamo) -> None:
             )
 
 
-def test_the_real_client_knows_the_same_errors() -> None:
+def test_the_real_client_raises_the_same_errors() -> None:
     real: Any = boto3.client(
         "dynamodb", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
     )
@@ -176,7 +176,7 @@ def test_the_real_client_knows_the_same_errors() -> None:
         },
     ],
 )
-def test_names_and_values_that_an_expression_lacks_or_needs_are_refused(bound: Any) -> None:
+def test_missing_and_unused_names_and_values_of_an_expression_are_refused(bound: Any) -> None:
     update = {"Key": {"pk": {"S": "a"}, "sk": {"S": "b"}}, "UpdateExpression": "SET n = :one"}
     dynamo = FakeDynamo()
 

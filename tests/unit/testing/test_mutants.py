@@ -1,4 +1,4 @@
-"""The mutation tool's own operators plant what they claim, and tests catch what they plant."""
+"""Operators of the mutation tool: each makes the mutants that it claims, and tests catch them."""
 
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ Resources:
 
 
 def _changed(operator: str, text: str) -> list[str]:
-    """Return the texts that an operator makes of *text*."""
+    """Return the mutants that an operator makes of *text*."""
     changed, made = OPERATORS[operator], []
     tree: Any = load_grammar().parse(text)
     for module in _nodes(tree):
@@ -72,7 +72,7 @@ def test_every_module_that_is_named_exists() -> None:
 
 
 @pytest.mark.parametrize("is_changed", [True, False])
-def test_a_dropped_condition_is_caught_and_an_unchanged_copy_is_sound(
+def test_a_dropped_condition_is_caught_and_an_unchanged_copy_passes(
     tmp_path: Path, *, is_changed: bool
 ) -> None:
     text = SAMPLE.read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ def test_a_row_costs_by_its_size_and_by_how_it_is_read(
     assert meter.units == 0
 
 
-def test_rows_that_are_asked_for_together_are_rounded_each(
+def test_rows_that_are_read_together_are_rounded_separately(
     meter: MeteredDynamo, dynamo: Dynamo
 ) -> None:
     keys = [{"pk": "p", "sk": f"row#{number}"} for number in (0, 1, 99)]
@@ -57,7 +57,7 @@ def test_rows_that_are_asked_for_together_are_rounded_each(
     [({"ConsistentRead": True}, 5), ({}, 2.5), ({"IndexName": "by_work"}, 0.5)],
     ids=str,
 )
-def test_a_query_costs_what_it_read_together(
+def test_a_query_costs_the_sum_of_its_rows(
     meter: MeteredDynamo, dynamo: Dynamo, options: dict[str, Any], units: float
 ) -> None:
     bound = values(pk="w" if "IndexName" in options else "p")

@@ -7,7 +7,7 @@ from testing.fakes import FakeClock
 
 
 class _Profiles:
-    """Has a profile of everybody whose id begins with "n", and notes what was asked."""
+    """Profiles of everyone whose id begins with "n"; stores the requested ids."""
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
@@ -48,7 +48,7 @@ def test_profiles_are_read_once_in_their_time() -> None:
     assert store.requests == [["ned", "nan"], ["nil"]]
 
 
-def test_a_row_that_was_written_a_moment_ago_is_not_missing_for_long() -> None:
+def test_a_row_that_was_just_written_is_not_missing_for_long() -> None:
     store = _Profiles()
     profiles = CachedProfiles(store, clock=FakeClock())
 

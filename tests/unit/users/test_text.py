@@ -32,7 +32,7 @@ HOSTS = frozenset({"cdn.host.example", "*.img.example"})
 
 
 class Profiles:
-    """Keeps profiles in a dictionary."""
+    """Profiles kept in a dictionary."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Profile] = {}
@@ -46,7 +46,7 @@ def _absolute(url: str) -> str:
 
 
 def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
-    """Return the fields that are refused."""
+    """Return the refused fields."""
     profiles: Any = Profiles()
     try:
         ports: Any = {"profiles": profiles, "skeleton_of": skeleton_of}
@@ -84,7 +84,7 @@ def test_every_default_ignorable_character_is_refused_after_a_letter() -> None:
 
 
 @pytest.mark.parametrize("case", TEXTS, ids=[case["name"] for case in TEXTS])
-def test_a_text_is_what_unicode_allows(case: dict[str, Any]) -> None:
+def test_a_text_may_have_all_characters_that_unicode_allows(case: dict[str, Any]) -> None:
     text = case["text"]
     hidden = find_invisible(text)
 
@@ -93,7 +93,7 @@ def test_a_text_is_what_unicode_allows(case: dict[str, Any]) -> None:
     assert len(graphemes(text)) == case["graphemes"]
 
 
-def test_every_frequent_character_passes_the_whole_rule_too() -> None:
+def test_every_frequent_character_passes_the_whole_rule() -> None:
     frequent = [each for each in EVERY if _PLAIN.fullmatch(each)]
     selected = [pair for pair in (f"{each}\ufe0f" for each in frequent) if _PLAIN.fullmatch(pair)]
 
@@ -107,7 +107,7 @@ def test_every_frequent_character_passes_the_whole_rule_too() -> None:
         st.sampled_from("红a1ه\u0dca\u09b0👍❤🏽🏴\ufe0e\ufe0f\u200c\u200d\u202e\U000e0067\u034f")
     )
 )
-def test_what_is_left_of_a_text_is_visible(text: str) -> None:
+def test_a_normalized_text_is_visible(text: str) -> None:
     assert find_invisible(without_invisible(text)) is None
 
 
@@ -147,7 +147,7 @@ TAKEN = (
 )
 
 
-def test_a_name_was_or_looked_like_that_of_the_system() -> None:
+def test_names_of_the_system_and_their_look_alikes_are_refused() -> None:
     assert [name for name in RESERVED if not is_reserved(name)] == []
     assert [name for name in LOOK_ALIKES if is_reserved(name)] == []
     refused = (*RESERVED, *LOOK_ALIKES)
@@ -198,6 +198,6 @@ ELSEWHERE = (
 )
 
 
-def test_an_avatar_lay_on_any_host() -> None:
+def test_an_avatar_is_accepted_only_from_an_allowed_host() -> None:
     assert [url for url in ALLOWED if _edit("ann", url)] == []
     assert [url for url in ELSEWHERE if _edit("ann", url) != ["avatar_url"]] == []

@@ -1,4 +1,4 @@
-"""User ids: permanent for a user, opaque, and made by one deployment alone."""
+"""User ids: permanent for a user, opaque, and specific to one deployment."""
 
 import base64
 import hmac
@@ -20,7 +20,7 @@ OTHER_USER_IDS = UserIds(OTHER_KEY)
 HOST_IDS = st.from_regex(HOST_ID, fullmatch=True)
 
 
-def test_an_id_is_a_keyed_hash_of_the_hosts_own_and_a_tag_of_that() -> None:
+def test_an_id_is_a_keyed_hash_of_the_host_id_and_a_tag_of_that() -> None:
     key = PUBLISHED_KEY.encode()
     digest = hmac.digest(key, b"user:100042", "sha256")
     head = base64.urlsafe_b64encode(digest[:12])
@@ -30,23 +30,23 @@ def test_an_id_is_a_keyed_hash_of_the_hosts_own_and_a_tag_of_that() -> None:
 
 
 @given(HOST_IDS)
-def test_ids_have_one_form_whatever_the_host_calls_its_users(host_id: str) -> None:
+def test_ids_have_one_form_for_every_host_id(host_id: str) -> None:
     user_id = PUBLISHED_USER_IDS.id_of(host_id)
 
     assert len(user_id) == 24
-    # Neither a comma, which parts recipients, nor what a key or a cache's slot is made with.
+    # No comma, which separates recipients, and no character of keys or cache slots.
     assert set(user_id) <= set(string.ascii_letters + string.digits + "-_")
     assert user_id == UserIds(PUBLISHED_KEY).id_of(host_id)
     assert PUBLISHED_USER_IDS.has_made(user_id)
 
 
-def test_employee_numbers_that_follow_each_other_have_nothing_in_common() -> None:
+def test_consecutive_employee_numbers_have_unrelated_ids() -> None:
     ids = [PUBLISHED_USER_IDS.id_of(str(number)) for number in range(100_000, 110_000)]
 
     assert len({user_id[:8] for user_id in ids}) == len(ids)
 
 
-def test_without_the_key_an_employee_number_can_not_be_told_from_its_token() -> None:
+def test_without_the_key_an_employee_number_cannot_be_derived_from_its_token() -> None:
     token = PUBLISHED_USER_IDS.id_of("100042")
     guessed_keys = ["", "0" * 43, OTHER_KEY, PUBLISHED_KEY[:-1] + "z", PUBLISHED_KEY + " "]
 
@@ -61,7 +61,7 @@ def _texts(number: int) -> list[bytes]:
 
 
 @given(HOST_IDS)
-def test_ids_of_two_deployments_differ_and_neither_takes_the_others(host_id: str) -> None:
+def test_a_deployment_accepts_only_its_own_ids(host_id: str) -> None:
     ours, theirs = PUBLISHED_USER_IDS.id_of(host_id), OTHER_USER_IDS.id_of(host_id)
 
     assert ours[:16] != theirs[:16]
@@ -70,21 +70,21 @@ def test_ids_of_two_deployments_differ_and_neither_takes_the_others(host_id: str
 
 
 @given(HOST_IDS, st.integers(0, 23), st.sampled_from(string.ascii_letters + string.digits + "-_"))
-def test_an_id_with_one_other_character_is_nobodys(host_id: str, place: int, other: str) -> None:
+def test_an_id_with_one_changed_character_is_refused(host_id: str, place: int, other: str) -> None:
     user_id = PUBLISHED_USER_IDS.id_of(host_id)
     changed = user_id[:place] + other + user_id[place + 1 :]
 
     assert PUBLISHED_USER_IDS.has_made(changed) == (changed == user_id)
 
 
-def test_what_was_made_up_is_nobodys() -> None:
+def test_an_invented_id_is_refused() -> None:
     made_up = ("", "A" * 24, "A" * 23, "A" * 25, "阿" * 24, "A" * 23 + "\n")
     longer = (PUBLISHED_USER_IDS.id_of("ann") + tail for tail in ("\n", " ", "=", "A"))
 
     assert not any(map(PUBLISHED_USER_IDS.has_made, (*made_up, *longer)))
 
 
-def test_a_malformed_key_is_refused_and_not_repeated() -> None:
+def test_a_malformed_key_is_refused_and_not_quoted() -> None:
     for key in ("", "short", "k" * 31, "钥" * 40):
         with pytest.raises(ValueError, match="at least 32 ASCII") as refused:
             UserIds(key)
