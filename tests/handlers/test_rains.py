@@ -188,6 +188,19 @@ def test_a_rain_that_was_not_completed_before_its_start_stays_hidden(
     assert _rains(poor) == []
 
 
+def test_plans_without_money_hide_no_rain(
+    system: InMemorySystem, a_user: MakeUser, sponsor: HttpUser, plan: Plan
+) -> None:
+    broke, later = a_user("broke", scope="hongbao/operate"), system.clock.now_ms() + 120_000
+
+    refused = {broke.post(PATH, plan()).status_code for _ in range(20)}
+    sponsor.post(PATH, plan(starts_at_ms=later))
+    system.pass_time(1_000)
+
+    assert refused == {402}
+    assert [each["starts_at_ms"] for each in _rains(broke)] == [later, later + 50_000]
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from redpacket.campaigns.model import Campaign
 
@@ -19,8 +19,8 @@ class CampaignRepository(Protocol):
     def list_packet_ids(self, campaign_id: str, after: str | None, limit: int) -> list[str]:
         """Return ids of the campaign's packets after the id *after*, sorted."""
 
-    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
-        """Return ids of the campaign's newest packets, newest first; eventually consistent."""
+    def newest_packet_ids(self, campaign_id: str, limit: int) -> Iterator[str]:
+        """Yield ids of the campaign's packets, newest first, *limit* a read; may lag."""
 
 
 class AudienceCache(Protocol):

@@ -7,6 +7,7 @@ import pytest
 from local.seed_keys import PUBLISHED_SEEDS
 from redpacket.campaigns.model import Campaign, CampaignStatus
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
+from redpacket.lottery.use_cases import cached_rains
 from redpacket.lottery.use_cases.cached_rains import KEPT_MS, CachedRains
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.packet import Packet, Rules
@@ -55,6 +56,21 @@ def test_open_packets_for_everybody_are_listed_newest_first(
     assert listed(rains, campaign) == [last.packet_id]
     system.pass_time(1)
     assert listed(rains, campaign) == []
+
+
+def test_packets_that_ended_hide_no_open_packet(
+    system: InMemorySystem,
+    campaign: Campaign,
+    rains: CachedRains,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cached_rains, "PACKETS_MAX", 2)
+    first, second = send(system), send(system)
+    for _ in range(3):
+        system.grab_all(send(system), "bob")
+    system.settle()
+
+    assert listed(rains, campaign) == [second.packet_id, first.packet_id]
 
 
 def test_no_packet_is_listed_unless_the_campaign_gives(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.dynamodb.items import campaign_of
 from redpacket.campaigns.model import Campaign
@@ -36,13 +38,14 @@ class DynamoCampaigns:
         ids = [str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
         return [packet_id for packet_id in ids if packet_id != after][:limit]
 
-    def list_newest_packet_ids(self, campaign_id: str, limit: int) -> list[str]:
-        rows = self._dynamo.query_some(
+    def newest_packet_ids(self, campaign_id: str, limit: int) -> Iterator[str]:
+        rows = self._dynamo.query(
             self._table,
-            limit,
+            Limit=limit,
             IndexName="by_list",
             KeyConditionExpression="list_pk = :list",
             ExpressionAttributeValues=values(list=campaign_keys.packet_list(campaign_id)),
             ScanIndexForward=False,
         )
-        return [str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX) for row in rows]
+        for row in rows:
+            yield str(row["sk"]).removeprefix(campaign_keys.CAMPAIGN_PACKET_PREFIX)

@@ -35,8 +35,13 @@ WINDOW_PREFIX = "window#"
 
 
 def rain(campaign_id: str, position: str) -> dict[str, str]:
-    """Return the key of a planned rain in CampaignsTable, sorted by the end of its last round."""
+    """Return the key of a funded rain in CampaignsTable, sorted by the end of its last round."""
     return {"pk": f"campaign#{campaign_id}", "sk": f"rain#{position}"}
+
+
+def rain_plan(campaign_id: str, position: str) -> dict[str, str]:
+    """Return the key of a rain's plan in CampaignsTable, which users don't see."""
+    return {"pk": f"campaign#{campaign_id}", "sk": f"plan#{position}"}
 
 
 def packet_list(campaign_id: str) -> str:

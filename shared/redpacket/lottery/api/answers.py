@@ -188,7 +188,7 @@ class Campaign(_Today):
     packets: Annotated[
         list[RainPacket],
         about(
-            "Those of the campaign's newest 100 packets that are open, newest first. Empty unless "
+            "At most 100 of the campaign's newest 500 packets that are open. Empty unless "
             "the campaign is running, and without packets for named recipients.",
             max_length=PACKETS_MAX,
         ),
@@ -255,10 +255,16 @@ class CampaignAdmin(_Today):
 
 
 class Audience(TypedDict):
-    """Campaign's list of users after an edit."""
+    """Campaign's list of users."""
 
     size: Annotated[int, about("Number of users on the list.", ge=0, le=AUDIENCE_MAX)]
     mode: AudienceWord
+
+
+class CheckedAudience(Audience):
+    """Campaign's list of users, and whether it has one of them."""
+
+    is_listed: Annotated[bool, about("Whether the user is on the list.")]
 
 
 class OneDraw(TypedDict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.campaigns.ports import CampaignRepository
@@ -20,6 +21,9 @@ from redpacket.platform.runtime import Clock, EventLogger
 PACKETS_MAX = 100
 KEPT_MS = 4_000
 """Milliseconds until users see a new packet; a read costs half a unit for each packet."""
+
+_READS_MAX = 5
+"""Maximum reads of PACKETS_MAX packets, of which some have ended, until as many open are found."""
 
 ROUNDS_SHOWN = 20
 ROUNDS_KEPT_MS = 1_000
@@ -64,7 +68,7 @@ class CachedRains:
         )
 
     def get(self, campaign: CampaignPlan) -> list[Packet]:
-        """Return the open packets among the newest 100, newest first.
+        """Return the newest 100 open packets of the newest 500, newest first.
 
         Raises Unavailable if they were never read.
         """
@@ -115,14 +119,20 @@ class CachedRains:
         self._logger.failure("campaign_not_read", error)
 
     def _read(self, campaign_id: str) -> list[Packet]:
-        ids = self._campaigns.list_newest_packet_ids(campaign_id, PACKETS_MAX)
-        by_id = {packet.packet_id: packet for packet in self._pages.list_eventually_consistent(ids)}
-        packets = [by_id[packet_id] for packet_id in ids if packet_id in by_id]
-        return [
-            packet
-            for packet in packets
-            if packet.status is PacketStatus.OPEN and not packet.rules.recipients
-        ]
+        ids = self._campaigns.newest_packet_ids(campaign_id, PACKETS_MAX)
+        offered: list[Packet] = []
+        for _ in range(_READS_MAX):
+            some = list(islice(ids, PACKETS_MAX))
+            packets = self._pages.list_eventually_consistent(some)
+            by_id = {each.packet_id: each for each in packets if _is_offered(each)}
+            offered += [by_id[packet_id] for packet_id in some if packet_id in by_id]
+            if len(offered) >= PACKETS_MAX or len(some) < PACKETS_MAX:
+                break
+        return offered[:PACKETS_MAX]
+
+
+def _is_offered(packet: Packet) -> bool:
+    return packet.status is PacketStatus.OPEN and not packet.rules.recipients
 
 
 def _is_open(packet: Packet, campaign: CampaignPlan, now_ms: int) -> bool:

@@ -61,7 +61,7 @@ def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports:
         for each, packet_id in _packet_orders(order, rain):
             planned = replace(ports, new_id=partial(_planned_id, packet_id))
             send_packet(each, spend=spend_of(each), ports=planned)
-        rains.mark_funded(rain, ports.clock.now_ms())
+        rains.mark_funded(rain)
     return rain
 
 
