@@ -7,7 +7,7 @@ from functools import cached_property
 from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.providers import ProvidersContainer
-from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.model.limits import PROVIDER_CALLS
 from redpacket.operations.use_cases.limit_failures import FailureBudget
 from redpacket.packets.api.packet_ids import new_payment_id
 from redpacket.payments.clients.sqs_notices import read_notice
@@ -115,6 +115,7 @@ class PaymentsContainer(Container):
             logger=self.logger,
             new_number=new_payment_id,
             prompts=self.providers.prompts,
+            asks=FailureBudget(PROVIDER_CALLS, self.clock),
         )
 
     @cached_property
@@ -126,5 +127,5 @@ class PaymentsContainer(Container):
             clock=self.clock,
             logger=self.logger,
             first_wait_ms=self.settings.first_link_wait_ms,
-            wrong_codes=FailureBudget(WRONG_CODES, self.clock),
+            wrong_codes=FailureBudget(PROVIDER_CALLS, self.clock),
         )

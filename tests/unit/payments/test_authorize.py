@@ -4,6 +4,7 @@ import pytest
 
 from redpacket.ledger.errors import ChannelUnavailable
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.operations.model.limits import PROVIDER_CALLS
 from redpacket.payments.errors import PayeeNotBound
 from redpacket.payments.model.authorization import (
     ASKED_MS,
@@ -15,7 +16,7 @@ from redpacket.payments.model.provider import ProviderEvent, ProviderEventKind, 
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalStatus
 from redpacket.payments.use_cases.authorize import authorize, end_authorization
 from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import RateLimited, Unavailable
 from redpacket.platform.idempotency import Request
 from testing.payments.fake_gateway import an_account
 from testing.payments.payment_system import PaymentSystem
@@ -107,6 +108,24 @@ def test_a_repeat_asks_with_the_same_number(town: PaymentSystem) -> None:
 
     assert first == second
     assert town.consent_gate.requests == [first.number] * 2
+
+
+def test_one_user_asks_a_bounded_number_of_times_and_ends_a_consent_at_any_time(
+    town: PaymentSystem,
+) -> None:
+    for _ in range(PROVIDER_CALLS.burst):
+        asked = _ask(town)
+
+    with pytest.raises(RateLimited):
+        _ask(town)
+    calls = len(town.consent_gate.requests)
+    ended = end_authorization("alice", WECHAT, ports=town.authorizations)
+
+    assert calls == PROVIDER_CALLS.burst
+    assert ended
+    assert ended.status is AuthorizationStatus.CLOSING
+    town.sweep_after(60_000)
+    assert _status(town, asked) == "closed"
 
 
 def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) -> None:

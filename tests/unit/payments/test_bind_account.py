@@ -1,7 +1,7 @@
 import pytest
 
 from redpacket.ledger.provider_name import ProviderName
-from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.model.limits import PROVIDER_CALLS
 from redpacket.operations.use_cases.limit_failures import SUBJECTS_MAX
 from redpacket.payments.errors import CodeInvalid, OpenidInUse, PayeeNotBound
 from redpacket.payments.model.provider import Payee
@@ -144,14 +144,14 @@ def _wrong_codes(town: PaymentSystem, address: str, count: int, logins: FakeLogi
 def test_garbage_of_one_address_costs_few_calls_to_the_provider(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    burst = WRONG_CODES.burst
+    burst = PROVIDER_CALLS.burst
 
     assert _wrong_codes(town, "203.0.113.7", burst, logins) == {"code_invalid"}
     assert _wrong_codes(town, "203.0.113.7", 1_000, logins) == {"rate_limited"}
     assert logins.calls == burst
     # Others sign in, and this address again after a while, with one call a refill.
     assert _sign_in(town, "code-bob", "203.0.113.8", logins)
-    town.system.pass_time(WRONG_CODES.interval_ms)
+    town.system.pass_time(PROVIDER_CALLS.interval_ms)
     assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"code_invalid"}
     assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"rate_limited"}
 
@@ -159,20 +159,20 @@ def test_garbage_of_one_address_costs_few_calls_to_the_provider(
 def test_a_crowd_behind_one_address_signs_in_without_a_limit(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    for number in range(10 * WRONG_CODES.burst):
+    for number in range(10 * PROVIDER_CALLS.burst):
         assert _sign_in(town, f"code-{number}", "203.0.113.7", logins)
 
 
 def test_without_a_trusted_address_no_budget_is_shared(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    assert _wrong_codes(town, "", 10 * WRONG_CODES.burst, logins) == {"code_invalid"}
+    assert _wrong_codes(town, "", 10 * PROVIDER_CALLS.burst, logins) == {"code_invalid"}
 
 
 def test_garbage_of_one_user_links_nothing_and_costs_few_calls(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
-    for _ in range(WRONG_CODES.burst):
+    for _ in range(PROVIDER_CALLS.burst):
         with pytest.raises(CodeInvalid):
             bind(town, logins, "mallory", "garbage")
 

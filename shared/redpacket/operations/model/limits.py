@@ -81,10 +81,10 @@ READS = Limit("read", per_minute=600, burst=200)
 GRABS = Limit("grab", per_minute=600, burst=200)
 """Limit of one user's grabs that read the ledger, such as repeats."""
 
-WRONG_CODES = Limit("wrong_code", per_minute=6, burst=30)
-"""Limit of a client address or a user that sends wrong authorization codes of a provider.
+PROVIDER_CALLS = Limit("provider_call", per_minute=6, burst=30)
+"""Limit of one user's asks for consent, and of wrong codes of a user or a client address.
 
-Many users may share an address. Each code costs a call to the provider.
+Many users may share an address. Each ask and each code costs a call to the provider.
 """
 
 _MINUTES_A_DAY = 1440

@@ -11,7 +11,7 @@ SUBJECTS_MAX = 10_000
 
 
 class FailureBudget:
-    """Limit of failures by the generic cell rate algorithm. Successes cost nothing.
+    """Limit of failures, or of calls, by the generic cell rate algorithm.
 
     Each process counts alone, so *n* processes admit *n* times the limit.
     """
@@ -27,6 +27,11 @@ class FailureBudget:
         wait_ms = used_ms - self._limit.interval_ms * (self._limit.burst - 1)
         if wait_ms > 0:
             raise too_fast(self._limit, wait_ms)
+
+    def take(self, subject: str) -> None:
+        """Count a call of *subject*, unless it is one too many. Raises RateLimited."""
+        self.require(subject)
+        self.spend(subject)
 
     def spend(self, subject: str) -> None:
         """Count a failure of *subject*."""

@@ -16,7 +16,7 @@ from redpacket.payments.model.authorization import (
     next_look_ms,
 )
 from redpacket.payments.use_cases.dependencies import AuthorizationPorts
-from redpacket.platform.errors import Contended, InvariantViolated, Unavailable
+from redpacket.platform.errors import Contended, InvariantViolated, RateLimited, Unavailable
 
 _TRIES = 4
 
@@ -28,9 +28,10 @@ def authorize(
 ) -> Authorization:
     """Return the user's consent in the provider's current state; request a new one if it ended.
 
-    Raises ChannelUnavailable, PayeeNotBound, Unavailable.
+    Raises ChannelUnavailable, PayeeNotBound, RateLimited, Unavailable.
     """
     ports.provider(channel)
+    ports.asks.take(user_id)
     for _ in range(_TRIES):
         payee = ports.payees.find(user_id, channel)
         if payee is None:
@@ -63,7 +64,8 @@ def end_authorization(
     if current is None:
         return None
     ports.repository.begin_close(current, ports.clock.now_ms())
-    with suppress(Unavailable):
+    with suppress(Unavailable, RateLimited):
+        ports.asks.take(user_id)
         look_at_authorization(current.number, ports=ports)
     return ports.repository.find(current.number)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from redpacket.ledger.provider_name import ProviderName
+    from redpacket.operations.use_cases.limit_failures import FailureBudget
     from redpacket.packets.ports import Ledger, PacketReader, Pictures, WorkLists
     from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
     from redpacket.payments.dynamodb.payments import DynamoPayments
@@ -110,9 +111,13 @@ class WithdrawalPorts(_MerchantPorts[PayoutProvider]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationPorts(_ProviderPorts[Authorizations]):
-    """Dependencies of authorizations; *new_number* returns 32 characters."""
+    """Dependencies of authorizations; *asks* limits each user's, which cost provider calls.
+
+    *new_number* returns 32 characters.
+    """
 
     repository: DynamoAuthorizations
+    asks: FailureBudget
     payees: Payees
     new_number: Callable[[], str]
     prompts: Accounts

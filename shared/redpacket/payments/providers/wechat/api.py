@@ -49,7 +49,7 @@ def page_url_of(text: str) -> str:
 @routes.route(
     "POST /me/wechat/authorization",
     statuses=(202,),
-    refusals=(ChannelUnavailable, PayeeNotBound),
+    refusals=(ChannelUnavailable, PayeeNotBound, RateLimited),
 )
 def authorize(request: RequestOf[ConsentBody]) -> HttpAnswer[Consent]:
     """Request the caller's consent to transfers without confirmation."""
