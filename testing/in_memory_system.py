@@ -15,6 +15,7 @@ from local.packet_ids import PUBLISHED_IDS
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY, PUBLISHED_USER_IDS
 from local.warehouse import Duck, Rows, export, export_changes
+from redpacket.approvals.model import DepositAsked
 from redpacket.campaigns.dynamodb.audiences import DynamoAudiences
 from redpacket.campaigns.model import WINDOW_AGE_MAX_MS, Campaign, CampaignPlan
 from redpacket.campaigns.use_cases.cached_campaigns import CachedCampaigns
@@ -34,6 +35,7 @@ from redpacket.lottery.use_cases.load_campaign import load_campaign
 from redpacket.lottery.use_cases.preheat_campaign import Preheated
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.dynamodb.verdicts import DynamoVerdicts
+from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.limits import GRABS
 from redpacket.operations.model.operators import Duty, Operator
 from redpacket.operations.model.switches import Switch, SwitchState
@@ -288,6 +290,18 @@ class InMemorySystem:
     def deposit(self, user_id: str, amount_fen: int, key: str | None = None) -> None:
         request = Request("treasurer", key or f"deposit-{next(self._ids)}", str(amount_fen))
         self.process().deposit(a_person(user_id), amount_fen, request)
+
+    def deposit_for_campaigns(self, user_id: str, amount_fen: int, request: Request) -> None:
+        """Deposit campaign money, of which a second operator approves the first."""
+        process, payee = self.process(), a_person(user_id)
+        try:
+            process.deposit(payee, amount_fen, request, is_for_campaigns=True)
+        except ApprovalNeededError as needed:
+            hashes = request.key_hash, request.body_hash
+            change = DepositAsked(user_id, amount_fen, *hashes, is_for_campaigns=True)
+            asking = an_operator(request.user_id)
+            asked = process.ask_approval(needed, asking, lambda _: change, payee=payee)
+            process.approve(asked.approval_id, an_operator("second"))
 
     def send(self, sender: str = "sender", **changes: Any) -> Packet:
         """Deposit exactly what a packet costs, and send it."""

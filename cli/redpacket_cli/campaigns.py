@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import typer
 from rich.console import Group
@@ -258,6 +259,18 @@ def add_users(
     session = session_of(context)
     path = f"/admin/campaigns/{campaign_id}/audience"
     session.screen.report(again(lambda: session.target.operator.post(path, {"add": users})))
+
+
+@audience.command("check")
+def check_user(
+    context: typer.Context,
+    campaign_id: CampaignId,
+    user: Annotated[str, typer.Argument(help="As the host knows them.")],
+) -> None:
+    """Tell whether a user is on a campaign's list; the audit log keeps the question."""
+    session = session_of(context)
+    path = f"/admin/campaigns/{campaign_id}/audience/{quote(user, safe='')}"
+    session.screen.report(session.target.operator.get(path))
 
 
 def _put_again(operator: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:

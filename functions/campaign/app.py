@@ -10,12 +10,13 @@ from redpacket.approvals.api.approval_gate import (
     note_audience,
     run_or_request_approval,
 )
+from redpacket.approvals.api.operator_lists import user_of
 from redpacket.campaigns.api.audience_schemas import BODY_BYTES_MAX, AudienceBody
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.api.schemas import CampaignBody
 from redpacket.campaigns.errors import CampaignNotFound
 from redpacket.campaigns.use_cases.cached_campaigns import get_campaign
-from redpacket.campaigns.use_cases.edit_audience import clear_audience
+from redpacket.campaigns.use_cases.edit_audience import clear_audience, find_listed
 from redpacket.campaigns.use_cases.edit_audience import edit_audience as edit_list
 from redpacket.containers import containers
 from redpacket.lottery.api import views as lottery_views
@@ -24,7 +25,14 @@ from redpacket.lottery.use_cases.edit_campaign import end_now
 from redpacket.lottery.use_cases.load_campaign import load_edited
 from redpacket.lottery.use_cases.preheat_campaign import preheat_campaign as preheat
 from redpacket.lottery.use_cases.read_draws import watch_lottery
-from redpacket.operations.api.scopes import EDITORS, OPERATORS, WATCHERS, operator_of
+from redpacket.operations.api.reads import noted_read
+from redpacket.operations.api.scopes import (
+    EDITORS,
+    OPERATORS,
+    TREASURY_READERS,
+    WATCHERS,
+    operator_of,
+)
 from redpacket.packets.api.packet_ids import preheat_cursor_of
 from redpacket.packets.api.views import UserPresenter, shown_rounds
 from redpacket.packets.errors import PacketNotFound
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
         Audience,
         Campaign,
         CampaignAdmin,
+        CheckedAudience,
         Preheated,
     )
 
@@ -132,7 +141,8 @@ def edit_campaign(
 def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     """Add users to a campaign's list, remove others, and set the list's mode.
 
-    403 if the lottery has more cash than the operator may move alone.
+    403 if the lottery has more cash than the operator may move alone, because nobody can approve a
+    list: edit it before the cash, or use another campaign.
     """
     campaign_id, body = campaign_id_of(request), body_of(AudienceBody, request)
     add, remove = (
@@ -152,6 +162,21 @@ def edit_audience(request: RequestOf[AudienceBody]) -> HttpAnswer[Audience]:
     else:
         edited = edit_list(campaign_id, add, remove, mode, note, operator, ports=ports)
     return HttpAnswer(lottery_views.audience_view(edited))
+
+
+@handler.route(
+    "GET /admin/campaigns/{campaign_id}/audience/{user}",
+    parameters=(campaign_id_of, user_of),
+    scopes=TREASURY_READERS,
+    refusals=(CampaignNotFound,),
+)
+def check_audience(request: HttpRequest) -> HttpAnswer[CheckedAudience]:
+    """Tell whether a user is on a campaign's list; the audit log keeps who asks."""
+    campaign_id, user_id = campaign_id_of(request), user_of(request).user_id
+    ports = containers.editing.audience_ports
+    audience, is_listed = find_listed(campaign_id, user_id, ports=ports)
+    noted_read(request, "audience", [user_id], campaign_id=campaign_id, user=user_id)
+    return HttpAnswer({**lottery_views.audience_view(audience), "is_listed": is_listed})
 
 
 @handler.route(

@@ -9,7 +9,7 @@ from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.api import guards
 from redpacket.operations.api.reads import noted_read
-from redpacket.operations.api.scopes import AUDITORS, TREASURERS, refuse_operators
+from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import (
     any_withdrawals_cursor_of,
     payment_id_of,
@@ -210,9 +210,16 @@ def read_listed_returns(request: HttpRequest) -> HttpAnswer[ListedReturns]:
     refusals=(PaymentNotFound, VersionConflict),
 )
 def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedReturn]:
-    """Resolve a listed payment whose money was deposited or paid outside."""
-    resolution, ports = body_of(ResolutionBody, request).parsed, containers.payments.payment_ports
-    resolved = return_payment.resolve_return(resolution, request.user, ports=ports)
+    """Resolve a listed payment whose money was deposited, or paid outside within your limit.
+
+    Above it, `outside` is 403: deposit the money instead, which waits for approval.
+    """
+    resolved = return_payment.resolve_return(
+        body_of(ResolutionBody, request).parsed,
+        operator_of(request),
+        policy=containers.editing.approval_policy,
+        ports=containers.payments.payment_ports,
+    )
     return HttpAnswer(listed_return_view(resolved))
 
 

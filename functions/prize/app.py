@@ -48,7 +48,8 @@ def put_prize(request: RequestOf[PrizeBody]) -> HttpAnswer[PrizeAdmin | Awaiting
     """Create a prize (201), edit it (200), or ask for approval (202).
 
     Cash is funded from the operator's account. An edit that changes who can win cash waits if the
-    lottery has more of it than the operator may move alone.
+    lottery has more of it than the operator may move alone. Of several that wait in one campaign,
+    one can be approved: the others are 409 then, because they show what was before it.
     """
     body = body_of(PrizeBody, request)
     plan = body.prize(campaign_id_of(request), prize_id_of(request))
@@ -102,7 +103,11 @@ def change_stock(request: RequestOf[StockBody]) -> HttpAnswer[PrizeAdmin | Await
     body_bytes_max=CODES_BYTES_MAX,
 )
 def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
-    """Add codes to a prize, one unit each; only a winner's answer shows a code."""
+    """Add codes to a prize, one unit each; only a winner's answer shows a code.
+
+    403 if the lottery has more cash than the operator may move alone, because nobody can approve
+    codes: add them before the cash, or to another campaign.
+    """
     campaign_id, prize_id = campaign_id_of(request), prize_id_of(request)
     body = body_of(CodesBody, request)
     operator, ports = operator_of(request), containers.editing.prize_ports
@@ -117,7 +122,11 @@ def add_codes(request: RequestOf[CodesBody]) -> HttpAnswer[PrizeAdmin]:
     refusals=(CampaignNotFound, VersionConflict),
 )
 def decide_winner(request: RequestOf[WinnerBody]) -> HttpAnswer[DecidedWinner]:
-    """Hand over won goods, or let them be drawn again; the first decision is final."""
+    """Hand over won goods, or let them be drawn again; the first decision is final.
+
+    A unit that is drawn again beside more cash than the operator may move alone is 403 until the
+    campaign's end.
+    """
     campaign_id, (prize_id, unit_no) = campaign_id_of(request), unit_of(request)
     body = body_of(WinnerBody, request)
     winner = decide(

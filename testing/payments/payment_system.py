@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from redpacket.ledger.provider_name import ProviderName
-from redpacket.operations.model.limits import WRONG_CODES
+from redpacket.operations.model.allowances import ApprovalLimits
+from redpacket.operations.model.limits import PROVIDER_CALLS
+from redpacket.operations.model.operators import Operator
+from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
 from redpacket.operations.use_cases.limit_failures import FailureBudget
 from redpacket.packets.model.packet import Packet
 from redpacket.payments.dynamodb.authorizations import DynamoAuthorizations
@@ -16,7 +19,7 @@ from redpacket.payments.dynamodb.payments import DynamoPayments
 from redpacket.payments.dynamodb.provider_pace import DynamoProviderPace
 from redpacket.payments.dynamodb.returns import DynamoReturns
 from redpacket.payments.dynamodb.withdrawals import DynamoWithdrawals
-from redpacket.payments.model.payments import Payment
+from redpacket.payments.model.payments import Payment, PaymentReturn, Resolution
 from redpacket.payments.model.provider import PayMethod, ProviderEvent
 from redpacket.payments.model.withdrawals import Withdrawal, WithdrawalLimits
 from redpacket.payments.ports import PaymentProvider, PayoutProvider
@@ -33,7 +36,7 @@ from redpacket.payments.use_cases.dependencies import (
 from redpacket.payments.use_cases.dispatch import DispatchReport, dispatch
 from redpacket.payments.use_cases.handle_callback import follow_notice
 from redpacket.payments.use_cases.rate_limiter import NightWindow, Pace
-from redpacket.payments.use_cases.return_payment import note_refund
+from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
 from redpacket.payments.use_cases.start_payment import (
     PaymentAsk,
     close_order,
@@ -46,6 +49,7 @@ from redpacket.payments.use_cases.withdraw import WithdrawalAsk, withdraw
 from redpacket.platform.difference import Difference
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
+from redpacket.platform.user import User
 from testing.in_memory_system import InMemorySystem, an_order
 from testing.payments.fake_gateway import (
     FakeAuthorizations,
@@ -95,7 +99,8 @@ class PaymentSystem:
         self.accounts = DynamoPayees(client)
         self.consents = DynamoAuthorizations(client)
         self.consent_gate = FakeAuthorizations(self.gateway)
-        self.wrong_codes = FailureBudget(WRONG_CODES, self.clock)
+        self.wrong_codes = FailureBudget(PROVIDER_CALLS, self.clock)
+        self.asks = FailureBudget(PROVIDER_CALLS, self.clock)
         self.payments_per_day_max = 10_000
         self.settings = WithdrawalSettings(FEN_MIN, FEN_MAX, LIMITS)
         self.bills_per_minute = BILLS_PER_MINUTE
@@ -158,6 +163,7 @@ class PaymentSystem:
             logger=self.system.logger,
             new_number=lambda: f"au{next(self.ids):030d}",
             prompts=self.prompts,
+            asks=self.asks,
         )
 
     def login_ports(self, logins: FakeLogins, first_wait_ms: int = 0) -> LoginPorts:
@@ -183,6 +189,16 @@ class PaymentSystem:
         request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
         ask = PaymentAsk(user_id, amount_fen, channel, method, request)
         return start_payment(ask, payees=self.payees, ports=self.payments)
+
+    def resolve(
+        self, resolution: Resolution, operator: str = "ann", limits: ApprovalLimits | None = None
+    ) -> PaymentReturn:
+        """Resolve a listed return for an operator."""
+        policy: ApprovalPolicy = self.system.process().approval_policy
+        if limits:
+            policy = replace(policy, limits=limits)
+        acting = Operator(User(operator))
+        return resolve_return(resolution, acting, policy=policy, ports=self.payments)
 
     def pay_in(self, user_id: str = "user", amount_fen: int = 100) -> Payment:
         """Start a payment, pay it, and confirm it."""

@@ -23,7 +23,7 @@ from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
 from testing.builders import a_campaign, a_prize
 from testing.fairness.fake_head_signer import FakeSigner
 from testing.fakes import Item
-from testing.in_memory_system import InMemorySystem, a_person
+from testing.in_memory_system import InMemorySystem
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import TABLE_NAMES
 from testing.reconciliation.checks import CHECKS
@@ -67,7 +67,7 @@ class World:
         system.settle()
         system.deposit("bob", 10_000)
         money = Request("treasurer", "rain", "rain")
-        system.process().deposit(a_person("rain"), 5_000, money, is_for_campaigns=True)
+        system.deposit_for_campaigns("rain", 5_000, money)
         self.payment = self.town.pay_in("alice", 900)
         self.town.pay_again(self.payment)
         self.town.refund(self.town.pay_in("alice", 70), 30)

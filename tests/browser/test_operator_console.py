@@ -127,7 +127,9 @@ def test_campaign_money_is_moved_to_another_account(
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 6_000, "is_for_campaigns": True}
         headers = {"Idempotency-Key": user}
-        answer = operator.http.post("/admin/deposits", json=deposit, headers=headers)
+        waits = operator.http.post("/admin/deposits", json=deposit, headers=headers).json()
+        path = f"/admin/approvals/{waits['approval_id']}/approve"
+        answer = operator.as_user("treasurer", scope="hongbao/admin").post(path)
         assert answer.is_success, answer.text
     boss = a_person("Operator", "/operator/deposits")
 

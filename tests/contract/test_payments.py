@@ -27,11 +27,10 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalLimits,
     WithdrawalStatus,
 )
-from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import User
 from testing.builders import a_user_id
 from testing.in_memory_system import InMemorySystem
 from testing.payments.payment_system import PaymentSystem
@@ -203,7 +202,7 @@ def test_a_listed_return_is_resolved_once(town: PaymentSystem, user: str) -> Non
     )
 
     for _ in range(2):
-        resolve_return(resolution, User("operator"), ports=town.payments)
+        town.resolve(resolution)
 
     (resolved,) = town.returns.list_returns(payment.number)
     assert (resolved.status, resolved.reference) == (ReturnStatus.RESOLVED, f"bank-{user}")

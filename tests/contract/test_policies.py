@@ -62,6 +62,7 @@ from tests.template.translated import ACCOUNT, STACK_OF
 STACK = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 SCOPE = "hongbao/admin"
 APPROVED_FEN = 2_000_000
+APPROVALS = "POST /admin/approvals/{approval_id}"
 PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 
 
@@ -570,7 +571,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     # A round of which this packet was a part has a podium.
     played = campaign_keys.rain("shower", f"{starts_at_ms:013d}#played")
     rounds = json.dumps([[starts_at_ms - 1, starts_at_ms, rain["packet_id"]]])
-    row: Row = {**played, "rounds": rounds, "funded_at_ms": starts_at_ms}
+    row: Row = {**played, "rounds": rounds}
     campaigns = handlers.recorder.dynamo.tables[STACK.physical("CampaignsTable")]
     campaigns[played["pk"], played["sk"]] = to_wire(row)
     podium = handlers.ask("GET /campaigns/{campaign_id}", **path)["rains"][0]["podium"]
@@ -607,8 +608,17 @@ def _tell_hosts(handlers: Handlers) -> None:
     handlers.operate("GET /admin/webhooks/{name}", **path)
 
 
-def _tell_of_a_listed_return(handlers: Handlers) -> None:
-    """Take off the list what was not ordered so, by a deposit of it."""
+def _tell_of_listed_returns(handlers: Handlers) -> None:
+    """Take off the list what was not ordered so: once outside, and once by a deposit of it."""
+    outside = {"by": "outside", "reference": "bank-1", "reason": "his"}
+    handlers.operate("POST /admin/payments/returns", {**_listed_return(handlers)[0], **outside})
+    named, amount = _listed_return(handlers)
+    handlers.operate("POST /admin/deposits", amount)
+    handlers.operate("POST /admin/payments/returns", {**named, "by": "deposit", "reason": "hers"})
+
+
+def _listed_return(handlers: Handlers) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the ids of a new return on the list, and the deposit that would settle it."""
     by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
     number = handlers.ask("POST /me/payments", "eve", by_code)["payment_id"]
     handlers.gateway.pay(number, amount_fen=999)
@@ -616,16 +626,15 @@ def _tell_of_a_listed_return(handlers: Handlers) -> None:
     handlers.follow_notices()
     (listed,) = handlers.operate("GET /admin/payments/returns")["items"]
     amount = {"user": "eve", "amount_fen": 999, "case": listed["transaction_id"]}
-    handlers.operate("POST /admin/deposits", amount)
-    named = {name: listed[name] for name in ("payment_id", "transaction_id")}
-    handlers.operate("POST /admin/payments/returns", {**named, "by": "deposit", "reason": "hers"})
+    return {name: listed[name] for name in ("payment_id", "transaction_id")}, amount
 
 
 def _tell_of_campaign_money(handlers: Handlers) -> None:
     """Move what a user has left for campaigns, and unmark the account."""
     for user in ("chest", "till"):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
-        handlers.operate("POST /admin/deposits", deposit)
+        waits = handlers.operate("POST /admin/deposits", deposit)["approval_id"]
+        handlers.ask(f"{APPROVALS}/approve", "other", None, SCOPE, approval_id=waits)
     route, move = "/admin/accounts/{user}/campaign-money", {"user": "till", "reason": "over"}
     handlers.operate(f"POST {route}", move, user="chest")
     handlers.operate(f"DELETE {route}", user="chest")
@@ -682,7 +691,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     _tell_of_an_unpaid_end(handlers, order)
     _tell_of_a_payout(handlers, packet["packet_id"])
     handlers.transfer("compare_bills")
-    _tell_of_a_listed_return(handlers)
+    _tell_of_listed_returns(handlers)
     _tell_of_campaign_money(handlers)
     handlers.operate("GET /admin/payments/debts")
     handlers.operate("GET /admin/withdrawals")
@@ -730,7 +739,9 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     assert handlers.ask("GET /me/notices", "hal")["unread"] == 1
     handlers.settle()
     listed = {"add": ["hal"]}
-    handlers.operate("POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="newyear")
+    audience = "/admin/campaigns/{campaign_id}/audience"
+    handlers.operate(f"POST {audience}", listed, campaign_id="newyear")
+    handlers.operate(f"GET {audience}/{{user}}", campaign_id="newyear", user="bob")
     verdict = {"user": "hal", "verdict": "deny", "until_ms": time.time_ns() // 1_000_000 + 60_000}
     handlers.operate("POST /admin/risk", verdict)
     handlers.operate(erase, user="hal")
@@ -889,18 +900,18 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     ]
     assert repeats == [approvals[0], *approvals[3:5]]
     assert {each["answered"] for each in approvals} == {202}
-    assert len(handlers.operate("GET /admin/approvals")["items"]) == len(approvals)
+    listed = handlers.operate("GET /admin/approvals")["items"]
+    assert [each["status"] for each in listed].count("awaiting") == len(approvals)
     deposit = {"user": "operator", "amount_fen": 990_000}
     for operator in ("other", "third"):
         handlers.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, deposit_id, *others = (each["approval_id"] for each in approvals)
     # A new end would refuse cash that waits, whose approver sees the window.
     others = [deposit_id, others.pop(2), *others]
-    reject = "POST /admin/approvals/{approval_id}/reject"
+    reject = f"{APPROVALS}/reject"
     assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
-    approve = "POST /admin/approvals/{approval_id}/approve"
     for number, approval_id in enumerate(others):
-        answer = handlers.ask(approve, "other", None, SCOPE, approval_id=approval_id)
+        answer = handlers.ask(f"{APPROVALS}/approve", "other", None, SCOPE, approval_id=approval_id)
         # The stock of cash is above what its operator has.
         assert answer["answered"] in ({200} if number < 4 else {402, 409, 422}), answer
 

@@ -73,7 +73,7 @@ class Treasury:
     def _mark(self, town: PaymentSystem) -> None:
         user, number = self._pick((*_CHESTS, *_LATE)), self._pick("12")
         request = Request("boss", f"{user} {number}", user)
-        town.system.process().deposit(a_person(user), 100, request, is_for_campaigns=True)
+        town.system.deposit_for_campaigns(user, 100, request)
 
     def _move(self, town: PaymentSystem) -> None:
         """Move what is left, or unmark what is empty."""

@@ -159,7 +159,8 @@ def test_an_operator_takes_no_money_of_campaigns(
     assert a_user("desk").post("/me/withdrawals", withdrawal).is_success
     marked = deposit | {"is_for_campaigns": True}
     assert _refused(operator.post("/admin/deposits", marked)) == (422, "invalid_request")
-    assert operator.post("/admin/deposits", marked | {"user": "till"}).is_success
+    boss = a_user("boss", scope="hongbao/treasury")
+    assert boss.approve(operator.post("/admin/deposits", marked | {"user": "till"})).is_success
     plain, till = a_user("till"), a_user("till", scope="hongbao/operate")
     assert _refused(plain.post("/me/withdrawals", withdrawal)) == (403, "forbidden")
     assert _refused(plain.post("/packets", private)) == (403, "forbidden")
@@ -173,7 +174,7 @@ def test_campaign_money_of_a_departed_operator_is_moved_and_their_account_is_fre
     carol, boss = a_user("carol"), a_user("boss", scope="hongbao/treasury")
     for user in ("carol", "dave"):
         deposit = {"user": user, "amount_fen": 6_000, "is_for_campaigns": True}
-        assert operator.post("/admin/deposits", deposit).is_success
+        assert boss.approve(operator.post("/admin/deposits", deposit)).is_success
     path = "/admin/accounts/carol/campaign-money"
     move = {"user": "dave", "reason": "she left"}
     payment = {"amount_fen": 300, "channel": "host", "method": "native"}
@@ -197,6 +198,8 @@ def test_campaign_money_of_a_departed_operator_is_moved_and_their_account_is_fre
     subject = f"user:{carol.user_token()}"
     journal = operator.http.get("/admin/journal", params={"subject": subject}).json()["items"]
     assert {each["summary"].partition(" ")[2] for each in journal} == {
+        "asked to change carol",
+        "approved a change of carol that moves ¥60.00",
         "deposited ¥60.00 for carol, for campaigns only",
         "moved ¥60.00 of campaign money from carol",
         "let carol pay for more than campaigns",

@@ -54,6 +54,26 @@ def test_a_replaced_list_has_only_the_new_users(
     assert a_user("user7").draw("gala").json()["code"] == "not_in_audience"
 
 
+def test_an_auditor_asks_for_one_user_of_a_list_and_the_log_keeps_it(
+    boss: HttpUser, a_user: MakeUser
+) -> None:
+    auditor, path = a_user("aud", scope="hongbao/audit"), "/admin/campaigns/gala/audience"
+    _edit(boss, remove=["user8"])
+
+    answers = [auditor.http.get(f"{path}/{user}").json() for user in ("user7", "user8")]
+    refused = a_user("ope", scope="hongbao/operate").http.get(f"{path}/user7")
+
+    assert answers == [
+        {"size": 119, "mode": "allow", "is_listed": is_listed} for is_listed in (True, False)
+    ]
+    assert refused.status_code == httpx.codes.FORBIDDEN
+    reads = boss.http.get("/admin/journal", params={"subject": "reads"}).json()["items"]
+    told = [{change["field"]: change["after"] for change in each["changes"]} for each in reads]
+    asked = {(each["list"], each["campaign_id"], each["user"]) for each in told}
+    users = [a_user(user).user_token() for user in ("user7", "user8")]
+    assert asked == {("audience", "gala", user) for user in users}
+
+
 def test_a_clearing_that_runs_out_of_time_is_continued_by_its_repeats(boss: HttpUser) -> None:
     ports, clock = containers.editing.audience_ports, containers.platform.clock
     sizes = [_size(boss)]

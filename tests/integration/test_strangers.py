@@ -86,7 +86,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
         for other in (bob, approver):
             decision = f"POST /admin/approvals/{{approval_id}}/{decide}"
             call(other, decision, approval_id=waits)
-    walk_campaign_money(walk, ann, boss)
+    walk_campaign_money(walk, ann, boss, approver)
     call(ann, "PUT /me/profile", {"nickname": "安"})
     token = call(bob, "GET /me").json()["user_token"]
     order = {"kind": "lucky", "total_fen": 200, "count": 2, "recipients": [token]}
@@ -131,12 +131,12 @@ def test_no_answer_of_any_route_holds_an_internal_id(
             assert "internal-id-of" not in shown, (route, shown)
 
 
-def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser) -> None:
+def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: HttpUser) -> None:
     """Move what an account of campaign money has, and unmark it."""
     chest, till = (f"internal-id-of-{name}-{time.time_ns()}" for name in ("chest", "till"))
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
-        walk.call(boss, "POST /admin/deposits", deposit)
+        approver.approve(walk.call(boss, "POST /admin/deposits", deposit))
     route, move = "/admin/accounts/{user}/campaign-money", {"user": till, "reason": "walk"}
     for asker in (ann, boss):
         walk.call(asker, f"POST {route}", move, user=chest)
@@ -152,6 +152,8 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
     call(boss, "PUT /admin/campaigns/{campaign_id}", plan, campaign_id="walk")
     listed = {"add": [BOB], "mode": "deny"}
     call(boss, "POST /admin/campaigns/{campaign_id}/audience", listed, campaign_id="walk")
+    check = "GET /admin/campaigns/{campaign_id}/audience/{user}"
+    call(boss, check, campaign_id="walk", user=BOB)
     unlisted = {"remove": [BOB]}
     call(boss, "POST /admin/campaigns/{campaign_id}/audience", unlisted, campaign_id="walk")
     verdict = {"user": "somebody", "verdict": "deny", "until_ms": now_ms + 60_000}

@@ -144,7 +144,7 @@ action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p 
 money_approval       Admin:pr Approval:ru Campaign:r Prize:r
 campaign_approval    Admin:r Approval:ru Campaign:pr Prize:r
 prize_approval       Admin:r Approval:ru Campaign:r Prize:pr
-allowance            Admin:pru Campaign:pru Prize:pru Send:pru
+allowance            Admin:pru Campaign:pru Payment:pru Prize:pru Send:pru
 host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
 nickname             Erasure:u Profile:u
 address              Erasure:u Profile:u

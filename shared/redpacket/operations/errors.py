@@ -17,4 +17,4 @@ class AllowanceMoved(Contended):
 
 
 class NotAsApproved(VersionConflict):
-    """This request cannot be verified, or would now change something else. Request it again."""
+    """It would do other than shown, as after another approval of the campaign. Request it again."""

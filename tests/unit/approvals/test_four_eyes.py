@@ -422,7 +422,7 @@ def test_a_move_of_campaign_money_waits_and_moves_what_was_shown(
     process, request = system.process(), Request("ann", "move", "body")
     for user, amount_fen in (("chest", 900), ("chest", 1_000), ("till", 100)):
         marking = Request(f"treasurer-{amount_fen}", user, "body")
-        process.deposit(a_person(user), amount_fen, marking, is_for_campaigns=True)
+        system.deposit_for_campaigns(user, amount_fen, marking)
     approval = _waits(
         system,
         lambda: process.move_campaign_money(a_person("chest"), a_person("till"), "over", request),
@@ -453,7 +453,7 @@ def test_deposits_and_moves_to_one_account_share_a_limit(system: InMemorySystem)
     process = system.process()
     for user in ("chest", "till"):
         marking = Request("treasurer", user, "body")
-        process.deposit(a_person(user), 600, marking, is_for_campaigns=True)
+        system.deposit_for_campaigns(user, 600, marking)
     assert _deposit(system, 500, "own", user="till") is None
 
     with pytest.raises(ApprovalNeededError):

@@ -30,7 +30,7 @@ from redpacket.payments.model.withdrawals import (
     WithdrawalStatus,
 )
 from redpacket.payments.use_cases.authorize import authorize
-from redpacket.payments.use_cases.return_payment import collect_owed, note_refund, resolve_return
+from redpacket.payments.use_cases.return_payment import collect_owed, note_refund
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.user import User
@@ -312,7 +312,7 @@ def test_money_that_is_not_given_back_keeps_its_payer(
         if status is ReturnStatus.RESOLVED:
             ids = due.number, due.transaction_id
             resolution = Resolution(*ids, ResolvedBy.OUTSIDE, "bank-transfer-77", "")
-            resolve_return(resolution, User("operator"), ports=town.payments)
+            town.resolve(resolution)
     elif status is ReturnStatus.REFUNDED:
         second = town.gateway.orders[payment.number].transactions[1]
         note_refund(WECHAT, town.gateway.refund_paid(second, 100), ports=town.payments)

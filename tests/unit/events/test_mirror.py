@@ -197,7 +197,7 @@ def test_a_mirror_that_books_moves_of_campaign_money_follows_it() -> None:
     system, process = town.system, town.system.process()
     for user in ("chest", "till"):
         request = Request("treasurer", user, "body")
-        process.deposit(a_person(user), 600, request, is_for_campaigns=True)
+        system.deposit_for_campaigns(user, 600, request)
     campaign = a_campaign()
     assert system.campaigns.create(campaign)
     packet = system.send_order(an_order("chest", campaign=campaign, total_fen=200, count=2))

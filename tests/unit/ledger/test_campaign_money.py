@@ -39,7 +39,7 @@ YEAR_END_MS = year_window(year_of(NOW_MS))[1]
 def _mark(system: InMemorySystem, *users: str, amount_fen: int = 6_000) -> None:
     for user in users:
         request = Request(TREASURER, f"mark-{next(_numbers)}", "body")
-        system.process().deposit(a_person(user), amount_fen, request, is_for_campaigns=True)
+        system.deposit_for_campaigns(user, amount_fen, request)
 
 
 def _move(
@@ -71,6 +71,16 @@ def _actions(system: InMemorySystem, user: str) -> list[tuple[str, dict[str, Any
 def test_a_year_is_of_utc_to_the_millisecond() -> None:
     assert year_window(2026) == (1_767_225_600_000, 1_798_761_600_000)
     assert [year_of(1_767_225_600_000 + each) for each in (-1, 0)] == [2025, 2026]
+
+
+def test_one_operator_alone_takes_no_account_for_campaigns(system: InMemorySystem) -> None:
+    request = Request(TREASURER, "key", "body")
+
+    with pytest.raises(ApprovalNeededError):
+        system.process().deposit(a_person("victim"), 1, request, is_for_campaigns=True)
+
+    system.deposit("victim", 1)
+    assert not _is_marked(system, "victim")
 
 
 def test_what_a_marked_user_won_moves_by_two_operators(system: InMemorySystem) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.provider_name import ProviderName
-from redpacket.ledger.use_cases.deposit import deposit
 from redpacket.packets.dynamodb.funding import DynamoFunding
 from redpacket.packets.errors import PacketExpired, PacketNotStarted
 from redpacket.packets.model.packet import PacketStatus
@@ -31,7 +30,7 @@ from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.idempotency import Request
 from testing.builders import a_claim
-from testing.in_memory_system import a_person, an_order
+from testing.in_memory_system import an_order
 from testing.payments.fake_gateway import FakeNoticeQueue
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_tables import TABLE_NAMES
@@ -394,9 +393,7 @@ def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSyst
 
 
 def _mark(town: PaymentSystem, user: str, key: str = "key") -> None:
-    ports = town.system.process().deposit_ports
-    request = Request("treasurer", key, "body")
-    deposit(a_person(user), 6_000, request, is_for_campaigns=True, ports=ports)
+    town.system.deposit_for_campaigns(user, 6_000, Request("treasurer", key, "body"))
 
 
 def test_campaign_money_funds_no_private_packet_with_another_open(town: PaymentSystem) -> None:

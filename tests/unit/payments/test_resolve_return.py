@@ -5,13 +5,15 @@ import itertools
 import pytest
 
 from redpacket.operations.dynamodb.audit_log import DynamoActions
+from redpacket.operations.model.allowances import ApprovalLimits
 from redpacket.operations.model.operators import ActionKind
 from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import PaymentReturn, Resolution, ResolvedBy, ReturnStatus
 from redpacket.payments.use_cases import return_payment
-from redpacket.payments.use_cases.return_payment import note_refund, resolve_return
+from redpacket.payments.use_cases.return_payment import note_refund
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.errors import (
+    Forbidden,
     IdempotencyKeyReused,
     InvalidRequest,
     InvariantViolated,
@@ -73,7 +75,7 @@ def _resolve(
     resolution = Resolution(
         returned.number, returned.transaction_id, by, reference, "paid after the close"
     )
-    return resolve_return(resolution, User("ann"), ports=town.payments)
+    return town.resolve(resolution)
 
 
 @pytest.mark.parametrize("by", [DEPOSIT, OUTSIDE])
@@ -206,7 +208,7 @@ def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) 
     for number, transaction_id in ((payment.number, "nobodys"), ("nobodys", "nobodys")):
         resolution = Resolution(number, transaction_id, OUTSIDE, "bank-transfer-77", "")
         with pytest.raises(PaymentNotFound):
-            resolve_return(resolution, User("ann"), ports=town.payments)
+            town.resolve(resolution)
 
 
 def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSystem) -> None:
@@ -219,19 +221,26 @@ def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSyste
 
 def test_a_case_is_settled_by_a_deposit_or_outside_and_never_by_both(town: PaymentSystem) -> None:
     returned = _listed(town)
-    resolve_return(
-        Resolution(returned.number, returned.transaction_id, OUTSIDE, "bank-1", "by hand"),
-        User("ann"),
-        ports=town.payments,
-    )
+    _resolve(town, returned, "bank-1", OUTSIDE)
     with pytest.raises(IdempotencyKeyReused):
         _deposit(town, returned)
 
     other = _listed(town)
     _deposit(town, other)
     with pytest.raises(VersionConflict):
-        resolve_return(
-            Resolution(other.number, other.transaction_id, OUTSIDE, "bank-2", "by hand"),
-            User("ann"),
-            ports=town.payments,
-        )
+        _resolve(town, other, "bank-2", OUTSIDE)
+
+
+def test_one_operator_settles_outside_up_to_their_limit_and_no_more(town: PaymentSystem) -> None:
+    """Nothing here proves a transfer outside, so it ends a user's claim as a deposit makes one."""
+    limits = ApprovalLimits(1_000, 10_000, 10_000)
+    first, second = (
+        Resolution(each.number, each.transaction_id, OUTSIDE, f"made-up-{each.transaction_id}", "")
+        for each in (_listed(town), _listed(town))
+    )
+    town.resolve(first, limits=limits)
+
+    with pytest.raises(Forbidden, match="transaction_id as its case"):
+        town.resolve(second, limits=limits)
+
+    assert town.resolve(second, "bob", limits).status is ReturnStatus.RESOLVED

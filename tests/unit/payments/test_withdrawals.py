@@ -47,7 +47,6 @@ from redpacket.payments.use_cases.withdraw import (
 from redpacket.platform import errors
 from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.idempotency import Request
-from redpacket.platform.user import User
 from testing.payments.fake_gateway import SETTLING_MS, FakePaymentsOut, an_account
 from testing.payments.payment_system import FEN_MAX, PaymentSystem
 
@@ -929,7 +928,7 @@ def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
 
 def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
     request = Request("operator", "key", "body")
-    town.system.process().deposit(User("chest"), 500, request, is_for_campaigns=True)
+    town.system.deposit_for_campaigns("chest", 500, request)
 
     with pytest.raises(errors.Forbidden):
         town.withdraw("chest", 10)

@@ -19,7 +19,7 @@ def town() -> InMemorySystem:
     system.deposit("ann", 1_000)
     for user in ("rain", "storm"):
         request = Request("treasurer", user, user)
-        system.process().deposit(a_person(user), 500, request, is_for_campaigns=True)
+        system.deposit_for_campaigns(user, 500, request)
     system.process().move_campaign_money(a_person("rain"), a_person("storm"), "", MONEY)
     system.pass_time(MOVING_MS + 1)
     return system

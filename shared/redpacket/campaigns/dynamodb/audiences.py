@@ -52,8 +52,17 @@ class DynamoAudiences:
             for start in range(0, len(user_ids), _USERS_PER_TRANSACTION):
                 chunk = user_ids[start : start + _USERS_PER_TRANSACTION]
                 self._change(campaign_id, chunk, version, is_member=is_member)
+        return self.size(campaign_id)
+
+    def size(self, campaign_id: str) -> int:
+        """Return how many users a list has."""
         row = self._dynamo.get(self._audience, campaign_keys.audience_size(campaign_id))
         return int(row["member_count"]) if row else 0
+
+    def is_member(self, campaign_id: str, user_id: str) -> bool:
+        """Return whether a list has the user."""
+        row = self._dynamo.get(self._audience, campaign_keys.member(campaign_id, user_id))
+        return bool(row and row["is_member"])
 
     def set_mode(self, campaign_id: str, mode: AudienceMode, version: int) -> None:
         """Set the mode of the list of a campaign of *version*. Raises Contended.

@@ -108,6 +108,13 @@ def clear_audience(
     return audience
 
 
+def find_listed(campaign_id: str, user_id: str, *, ports: AudiencePorts) -> tuple[Audience, bool]:
+    """Return a campaign's list and whether it has the user. Raises CampaignNotFound."""
+    campaign, rows = get_campaign(campaign_id, campaigns=ports.campaigns), ports.rows
+    audience = Audience(rows.size(campaign_id), campaign.audience_mode)
+    return audience, rows.is_member(campaign_id, user_id)
+
+
 def load_audience(
     campaign_id: str, bucket: int, *, rows: DynamoAudiences, cache: AudienceCache
 ) -> None:

@@ -32,6 +32,10 @@ class DynamoDeposits:
         """Return the id of the request's transfer of a *kind*, if it was executed."""
         return find_result(self._dynamo, self._accounts, kind, request)
 
+    def is_new(self, account: str) -> bool:
+        """Return whether an account was never used."""
+        return self._dynamo.get(self._accounts, keys.account(account)) is None
+
     def has_received(self, account: str) -> bool:
         """Return whether packets paid an account, whose money then is not only campaigns'."""
         row = self._dynamo.get(self._accounts, keys.account(account)) or {}

@@ -16,6 +16,7 @@ from redpacket.ledger.model import (
 )
 from redpacket.ledger.ports import Balances
 from redpacket.operations.errors import AllowanceMoved
+from redpacket.operations.model.allowances import ApprovalNeededError
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
@@ -60,8 +61,9 @@ def deposit(
     """Return the transfer's id and the user's current balance in fen.
 
     A *case* has one deposit: its repeat by any operator returns the first one's id.
-    After a deposit that *is_for_campaigns*, the account pays only for campaigns. Raises
-    InvalidRequest if it was used otherwise.
+    After a deposit that *is_for_campaigns*, the account pays only for campaigns. The first one
+    takes the account from its user, so it needs an approval whatever its sum. Raises
+    InvalidRequest if the account was used otherwise.
     Raises Forbidden if operators credit themselves, IdempotencyKeyReused, Busy. A repeat skips the
     limits (I10): InvalidRequest, ApprovalNeededError.
     """
@@ -86,6 +88,8 @@ def deposit(
         if case:
             facts["case"] = case
         changes = changes_between(None, facts)
+        if is_for_campaigns and not operator.approved and ports.deposits.is_new(account):
+            raise ApprovalNeededError(subject, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
         action = Action(operator.person, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
         if case:

@@ -44,9 +44,8 @@ class ApprovalPolicy:
         try:
             return self.spend(operator, subject, amount_fen, held_fen=held_fen)
         except ApprovalNeededError as error:
-            raise Forbidden(
-                f"People whom you choose could take more than you may move in 24 hours. {advice}"
-            ) from error
+            message = "This decides about more money than you may move alone in 24 hours."
+            raise Forbidden(f"{message} {advice}") from error
 
     def spend(
         self,

@@ -10,7 +10,9 @@ from redpacket.ledger.dynamodb.posting import change_balance, post_operations
 from redpacket.ledger.dynamodb.requests import close_case
 from redpacket.ledger.model import Transfer, TransferKind, entries, receivable_account, user_account
 from redpacket.ledger.provider_name import ProviderName
+from redpacket.operations.dynamodb.allowances import spend_allowance
 from redpacket.operations.dynamodb.audit_log import note_action
+from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import (
@@ -145,11 +147,19 @@ class DynamoReturns:
             due=ReturnStatus.DUE,
         )
 
-    def resolve(self, returned: PaymentReturn, action: Action, *, is_outside: bool) -> bool:
-        """Set a LISTED return to RESOLVED by its reference, and log the action.
+    def resolve(
+        self,
+        returned: PaymentReturn,
+        action: Action,
+        spent: Allowance | None,
+        *,
+        is_outside: bool,
+    ) -> bool:
+        """Set a LISTED return to RESOLVED by its reference, log the action, and count *spent*.
 
         A transfer outside keeps the transaction from a deposit. Return False, without effect, if
-        the return has changed, the reference was used before, or the other one came first.
+        the return or the allowance has changed, the reference was used before, or the other one
+        came first.
         """
         resolved = update(
             self._payments,
@@ -167,6 +177,7 @@ class DynamoReturns:
             [
                 *(resolved, used, *note_action(self._audit_table, action)),
                 *(closed if is_outside else ()),
+                *spend_allowance(self._dynamo.tables.approvals, spent),
             ]
         )
 

@@ -18,7 +18,13 @@ from redpacket.ledger.model import (
     user_account,
 )
 from redpacket.ledger.provider_name import ProviderName
-from redpacket.operations.model.operators import Action, ActionKind, changes_between, user_subject
+from redpacket.operations.model.operators import (
+    Action,
+    ActionKind,
+    Operator,
+    changes_between,
+    user_subject,
+)
 from redpacket.payments.errors import PaymentNotFound
 from redpacket.payments.model.payments import (
     Payment,
@@ -38,13 +44,15 @@ from redpacket.platform.errors import (
     VersionConflict,
 )
 from redpacket.platform.idempotency import hash_of_key
-from redpacket.platform.user import User
 
 if TYPE_CHECKING:
+    from redpacket.operations.use_cases.approval_policy import ApprovalPolicy
     from redpacket.packets.ports import Ledger
     from redpacket.payments.dynamodb.lists import DynamoPaymentLists
 
 RETURN_PAUSE_MS = 60_000
+
+_ADVICE = "Deposit it with the transaction_id as its case: the deposit waits for approval."
 
 _TRIES = 6
 
@@ -73,11 +81,14 @@ def return_payment(number: str, transaction_id: str, *, ports: PaymentPorts) -> 
     _end(returned, refund, ports)
 
 
-def resolve_return(resolution: Resolution, operator: User, *, ports: PaymentPorts) -> PaymentReturn:
+def resolve_return(
+    resolution: Resolution, operator: Operator, *, policy: ApprovalPolicy, ports: PaymentPorts
+) -> PaymentReturn:
     """Resolve a listed return, by a deposit that credited its user or by an outside transfer.
 
-    The case of the deposit is the return's transaction, so operators can make only one.
-    Raises PaymentNotFound, VersionConflict, InvalidRequest.
+    The case of the deposit is the return's transaction, so operators can make only one. An outside
+    transfer, of which nothing here is proof, counts toward the operator's limit.
+    Raises PaymentNotFound, VersionConflict, InvalidRequest, Forbidden.
     """
     payment = ports.repository.find(resolution.number)
     returned = ports.returns.find_return(resolution.number, resolution.transaction_id)
@@ -97,6 +108,9 @@ def resolve_return(resolution: Resolution, operator: User, *, ports: PaymentPort
             " transaction_id. Make it first"
         )
         raise InvalidRequest.of("by", message)
+    subject, spent = user_subject(payment.user_id), None
+    if not is_deposit:
+        spent = policy.spend_alone(operator, returned.left_fen, _ADVICE, subject)
     facts = {
         "payment_id": returned.number,
         "transaction_id": returned.transaction_id,
@@ -106,14 +120,14 @@ def resolve_return(resolution: Resolution, operator: User, *, ports: PaymentPort
         "reason": resolution.reason,
     }
     action = Action(
-        operator,
+        operator.person,
         ActionKind.RETURN_RESOLVED,
-        user_subject(payment.user_id),
+        subject,
         ports.clock.now_ms(),
         changes_between(None, facts),
     )
     resolved = replace(returned, reference=reference)
-    if not ports.returns.resolve(resolved, action, is_outside=not is_deposit):
+    if not ports.returns.resolve(resolved, action, spent, is_outside=not is_deposit):
         message = "The return has changed, its case has a deposit, or the reference was used."
         raise VersionConflict(f"{message} Reload.")
     return replace(resolved, status=ReturnStatus.RESOLVED)
