@@ -1,4 +1,4 @@
-"""Deposits: how much, and for whom."""
+"""Deposits: their limits and their owners."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def _deposit(
     )
 
 
-def test_a_deposit_above_the_cap_was_taken(system: InMemorySystem) -> None:
+def test_a_deposit_above_the_cap_is_refused(system: InMemorySystem) -> None:
     assert _deposit(system, "ann", DEPOSIT_FEN_MAX)[1] == DEPOSIT_FEN_MAX
 
     with pytest.raises(InvalidRequest) as refused:
@@ -40,7 +40,7 @@ def test_a_deposit_above_the_cap_was_taken(system: InMemorySystem) -> None:
     assert system.balance_fen("ann") == DEPOSIT_FEN_MAX
 
 
-def test_an_operator_credited_themselves(system: InMemorySystem) -> None:
+def test_an_operator_cannot_credit_themselves(system: InMemorySystem) -> None:
     with pytest.raises(Forbidden):
         _deposit(system, "boss", 1)
 
@@ -59,7 +59,7 @@ def test_a_repeat_after_the_cap_was_lowered_gets_its_first_answer(system: InMemo
     assert system.balance_fen("ann") == 1000
 
 
-def test_an_account_that_was_used_is_not_limited_to_campaigns(system: InMemorySystem) -> None:
+def test_a_used_account_cannot_be_limited_to_campaigns(system: InMemorySystem) -> None:
     """The mark is permanent, so a mistake would lock the user's own money."""
     _deposit(system, "ann", 1)
     system.send_order(an_order("ann", total_fen=1, count=1))

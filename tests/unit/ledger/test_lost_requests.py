@@ -1,4 +1,4 @@
-"""A repeat of an old idempotency key has no second effect after its request's row was lost."""
+"""Repeats of old idempotency keys whose request rows were lost: they have no second effect."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def town(town: PaymentSystem) -> PaymentSystem:
 
 
 def _forget(dynamo: FakeDynamo, table: str) -> None:
-    """Lose the rows of all requests that a table has, and nothing else."""
+    """Delete only a table's request rows."""
     rows = dynamo.tables[table]
     lost = [key for key in rows if "request#" in key[0] or key[1].startswith("request#")]
     assert lost
@@ -39,7 +39,7 @@ def _forget(dynamo: FakeDynamo, table: str) -> None:
 
 
 def _restore(dynamo: FakeDynamo, before: Rows, *tables: str) -> None:
-    """Restore some tables alone, or all for none, to the rows *before*."""
+    """Restore some tables, or all if none is named, to the rows *before*."""
     dynamo.hold(dynamo.rows() | {name: before.get(name, {}) for name in tables or dynamo.tables})
 
 

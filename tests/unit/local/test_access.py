@@ -12,7 +12,9 @@ def _of(monkeypatch: pytest.MonkeyPatch, **given: str) -> Access:
     return Access.of_environment()
 
 
-def test_a_stack_serves_this_machine_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_serves_this_machine_unless_configured_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     access = _of(monkeypatch)
 
     assert (access, access.host) == (Access("127.0.0.1", ""), "127.0.0.1")
@@ -45,7 +47,7 @@ def test_a_unit_is_taken_from_the_command_line(
     assert _of(monkeypatch, UNIT=given).unit == unit
 
 
-def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phone_gets_the_page_as_a_qr_code_and_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _of(monkeypatch, BIND=EVERYWHERE).bind == EVERYWHERE
     hint = phone_hint("http://192.0.2.7:8080")
 
@@ -65,6 +67,8 @@ def test_a_phone_gets_the_page_as_a_code_and_its_address(monkeypatch: pytest.Mon
         {"UNIT": "points,3"},
     ],
 )
-def test_what_can_not_be_is_refused(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+def test_an_invalid_option_is_refused(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+) -> None:
     with pytest.raises(StackError):
         _of(monkeypatch, **given)

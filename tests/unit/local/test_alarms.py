@@ -1,4 +1,4 @@
-"""Alarms of the local stack are judged as CloudWatch judges them."""
+"""Alarms of the local stack, evaluated as CloudWatch evaluates them."""
 
 import json
 from typing import Any
@@ -88,12 +88,12 @@ def test_an_alarm_counts_periods_dimensions_and_missing_data(
 
     alarms = Alarms(aws, [], now_s=lambda: NOW_S)
     alarms.look()
-    alarms.look()  # a line counts once, however often it is read
+    alarms.look()  # a line counts once even if it is read repeatedly
 
     assert aws.alarm["StateValue"] == state
 
 
-def test_silence_is_an_alarm_after_the_first_data_only() -> None:
+def test_silence_is_an_alarm_only_after_the_first_data() -> None:
     aws = Aws([], {"TreatMissingData": "breaching", "EvaluationPeriods": 3, "DatapointsToAlarm": 2})
     clock = [NOW_S]
     alarms = Alarms(aws, [], now_s=lambda: clock[0])

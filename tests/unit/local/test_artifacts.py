@@ -1,4 +1,4 @@
-"""A planned deployment names the stored version of each artifact, which nobody can replace."""
+"""Planned deployments: each names the immutable stored version of every artifact."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from local.places import ROOT
 
 
 class Bucket:
-    """Bucket whose objects have versions, if it keeps any."""
+    """Bucket whose objects have versions if it stores them."""
 
     def __init__(self, *, is_versioned: bool = True) -> None:
         self._is_versioned = is_versioned
@@ -51,7 +51,7 @@ def test_each_function_and_layer_is_of_the_version_that_the_plan_uploaded(tmp_pa
         "SendFunction: abc in version version-of-abc",
         "SharedLayer: stack/def in version version-of-stack/def",
     ]
-    # AWS SAM makes S3ObjectVersion of it.
+    # AWS SAM turns it into S3ObjectVersion.
     assert [
         resources["SendFunction"]["Properties"]["CodeUri"],
         resources["SharedLayer"]["Properties"]["ContentUri"],
@@ -78,7 +78,7 @@ def _workflow() -> dict[str, Any]:
     return jobs
 
 
-def test_each_stage_is_planned_and_executed_with_roles_of_its_own() -> None:
+def test_each_stage_is_planned_and_executed_with_its_own_roles() -> None:
     jobs = _workflow()
 
     assert jobs["plan"]["environment"] == "${{ inputs.stage }}-plan"

@@ -1,4 +1,4 @@
-"""Commands of the Makefile that run a stack, without one."""
+"""Commands of the Makefile that run a stack, tested without one."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_a_stack_that_does_not_stop_is_named_with_the_limit_and_the_next_step(
     assert signals == [(4711, signal.SIGTERM)]
 
 
-def test_the_last_words_of_a_stopped_stack_are_not_in_the_log_of_the_next(
+def test_the_last_lines_of_a_stopped_stack_are_not_in_the_log_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "UP", tmp_path)
@@ -56,7 +56,7 @@ def test_a_stack_that_is_not_ready_names_its_log(
 
 @pytest.fixture
 def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stack that runs with its own EMBED."""
+    """Return a running stack with its own EMBED."""
     for name in OPTIONS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(commands, "UP", tmp_path)

@@ -1,4 +1,6 @@
-"""A change of openapi.json that breaks a client is found, and one that does not is allowed."""
+"""Comparison of two versions of openapi.json: it reports changes that break a client, and no
+others.
+"""
 
 import copy
 import json
@@ -103,7 +105,7 @@ def test_a_broken_promise_is_named_with_its_place(broken: str) -> None:
     assert broken in _found(*BROKEN[broken])
 
 
-def test_a_code_of_a_problem_that_vanished_is_a_broken_promise() -> None:
+def test_a_removed_problem_code_is_a_broken_promise() -> None:
     found = _found((PROBLEMS, _at(*PROBLEMS[:-1], "oneOf")[1:]))
 
     assert any(each.startswith("POST /packets 503: ") for each in found)

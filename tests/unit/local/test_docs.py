@@ -1,4 +1,4 @@
-"""The documents tell all there is to know, and nothing that isn't there."""
+"""Documents: they describe everything that exists, and nothing else."""
 
 import re
 import subprocess
@@ -44,9 +44,9 @@ DOCUMENTS = [
 INDEX, REHEARSAL = RUNBOOK / "README.md", RUNBOOK / "rehearsal.md"
 
 _WORDS_MAX = 2_000
-"""Most words of a page."""
+"""Maximum number of words on a page."""
 
-# Whole words between back quotes, outside code blocks.
+# Whole words between backticks, outside code blocks.
 _BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 _SHELL = re.compile(r"^ *```sh[ \w]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _EACH = re.DOTALL | re.MULTILINE
@@ -77,14 +77,14 @@ def _rows(document: Path) -> list[list[str]]:
 
 
 def _wrong(in_document: Callable[[Path], Iterable[object]]) -> list[str]:
-    """Return what a rule finds wrong, over all documents."""
+    """Return the violations of a rule in all documents."""
     return [
         f"{_name(document)}: {value}" for document in DOCUMENTS for value in in_document(document)
     ]
 
 
 def _found(path: str) -> list[Path]:
-    """Return what *path* names: from the repository, or from the package."""
+    """Return the files that *path* matches, relative to the repository or to the package."""
     return [file for folder in (ROOT, PACKAGE) for file in folder.glob(path.rstrip("/"))]
 
 
@@ -100,7 +100,7 @@ def _resources(template: dict[str, Any], kind: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def words() -> set[str]:
-    """Return every word that some document has between back quotes."""
+    """Return every word that a document has between backticks."""
     return {
         word
         for document in DOCUMENTS
@@ -171,7 +171,7 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def _commands(document: Path) -> list[str]:
-    """Return the commands of a document without comments and without the files that they write."""
+    """Return the commands of a document without comments and output files."""
     blocks = "".join(_SHELL.findall(_text(document)))
     text = re.sub(r"(<<EOF\n).*?^ *EOF$", r"\1", blocks, flags=_EACH)
     lines = text.splitlines()
@@ -185,7 +185,7 @@ CHINESE = {
     )
     for page in sorted((ROOT / "docs" / "zh").glob("*.md"))
 }
-"""Each page in Chinese with the English one of its name."""
+"""Chinese pages by the English page of the same name."""
 
 
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
@@ -202,7 +202,7 @@ GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
 def _shape(text: str) -> tuple[list[str], dict[str, int]]:
-    """Return the levels of headings, and how many items, rows and blocks of code there are."""
+    """Return the heading levels and the numbers of items, rows and code blocks."""
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     marks = {"item": r"^\s*(?:-|\d+\.) ", "row": r"^\|", "block": "```"}
     counts = {
@@ -233,7 +233,7 @@ def test_the_chinese_readme_has_the_commands_and_links_of_the_english_one() -> N
 # The core in an hour.
 
 _CORE_LINES_MAX = 4_500
-"""Most lines that a reader of the core has to read."""
+"""Maximum number of lines in the reading path of the core."""
 
 
 def _core(readme: Path) -> list[str]:
@@ -246,7 +246,7 @@ def _core(readme: Path) -> list[str]:
 
 
 def _expanded(path: str) -> list[str]:
-    """Return the paths of a text with one list of names between braces, as a shell does."""
+    """Expand one list of names between braces, as a shell does."""
     names = re.search(r"\{(.*)\}", path)
     return [path.replace(names[0], name) for name in names[1].split(",")] if names else [path]
 
@@ -279,11 +279,12 @@ WRITTEN = [
     page
     for page in (*DOCUMENTS, ROOT / "SECURITY.md")
     if page.parent == ROOT or page.is_relative_to(ROOT / "docs")
-    # One grows with each change, others are translations or pages that `make bench` writes.
+    # The changelog grows with each change; others are translations or pages that `make bench`
+    # writes.
     if page.name not in {"CHANGELOG.md", "README.zh-CN.md", "performance.md", "capacity.md"}
     if page.parent.name != "zh"
 ]
-"""Pages that people write and read in English."""
+"""Pages written and read in English."""
 
 _WRITTEN_WORDS_MAX = 40_000
 
@@ -350,7 +351,7 @@ _OF_AWS = {"Task timed out", "Runtime exited", "AccessDenied"}
 
 
 def _logged(page: str) -> list[tuple[str, str]]:
-    """Return the pairs of a function and of a text that commands look for in its log."""
+    """Return pairs of a function and a text that commands search in its log."""
     looped = [(name, word) for words, name in _LOOPED.findall(page) for word in words.split()]
     return [*((name, quoted or word) for name, quoted, word in _LOGGED.findall(page)), *looped]
 
@@ -359,7 +360,8 @@ def test_the_code_writes_each_text_that_a_document_looks_for_in_logs() -> None:
     files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.sql"), *(ROOT / "functions").rglob("*.py")]
     # Long texts are several literals.
     source = re.sub(r'"\s+f?"', "", " ".join(" ".join(map(_text, files)).split()))
-    # An error is logged by the name of its own class, so the name of a base finds other faults.
+    # An error is logged under the name of its own class, so a base class's name matches other
+    # faults.
     bases = set(re.findall(r"class \w+\((\w+)\)", source))
 
     def wrong(document: Path) -> list[str]:
@@ -391,7 +393,7 @@ def test_a_command_looks_for_an_event_in_the_log_of_a_function_that_counts_it() 
 _ONLY_AWS = re.compile(
     r"redpacket logs api|aws elasticache|--namespace AWS/|put-function-concurrency"
 )
-"""Commands that a local stack can't carry out, or answers without a line."""
+"""Commands that a local stack cannot run, or answers without a line."""
 
 
 def test_each_block_of_the_runbook_that_needs_aws_says_so() -> None:
@@ -442,7 +444,7 @@ _COMMANDS = {
     name: set(getattr(command, "commands", {}))
     for name, command in getattr(typer.main.get_command(app), "commands", {}).items()
 }
-"""Commands of the command `redpacket`, each with its own commands."""
+"""Commands of `redpacket` with their subcommands."""
 
 
 def test_every_command_can_be_pasted() -> None:
@@ -535,7 +537,7 @@ def test_a_check_that_only_tests_run_is_not_in_the_package() -> None:
     assert unused == []
 
 
-# Everything that a document names must exist.
+# Every path, test and link in a document must exist.
 
 
 def test_every_path_exists() -> None:
@@ -594,14 +596,14 @@ def _anchors(document: Path) -> set[str]:
 
 
 def test_code_in_a_list_is_indented_as_the_site_reads_it() -> None:
-    # GitHub takes three spaces, too; the site needs four.
+    # GitHub accepts three spaces; the site needs four.
     assert (
         _wrong(lambda page: re.findall(r"^(?: {1,3}| {5,})```.*", _text(page), re.MULTILINE)) == []
     )
 
 
 @pytest.mark.parametrize("folder", ["guide", "how-to", "reference", "runbook"])
-def test_no_page_is_longer_than_one_reads_at_once(folder: str) -> None:
+def test_no_page_is_too_long_to_read_in_one_sitting(folder: str) -> None:
     lengths = {page.name: len(_text(page).split()) for page in (ROOT / "docs" / folder).glob("*")}
 
     assert lengths
@@ -625,14 +627,14 @@ def test_every_event_in_a_command_exists() -> None:
     assert [event for event in events if not (ROOT / event).is_file()] == []
 
 
-def test_no_document_knows_the_machine_it_was_written_on() -> None:
+def test_no_document_names_the_machine_on_which_it_was_written() -> None:
     machine = re.compile(r"(?<![\w.}/])/(?:home|root|tmp|usr|var|work|Users)/")
 
     assert _wrong(lambda document: machine.findall(_text(document))) == []
 
 
 def test_no_two_decisions_have_the_same_number() -> None:
-    # A decision that is removed leaves a gap.
+    # A removed decision leaves a gap.
     numbers = [decision.name[:4] for decision in (ROOT / "docs" / "adr").glob("0*.md")]
 
     assert len(numbers) == len(set(numbers))

@@ -1,4 +1,4 @@
-"""Tests of drills: one fault, on a program that runs, and its end."""
+"""Drills: one fault of a running program, and its end."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def test_without_a_stack_the_drill_names_the_command(monkeypatch: pytest.MonkeyP
         drill()
 
 
-def test_a_frozen_program_goes_on_after_the_drill(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_frozen_program_continues_after_the_drill(capsys: pytest.CaptureFixture[str]) -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -52,7 +52,7 @@ def test_a_frozen_program_goes_on_after_the_drill(capsys: pytest.CaptureFixture[
     assert "The receiver answers again" in printed
 
 
-def test_a_program_that_is_not_the_stacks_is_left_alone() -> None:
+def test_a_program_of_another_stack_is_left_alone() -> None:
     with (
         pytest.raises(StackError, match="the stack did not start the wallet"),
         Scene({"api": "", "pids": {}}).frozen("wallet"),

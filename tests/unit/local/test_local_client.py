@@ -11,7 +11,7 @@ from local.errors import StackError
 @pytest.mark.parametrize(
     ("refused", "requested", "status"), [(0, 1, 201), (3, 4, 201), (99, 20, 503)]
 )
-def test_a_503_is_asked_again_until_it_is_answered(
+def test_a_503_is_retried_until_it_is_answered(
     refused: int, requested: int, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("local.client.time.sleep", lambda _: None)
@@ -26,7 +26,7 @@ def test_a_503_is_asked_again_until_it_is_answered(
     assert len(seen) == requested
 
 
-def test_an_answer_that_is_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_answer_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.client.time.sleep", lambda _: None)
     told: list[httpx.Response | httpx.TransportError] = [
         httpx.ReadTimeout("timed out"),

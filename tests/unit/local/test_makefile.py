@@ -1,4 +1,4 @@
-"""The commands of the Makefile find what they import."""
+"""Commands of the Makefile: they find the modules that they import."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The local front serves the page as CloudFront does: files, its paths, the API under /api."""
+"""Local front: it serves the page as CloudFront does, with files, paths, and the API under /api."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ async def _api(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Visitor:
-    """Asks an ASGI application, as over HTTP."""
+    """Client that calls an ASGI application as over HTTP."""
 
     def __init__(self, front: ASGIApp) -> None:
         self._transport = httpx.ASGITransport(front)
@@ -35,7 +35,7 @@ class Visitor:
             async with httpx.AsyncClient(transport=self._transport, base_url="http://x") as client:
                 return await client.request(method, path, headers=headers)
 
-        # In a thread of its own: Playwright keeps a running loop in the tests' thread.
+        # Run it in its own thread, because Playwright keeps a running loop in the tests' thread.
         with start_blocking_portal() as portal:
             return portal.call(fetch)
 
@@ -65,7 +65,7 @@ def test_a_visit_gets_the_page_at_every_path(front: Visitor) -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_crawler_is_led_to_the_preview_of_a_packet_and_not_in_circles(
+def test_a_crawler_is_redirected_to_the_preview_of_a_packet_and_not_in_circles(
     front: Visitor, shards: int
 ) -> None:
     path = f"/packets/{a_packet_id(shards)}"
@@ -102,7 +102,7 @@ def test_the_api_is_under_its_prefix_and_its_path_is_not_decoded(front: Visitor)
     assert answer.text == "API /packets/a/b /packets/a%2Fb"
 
 
-def test_every_file_carries_the_security_headers_and_assets_are_kept(front: Visitor) -> None:
+def test_every_file_carries_the_security_headers_and_assets_are_cached(front: Visitor) -> None:
     asset = front.get("/assets/index-abc.js")
 
     assert SECURITY_HEADERS.items() <= asset.headers.items()
@@ -125,7 +125,7 @@ def test_the_configuration_names_the_development_issuer(front: Visitor) -> None:
         assert f" https://{host}" in SECURITY_HEADERS["content-security-policy"]
 
 
-def test_files_are_compressed_for_those_who_say_so(front: Visitor) -> None:
+def test_files_are_compressed_for_clients_that_accept_it(front: Visitor) -> None:
     packed = front.get("/", headers={"accept-encoding": "gzip"})
     plain = front.get("/", headers={"accept-encoding": "identity"})
 

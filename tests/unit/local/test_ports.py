@@ -1,4 +1,4 @@
-"""Tests of a stack's address: nobody else answers there, from its choice until its end."""
+"""Ports of a stack: no other program answers there, from the choice of the port to its end."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""`make check` finds broken promises and long subjects since the commit that set the version."""
+"""Check of promises: it finds broken ones, and long subjects since the version's commit."""
 
 import json
 import subprocess
@@ -48,14 +48,14 @@ def test_a_tree_that_keeps_its_promises_passes(root: Path) -> None:
     assert "promised" in check(root)
 
 
-def test_a_route_of_the_last_release_that_is_gone_fails(root: Path) -> None:
+def test_a_released_route_that_was_removed_fails(root: Path) -> None:
     _commit(root, "Remove a route", openapi=_contract("/a", "/c"))
 
     with pytest.raises(StackError, match=r"^GET /b: removed$"):
         check(root)
 
 
-def test_a_route_that_was_never_released_may_go(root: Path) -> None:
+def test_a_route_that_was_never_released_may_be_removed(root: Path) -> None:
     _commit(root, "Remove a route", openapi=_contract("/a", "/b"))
 
     assert "promised" in check(root)

@@ -37,7 +37,7 @@ def test_a_layer_for_another_processor_is_not_deployed(tmp_path: Path, architect
         release.check_layers(other, built)
 
 
-def test_what_is_not_built_is_not_deployed(tmp_path: Path) -> None:
+def test_an_unbuilt_function_is_not_deployed(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="no layer is built"):
         release.check_layers("arm64", tmp_path)
 
@@ -50,7 +50,7 @@ def test_what_is_not_built_is_not_deployed(tmp_path: Path) -> None:
         ('["Stage=dev", "Architecture=x86_64"]', "x86_64"),
     ],
 )
-def test_the_layer_is_built_for_what_is_deployed(
+def test_the_layer_is_built_for_the_deployed_processor(
     tmp_path: Path, overrides: str, expected: str
 ) -> None:
     config = f"version = 0.1\n[dev.deploy.parameters]\nparameter_overrides = {overrides}\n"
@@ -61,7 +61,7 @@ def test_the_layer_is_built_for_what_is_deployed(
     assert expected in release.PLATFORMS
 
 
-def test_the_stages_of_this_project_deploy_what_is_built() -> None:
+def test_the_stages_of_this_project_deploy_the_built_functions() -> None:
     assert {release.architecture(stage) for stage in ("dev", "prod")} == {"arm64"}
 
 
@@ -76,7 +76,7 @@ def test_every_function_gets_the_release(tmp_path: Path) -> None:
     assert yaml.safe_load((tmp_path / "template.yaml").read_text()) == built
 
 
-def test_a_template_for_china_names_nothing_that_is_unknown_there(tmp_path: Path) -> None:
+def test_a_template_for_china_names_nothing_unknown_there(tmp_path: Path) -> None:
     built = {
         "Globals": {"Function": {"Environment": {"Variables": {}}}},
         "Resources": {
@@ -119,7 +119,7 @@ def test_an_upgrade_waits_until_campaigns_with_a_beacon_have_ended(system: InMem
 
 
 class _Refusing:
-    """A CloudFormation that refuses every call."""
+    """CloudFormation that refuses every call."""
 
     def __init__(self, message: str) -> None:
         self._message = message

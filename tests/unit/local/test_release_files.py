@@ -1,4 +1,4 @@
-"""Workflows parse, call commands that exist, run pinned actions, and have no needless right."""
+"""Workflows: they parse, call existing commands, pin their actions, and have only needed rights."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_a_workflow_names_its_rights_and_only_deploy_gets_a_token_of_aws(path: A
     assert workflow["permissions"]["contents"] == "read"
     assert any("id-token" in each for each in rights) == (path.stem == "deploy")
     assert any(each.get("contents") == "write" for each in rights) == (path.stem == "release")
-    # Typed text and names must not become a part of a script.
+    # Typed text and names must not become part of a script.
     assert not any("${{" in step.get("run", "") for step in _steps(path))
 
 

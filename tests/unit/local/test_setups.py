@@ -1,4 +1,4 @@
-"""A provider's folder is all that a local stack, its page and the publication need."""
+"""Provider folders: a local stack, its page and the publication need nothing else."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_third_provider_is_published_and_started_like_the_others(tmp_path: Pat
         assert portal.call(book).json()["in"] == []
 
 
-def test_no_setup_is_left_of_a_provider_without_parameters() -> None:
+def test_no_setup_remains_of_a_provider_without_parameters() -> None:
     told = configuration({}, USERS, "eu-central-1")
 
     assert (told["channels"], told.keys() & set(setups())) == ([], set())

@@ -1,4 +1,4 @@
-"""Users' view of a lottery: one read of a unit at most, whatever was won."""
+"""Users' view of a lottery: it costs at most one read unit, whatever was won."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,7 +23,7 @@ TODAY, TOMORROW = "20261118", "20261119"
 
 
 def meter_of(system: InMemorySystem) -> MeteredDynamo:
-    """Let the system's lottery be read through a meter."""
+    """Read the system's lottery through a meter."""
     meter = MeteredDynamo(system.dynamo)
     system.prizes = system.prize_adapter(meter)
     return meter
@@ -40,7 +40,7 @@ def test_a_page_shows_prizes_and_the_commitment_to_all_days(system: InMemorySyst
     assert system.lotteries().get("gala") == shown
 
 
-def test_a_campaign_without_prizes_promises_nothing(system: InMemorySystem) -> None:
+def test_a_campaign_without_prizes_has_no_commitment(system: InMemorySystem) -> None:
     system.campaigns.create(a_campaign(campaign_id="gala"))
 
     shown = system.lotteries().get("gala")
@@ -48,12 +48,12 @@ def test_a_campaign_without_prizes_promises_nothing(system: InMemorySystem) -> N
     assert (shown.snapshot.prizes, shown.sold_out, shown.commitment) == ((), frozenset(), None)
 
 
-def test_a_page_of_no_campaign_is_not_found(system: InMemorySystem) -> None:
+def test_a_page_of_an_unknown_campaign_is_not_found(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         system.lotteries().get("gala")
 
 
-def test_a_new_process_reads_one_row_and_the_same_one_none(system: InMemorySystem) -> None:
+def test_a_new_process_reads_one_row_and_the_next_read_costs_none(system: InMemorySystem) -> None:
     system.lottery()
     system.load_campaign("gala")
     system.lotteries().get("gala")
@@ -84,7 +84,7 @@ def test_a_hundred_prizes_and_many_wins_cost_one_unit(system: InMemorySystem) ->
     assert (meter.units, meter.strong_count) == (1, 0)
 
 
-def test_an_edit_is_seen_some_seconds_later_and_whole(system: InMemorySystem) -> None:
+def test_an_edit_is_seen_completely_some_seconds_later(system: InMemorySystem) -> None:
     campaign = system.lottery()
     pages = system.lotteries()
     before = pages.get("gala")
@@ -122,7 +122,7 @@ def test_at_midnight_the_next_day_is_shown_with_the_same_commitment(system: InMe
 # ---- what is sold out
 
 
-def test_a_prize_of_which_nothing_is_left_is_sold_out(system: InMemorySystem) -> None:
+def test_a_prize_without_remaining_units_is_sold_out(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=2))
     pages = system.lotteries()
 
@@ -145,7 +145,7 @@ def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
     assert system.lotteries().get("gala").sold_out == {"cup"}
 
 
-def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySystem) -> None:
+def test_a_sold_out_prize_stays_so_after_the_cache_lost_it(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
     assert system.lotteries().get("gala").sold_out == {"cup"}
@@ -159,7 +159,7 @@ def test_what_was_sold_out_is_so_when_the_cache_has_lost_it(system: InMemorySyst
     assert [name for name, _ in system.logger.errors] == ["stock_not_read"]
 
 
-def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMemorySystem) -> None:
+def test_the_sold_out_note_is_written_only_when_it_changes(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=3))
     noted: list[PageNote] = []
     keep = system.prizes.note_page
@@ -180,7 +180,7 @@ def test_a_note_is_written_where_it_changes_and_not_with_every_draw(system: InMe
 # ---- trouble
 
 
-def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
+def test_a_page_is_shown_if_its_note_cannot_be_stored(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=1))
     system.draw("gala", "ann", "key")
     system.prizes.note_page = Away().note_page  # type: ignore[method-assign]
@@ -189,7 +189,7 @@ def test_a_page_that_can_not_be_noted_is_shown(system: InMemorySystem) -> None:
     assert [name for name, _ in system.logger.errors] == ["page_not_noted"]
 
 
-def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) -> None:
+def test_while_the_ledger_is_unavailable_the_last_page_is_shown(system: InMemorySystem) -> None:
     system.lottery()
     pages = system.lotteries()
     shown = pages.get("gala")
@@ -202,7 +202,7 @@ def test_while_the_ledger_is_away_the_last_page_holds(system: InMemorySystem) ->
         pages.get("other")
 
 
-def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
+def test_concurrent_requests_in_one_process_read_once(system: InMemorySystem) -> None:
     system.lottery()
     system.lotteries().get("gala")
     meter = meter_of(system)
@@ -215,7 +215,7 @@ def test_many_at_once_in_one_process_read_once(system: InMemorySystem) -> None:
     assert len(meter.reads) == 1
 
 
-def test_a_process_does_not_remember_campaigns_without_end(
+def test_the_number_of_cached_campaigns_in_a_process_is_bounded(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cached_lotteries, "_SIZE_MAX", 5)
@@ -236,7 +236,7 @@ def test_a_process_does_not_remember_campaigns_without_end(
         (WhenSoldOut.REDISTRIBUTE, set(), [0, 0, 0]),
     ],
 )
-def test_a_prizes_probability_is_its_part_of_the_weights_that_are_left(
+def test_a_prizes_probability_is_its_part_of_the_remaining_weights(
     when_sold_out: WhenSoldOut, left: set[str], expected: list[float]
 ) -> None:
     prizes = (

@@ -1,4 +1,4 @@
-"""Rounds of a campaign as a process remembers them."""
+"""Rounds of a campaign, as a process caches them."""
 
 from collections.abc import Collection
 from typing import Any, cast
@@ -50,7 +50,7 @@ def _rains(pages: _CountedPages, clock: FakeClock, ended: Round = ENDED) -> Cach
 
 
 def _show(rains: CachedRains, clock: FakeClock, seconds: int) -> None:
-    """Show the rounds once in each of some seconds."""
+    """Read the rounds once in each of some seconds."""
     for _ in range(seconds):
         (shown,) = rains.rounds("gala")
         assert shown.podium == ()
@@ -65,7 +65,7 @@ def test_an_ended_round_without_claims_is_read_once(pages: _CountedPages) -> Non
     assert pages.read_count == 1
 
 
-def test_a_round_that_has_just_ended_is_read_until_its_last_claims_are_durable(
+def test_a_round_that_just_ended_is_read_until_its_last_claims_are_durable(
     pages: _CountedPages,
 ) -> None:
     clock = FakeClock(NOW_MS)

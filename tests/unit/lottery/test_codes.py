@@ -1,4 +1,4 @@
-"""Codes are a prize's stock: added before it, kept beyond the campaign, never drawn again."""
+"""Codes as a prize's stock: stored before it, kept beyond the campaign, never drawn again."""
 
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ CODES = [f"TEA-{number}" for number in range(60)]
 
 
 class Gala(Office):
-    """A campaign with one prize of codes."""
+    """Campaign with one prize of codes."""
 
     def __init__(self) -> None:
         system = InMemorySystem()
@@ -61,7 +61,7 @@ def test_the_stock_is_the_number_of_codes(gala: Gala) -> None:
 
 
 @pytest.mark.parametrize("how", ["lost", "in doubt", "killed"])
-def test_an_upload_that_is_cut_off_promises_no_code_that_is_not_there(how: str) -> None:
+def test_an_interrupted_upload_promises_no_missing_code(how: str) -> None:
     for at in range(1, IO_MAX):
         gala = Gala()
         if not gala.cut(at, how, lambda gala: gala.add(*CODES)):
@@ -99,21 +99,21 @@ def test_an_edit_keeps_codes_and_their_end(gala: Gala) -> None:
     assert added.codes_until_ms == END_MS + 2 * CODES_KEPT_MS
 
 
-def test_a_campaign_can_not_outlast_its_codes(gala: Gala) -> None:
+def test_a_campaign_cannot_outlast_its_codes(gala: Gala) -> None:
     gala.put(gala.plan("cup"))
     gala.end_at(END_MS + 1)
     gala.add(*CODES[:1])
     last_ms = END_MS + 1 + CODES_KEPT_MS
 
     assert gala.end_at(last_ms).ends_at_ms == last_ms
-    # Later codes expire with the first ones, so that all codes of a prize last as long.
+    # Later codes expire with the first ones, so all codes of a prize last equally long.
     assert gala.add(*CODES).codes_until_ms == last_ms + CODES_KEPT_MS
     with pytest.raises(InvalidRequest, match="ends_at_ms"):
         gala.end_at(last_ms + 1)
     assert gala.end_at(END_MS - 1).ends_at_ms == END_MS - 1
 
 
-def test_only_codes_have_codes_and_they_change_in_no_other_way(gala: Gala) -> None:
+def test_only_code_prizes_have_codes_and_their_stock_changes_in_no_other_way(gala: Gala) -> None:
     cup, _ = gala.put(gala.plan("cup"))
     tea = gala.add(*CODES)
 

@@ -1,4 +1,4 @@
-"""A draw that the ledger refuses: what is undone, and what the user is told."""
+"""Draws that the ledger refuses: the effects that are undone, and the user's answer."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ def draw(system: InMemorySystem) -> Draw:
 
 
 def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: int) -> Any:
-    """Record *draw*; return what was undone, whether the cache was loaded, and the draw."""
+    """Record *draw*; return the undone effects, whether the cache was loaded, and the draw."""
     ports, snapshot = Mock(), Mock()
     ports.draws.record_draw.return_value = status
     ports.draws.find_draw.return_value = durable
@@ -37,7 +37,7 @@ def _record(draw: Draw, status: RecordDrawStatus, durable: Draw | None, now_ms: 
     return undone, load.call_count, recorded
 
 
-def test_what_a_concurrent_request_made_durable_is_kept(draw: Draw) -> None:
+def test_the_result_of_a_concurrent_request_is_kept(draw: Draw) -> None:
     assert draw.prize
     miss = replace(draw, prize=None, unit_no=0, day_no=0)
     other = replace(draw, prize=replace(draw.prize, prize_id="pen"))
@@ -60,7 +60,7 @@ def test_a_unit_that_is_gone_is_not_offered_again_and_the_cache_is_loaded(
     assert _record(draw, status, None, ENDS_AT_MS - 1) == ([False], 1, None)
 
 
-def test_a_unit_that_was_refunded_at_the_end_is_told_as_the_end(draw: Draw) -> None:
+def test_a_unit_refunded_at_the_end_is_reported_as_the_end(draw: Draw) -> None:
     with pytest.raises(CampaignEnded):
         _record(draw, RecordDrawStatus.UNIT_REFUNDED, None, ENDS_AT_MS)
 

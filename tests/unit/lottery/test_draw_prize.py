@@ -26,7 +26,7 @@ from testing.lottery.prizes import write_prize
 
 
 def loaded(system: InMemorySystem, *prizes: lottery.Prize, **changes: Any) -> dict[str, Any]:
-    """Put a lottery that the cache knows; return what a replica of the cache has of it."""
+    """Put a lottery into the cache; return a replica's copy of it."""
     system.lottery(*prizes, **changes)
     system.load_campaign("gala")
     return system.lots.snapshot()
@@ -54,7 +54,7 @@ def player(system: InMemorySystem, user_id: str) -> lottery.Player:
 
 
 class Meddled:
-    """A draw claim cache that somebody has a hand in, before each draw."""
+    """Draw cache with a callback before each draw."""
 
     def __init__(self, claim_cache: FakeDrawCache, before: Callable[[], None]) -> None:
         self._claim_cache = claim_cache
@@ -69,7 +69,7 @@ class Meddled:
 
 
 class Counting:
-    """A repository, with a note of each call."""
+    """Repository that records each call."""
 
     def __init__(self, repository: DynamoDraws | DynamoPrizes, calls: list[str]) -> None:
         self._repository = repository
@@ -84,10 +84,10 @@ ONE_IN = 1_000_000
 
 
 def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> None:
-    # A review tried keys offline until one won such a prize: the point was a hash of the seed and
-    # of an id that the client's key went into.
+    # A review tried keys offline until one won such a prize, because the point was a hash of the
+    # seed and of an id that contained the client's key.
     system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
-    root = (40).to_bytes(days.SEED_BYTES, "big")  # with it the review's formula wins soon
+    root = (40).to_bytes(days.SEED_BYTES, "big")  # with it, the review's formula soon wins
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
     del row["sealed"]
     row["seed"] = {"S": root.hex()}
@@ -107,7 +107,7 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
 
 
 @pytest.mark.parametrize(("weight", "odds"), [(10, "cup:10|0"), (0, "|1")])
-def test_what_is_drawn_is_durable_before_the_user_is_told(
+def test_a_draw_is_durable_before_the_user_gets_the_answer(
     system: InMemorySystem, weight: int, odds: str
 ) -> None:
     system.lottery(a_prize("gala", title="金杯", weight=weight), miss_weight=int(not weight))
@@ -156,7 +156,7 @@ def test_the_same_key_always_gets_the_same_answer_and_uses_no_attempt(
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
 
 
-def test_a_draw_tells_the_attempts_and_wins_that_are_left_after_it(system: InMemorySystem) -> None:
+def test_a_draw_returns_the_attempts_and_wins_that_remain(system: InMemorySystem) -> None:
     rules = DrawRules(attempts_per_user_per_day=5, wins_per_user_per_day=3)
     system.lottery(a_prize("gala", total=9), rules=rules)
 
@@ -174,7 +174,7 @@ def test_a_draw_tells_the_attempts_and_wins_that_are_left_after_it(system: InMem
         ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
-def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
+def test_an_inactive_campaign_refuses_and_uses_up_nothing(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     system.lottery(**changes)
@@ -185,13 +185,13 @@ def test_a_campaign_that_does_not_give_refuses_and_uses_up_nothing(
     assert player(system, "ann") == lottery.Player()
 
 
-def test_there_is_no_draw_of_no_campaign(system: InMemorySystem) -> None:
+def test_an_unknown_campaign_has_no_draw(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         system.draw("gala", "ann", "key")
 
 
 @pytest.mark.parametrize("changes", [{"ends_at_ms": NOW_MS + 1000}, {"status": CampaignStatus.OFF}])
-def test_who_has_drawn_is_told_so_after_the_end_though_the_cache_forgot(
+def test_a_repeat_after_the_end_gets_the_draw_that_the_cache_lost(
     system: InMemorySystem, changes: dict[str, Any]
 ) -> None:
     campaign = system.lottery()
@@ -242,7 +242,7 @@ def test_cash_that_could_not_be_queued_is_queued_by_the_sweep(system: InMemorySy
     assert system.balance_fen("ann") == 66
 
 
-def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(system: InMemorySystem) -> None:
+def test_leftover_cash_is_refunded_at_the_end_and_cannot_be_won(system: InMemorySystem) -> None:
     a_cash_lottery(system, ends_at_ms=NOW_MS + 1000)
     system.draw("gala", "ann", "key")
     late = an_ask(system, "bob", "key")
@@ -254,7 +254,7 @@ def test_leftover_cash_goes_back_at_the_end_and_can_not_be_won(system: InMemoryS
         system.pass_time(10_000)
 
     assert system.balance_fen("operator") == 1000 - 66
-    # The cache said so before the end, and the Lambda has slept since.
+    # The cache decided before the end, and the Lambda was suspended since.
     system.clock.at_ms = NOW_MS
     system.before_first_transaction(lambda _: system.pass_time(20_000))
     with pytest.raises(CampaignEnded):
@@ -275,7 +275,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     assert campaign
     edit(system, campaign, ends_at_ms=NOW_MS + DAY_MS)
 
-    # The cache learns the new end and the refunded units from the ledger only.
+    # The cache learns the new end and the refunded units only from the ledger.
     snapshot = system.snapshots().get("gala")
     system.draw_cache.load(snapshot, lottery.draw_day(snapshot.campaign, system.clock.now_ms()), [])
 
@@ -284,7 +284,7 @@ def test_cash_of_an_earlier_end_is_not_won_and_users_see_an_open_campaign(
     assert system.differences() == []
 
 
-def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySystem) -> None:
+def test_added_units_are_in_their_own_packet(system: InMemorySystem) -> None:
     a_cash_lottery(system, total=1)
     first = system.draw("gala", "ann", "key").draw
     system.change_stock(system.prizes.list_prizes("gala")[0], 2)
@@ -304,7 +304,7 @@ def test_units_that_were_added_are_in_a_packet_of_their_own(system: InMemorySyst
 # ---------------------------------------------------------------- the cache is behind or gone
 
 
-def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySystem) -> None:
+def test_a_cold_cache_is_loaded_by_one_caller_while_others_wait(system: InMemorySystem) -> None:
     system.lottery()
     assert system.draw_cache.begin_load("gala", 1000)
 
@@ -317,7 +317,7 @@ def test_a_cold_cache_is_loaded_by_one_and_the_others_wait(system: InMemorySyste
 
 
 @pytest.mark.parametrize("is_flushed", [True, False])
-def test_a_cache_that_was_flushed_or_lost_its_tail_gives_nothing_twice(
+def test_a_cache_that_was_flushed_or_lost_its_last_writes_gives_nothing_twice(
     system: InMemorySystem, *, is_flushed: bool
 ) -> None:
     replica = loaded(system, a_prize("gala", total=4))
@@ -335,7 +335,7 @@ def test_a_cache_that_was_flushed_or_lost_its_tail_gives_nothing_twice(
     assert system.differences() == []
 
 
-def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySystem) -> None:
+def test_a_cache_that_lost_its_last_writes_gives_no_second_attempt(system: InMemorySystem) -> None:
     rules = DrawRules(attempts_per_user_per_day=1)
     replica = loaded(system, a_prize("gala", total=3), rules=rules)
     assert system.draw("gala", "ann", "one").draw.unit_no == 1
@@ -345,7 +345,7 @@ def test_a_cache_that_lost_its_tail_gives_no_second_attempt(system: InMemorySyst
     with pytest.raises(AttemptsExhausted):
         system.draw("gala", "ann", "two")
 
-    # The unit that she did not get is for others.
+    # Others can win the unit that she did not get.
     assert system.draw("gala", "cat", "key").draw.unit_no == 3
 
 
@@ -361,7 +361,7 @@ def test_a_once_per_user_prize_is_not_won_twice(system: InMemorySystem) -> None:
     assert (second.prize, third.prize) == (None, None)
 
 
-def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySystem) -> None:
+def test_a_guaranteed_win_comes_even_if_the_cache_lost_the_count(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", status=CampaignStatus.OFF), miss_weight=1)
     for key in ("one", "two"):
         assert system.draw("gala", "ann", key).draw.prize is None
@@ -378,7 +378,7 @@ def test_a_guaranteed_win_comes_although_the_cache_lost_count(system: InMemorySy
     assert draw.odds == "cup:10|0"
 
 
-def test_a_promised_prize_that_is_gone_is_a_miss(system: InMemorySystem) -> None:
+def test_a_guaranteed_prize_that_is_sold_out_is_a_miss(system: InMemorySystem) -> None:
     rules = DrawRules(guaranteed_after_misses=1)
     system.lottery(a_prize("gala", total=0), miss_weight=1, rules=rules)
 
@@ -399,7 +399,9 @@ def test_a_unit_that_the_cache_promised_for_a_wrong_count_of_misses_is_won_by_an
     assert [draw.unit_no for draw in others] == [0, 1]
 
 
-def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySystem) -> None:
+def test_an_attempt_left_unfinished_by_one_key_is_completed_by_another(
+    system: InMemorySystem,
+) -> None:
     loaded(system, rules=DrawRules(attempts_per_user_per_day=2))
     decided = system.draw_cache.draw(an_ask(system, "ann", "died"))
 
@@ -411,12 +413,12 @@ def test_what_one_key_left_unfinished_another_one_completes(system: InMemorySyst
     assert system.draw("gala", "ann", "other").draw == first.draw
 
 
-def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemorySystem) -> None:
+def test_two_concurrent_requests_are_two_draws(system: InMemorySystem) -> None:
     replica = loaded(system, a_prize("gala", total=4))
     others: list[int] = []
 
     def another_device() -> None:
-        """Draw the same number first; then the cache forgets it, and has another winner."""
+        """Draw the same number first; then the cache loses it, and has another winner."""
         if others:
             return
         others.append(0)
@@ -435,7 +437,7 @@ def test_two_requests_at_once_are_two_draws_and_use_up_no_more(system: InMemoryS
     assert system.differences() == []
 
 
-def test_the_crowd_before_the_start_reads_nothing_of_the_ledger(system: InMemorySystem) -> None:
+def test_callers_before_the_start_read_nothing_of_the_ledger(system: InMemorySystem) -> None:
     loaded(system, starts_at_ms=NOW_MS + 6_000)
     snapshots = system.snapshots()
     snapshots.get("gala")
@@ -462,7 +464,7 @@ def test_a_start_that_is_moved_to_now_opens_in_every_process(system: InMemorySys
     assert system.draw("gala", "ann", "key", snapshots).draw.prize
 
 
-def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
+def test_a_repeat_gets_a_lost_answer(system: InMemorySystem) -> None:
     system.lottery()
     calls = []
 
@@ -481,7 +483,7 @@ def test_a_repeat_gets_an_answer_that_was_lost(system: InMemorySystem) -> None:
 
 
 def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
-    """Let the cache decide an attempt right before midnight, and nothing more; then it strikes."""
+    """Let the cache decide an attempt right before midnight; then pass midnight."""
     snapshot = system.snapshots().get("gala")
     day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
     system.clock.at_ms = day.ends_at_ms - 1_000
@@ -489,7 +491,7 @@ def _die_before_midnight(system: InMemorySystem, user_id: str) -> None:
     system.pass_time(61_000)
 
 
-def test_a_unit_whose_draw_died_before_midnight_is_offered_again(system: InMemorySystem) -> None:
+def test_a_unit_whose_draw_crashed_before_midnight_is_offered_again(system: InMemorySystem) -> None:
     loaded(system, a_prize("gala", total=2))
     _die_before_midnight(system, "ann")
 
@@ -514,7 +516,7 @@ def test_a_draw_that_was_durable_before_midnight_keeps_its_unit(system: InMemory
     assert system.logger.events == []
 
 
-def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
+def test_an_unavailable_cache_after_a_draw_of_a_new_day_does_not_hide_it(
     system: InMemorySystem,
 ) -> None:
     loaded(system, a_prize("gala", total=2))
@@ -526,7 +528,7 @@ def test_a_cache_that_is_away_after_a_draw_of_a_new_day_does_not_hide_it(
     assert [name for name, _ in system.logger.errors] == ["draw_not_forgotten"]
 
 
-def test_midnight_between_the_clock_and_the_cache_is_asked_again(system: InMemorySystem) -> None:
+def test_a_draw_across_midnight_is_retried(system: InMemorySystem) -> None:
     campaign = system.lottery()
     system.load_campaign("gala")
     day = lottery.draw_day(campaign, system.clock.now_ms())
@@ -559,7 +561,7 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
 # ---------------------------------------------------------------- edits while it runs
 
 
-def test_a_draw_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
+def test_a_draw_by_a_newer_snapshot_reads_it_despite_the_cache(system: InMemorySystem) -> None:
     system.lottery()
     snapshots = system.snapshots()
     system.draw("gala", "ann", "key", snapshots)
@@ -599,7 +601,7 @@ def test_a_unit_that_an_outdated_cache_gave_is_offered_again(system: InMemorySys
     assert (draw.prize.title, draw.unit_no) == ("龙井", 1)
 
 
-def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemorySystem) -> None:
+def test_stock_that_was_removed_is_not_won_by_an_older_snapshot(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", total=2))
     system.draw("gala", "ann", "key")
     (prize,) = system.prizes.list_prizes("gala")
@@ -610,7 +612,7 @@ def test_stock_that_was_taken_back_is_not_won_by_an_older_table(system: InMemory
     assert system.differences() == []
 
 
-def test_while_somebody_brings_up_the_cache_the_others_wait(system: InMemorySystem) -> None:
+def test_callers_wait_while_one_updates_the_cache(system: InMemorySystem) -> None:
     loaded(system)
     write_prize(system.prizes, a_prize("gala", "pen"))
     assert system.draw_cache.begin_load("gala", 1000)
@@ -633,7 +635,7 @@ EDITS = {
 
 @pytest.mark.parametrize("is_failover", [False, True], ids=["missed", "lost by a failover"])
 @pytest.mark.parametrize(("before", "after"), EDITS.values(), ids=EDITS)
-def test_a_cache_without_an_edit_does_not_refuse_everybody_for_ever(
+def test_a_cache_without_an_edit_does_not_refuse_everybody_permanently(
     system: InMemorySystem, before: dict[str, Any], after: dict[str, Any], *, is_failover: bool
 ) -> None:
     campaign = system.lottery(**before)
@@ -652,7 +654,7 @@ def test_a_cache_without_an_edit_does_not_refuse_everybody_for_ever(
     assert system.logger.events.count("campaign_loaded") == 1
 
 
-def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMemorySystem) -> None:
+def test_a_refusal_by_a_newer_snapshot_reads_it_despite_the_cache(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=9), rules=DrawRules(9))
     snapshots = system.snapshots()
     system.draw("gala", "ann", "one", snapshots)
@@ -665,7 +667,7 @@ def test_a_refusal_by_a_newer_table_reads_it_whatever_is_remembered(system: InMe
     assert player(system, "ann").attempt_count == 1
 
 
-def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem) -> None:
+def test_a_snapshot_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=2))
     first = system.draw("gala", "ann", "key")
     off = edit(system, campaign, status=CampaignStatus.OFF)
@@ -673,7 +675,7 @@ def test_a_table_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem
     edit(system, off, status=CampaignStatus.ON)
     system.pass_time(3_000)
 
-    # The cache has her draw, and refuses before it looks.
+    # The cache has her draw, and refuses before it looks for it.
     assert system.draw("gala", "ann", "key") == first
     assert system.draw("gala", "bob", "key").draw.unit_no == 2
     assert system.logger.events.count("draw_corrected") == 0
@@ -692,12 +694,12 @@ LIES: list[dict[str, Any]] = [
     {"day_no": 4},
     {"snapshot_version": 9},
 ]
-"""Outcomes that no snapshot of the test allows: a cup is won, of 5 in all and 3 a day."""
+"""Outcomes that no snapshot of the test allows: a cup is won, with 5 in total and 3 a day."""
 
 
 @pytest.mark.parametrize("is_stubborn", [False, True])
 @pytest.mark.parametrize("lie", LIES)
-def test_an_outcome_that_the_table_does_not_allow_is_decided_again(
+def test_an_outcome_that_the_snapshot_does_not_allow_is_decided_again(
     system: InMemorySystem, lie: dict[str, Any], *, is_stubborn: bool
 ) -> None:
     pen = a_prize("gala", "pen", status=CampaignStatus.OFF)
@@ -721,7 +723,7 @@ def test_an_outcome_that_the_table_does_not_allow_is_decided_again(
 
 
 @pytest.mark.parametrize("window", [(0, 6_000), (-10_000, -25_000)])
-def test_a_campaign_gives_only_in_its_window(
+def test_a_campaign_gives_prizes_only_in_its_window(
     system: InMemorySystem, window: tuple[int, int]
 ) -> None:
     now_ms = system.clock.now_ms()
@@ -731,7 +733,7 @@ def test_a_campaign_gives_only_in_its_window(
     cached = dict(system.lots.snapshots)
     edit(system, campaign, ends_at_ms=ends_at_ms)
     version = system.snapshots().get("gala").version
-    # Somebody gives the cache's lottery the new version with the old window.
+    # The cached lottery gets the new version with the old window.
     system.lots.snapshots["gala"] = replace(cached["gala"], version=version)
 
     if ends_at_ms > now_ms:
@@ -763,6 +765,6 @@ def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -
     assert "campaign_altered" not in system.logger.events
 
 
-def test_a_campaign_without_a_seed_is_told(system: InMemorySystem) -> None:
+def test_a_campaign_without_a_seed_is_reported(system: InMemorySystem) -> None:
     with pytest.raises(errors.InvariantViolated):
         system.prizes.day_seed("nowhere", "20260101")

@@ -1,4 +1,4 @@
-"""Prizes are put and edited while people draw; cash is funded with its units, and once."""
+"""Edits of prizes while users draw; cash is funded once, together with its units."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ DAY = "20270129"
 
 
 class Shop(Office):
-    """A campaign whose prizes are won."""
+    """Campaign with won prizes."""
 
     def win(self, prize: Prize, unit_no: int, user_id: str = "ann") -> RecordDrawStatus:
         draw_no = self.system.draws.find_player("fair", user_id, DAY).draw_count + 1
@@ -58,7 +58,7 @@ class Shop(Office):
         return self.system.claim_cache.grab(packet.packet_id, "somebody").status
 
     def shown(self, prize: Prize) -> PrizeAdmin:
-        """Return what operators see of a prize."""
+        """Return a prize as operators see it."""
         (stock,) = self.system.prizes.list_stock([prize], DAY)
         return prize_admin_view(prize, stock)
 
@@ -100,7 +100,7 @@ def test_an_edit_of_another_version_than_it_names_is_refused(office: Shop) -> No
     assert [prize.weight for prize in office.prizes().values()] == [2]
 
 
-def test_there_is_no_prize_of_no_campaign_nor_by_another_id_than_a_slug(office: Shop) -> None:
+def test_a_prize_needs_an_existing_campaign_and_a_slug_as_its_id(office: Shop) -> None:
     with pytest.raises(CampaignNotFound):
         office.put(a_prize("never"))
     for prize_id in ("", "Cup", "cup#1", "a" * 64, "cup,1"):
@@ -125,7 +125,7 @@ def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_vers
     assert (edited.weight, edited.version) == (3, 4)
 
 
-def test_a_prize_of_a_campaign_that_is_edited_all_the_time_is_not_put(office: Shop) -> None:
+def test_a_prize_of_a_continuously_edited_campaign_is_not_put(office: Shop) -> None:
     numbers = iter(range(99))
     other = Shop(office.system, office.campaign)
     office.meet(lambda: other.put(office.plan(f"prize-{next(numbers)}")), times=99)
@@ -152,7 +152,7 @@ def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(office:
     assert office.prizes() == {"cup": prize}
 
 
-def test_a_campaign_has_so_many_prizes_and_no_more(office: Shop) -> None:
+def test_the_number_of_prizes_of_a_campaign_is_bounded(office: Shop) -> None:
     for number in range(PRIZES_MAX):
         office.put(office.plan(f"prize-{number}"))
 
@@ -170,7 +170,7 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
 
     more = office.stock(prize, 3)
     less = office.stock(prize, -6)
-    # A repeat, whose first answer was lost, does not change it twice.
+    # A repeat after a lost answer does not change the stock twice.
     with pytest.raises(errors.VersionConflict):
         office.stock(prize, -6, 2)
 
@@ -180,7 +180,9 @@ def test_stock_changes_by_deltas_which_add_up(office: Shop) -> None:
     assert office.stock(prize, 3).total == 7
 
 
-def test_stock_is_not_lowered_below_what_was_won_nor_raised_above_all(office: Shop) -> None:
+def test_stock_is_not_lowered_below_the_won_units_nor_raised_above_the_maximum(
+    office: Shop,
+) -> None:
     prize, _ = office.put(office.plan(total=5))
     for delta in (-6, UNITS_MAX):
         with pytest.raises(errors.InvalidRequest):
@@ -209,7 +211,7 @@ def test_cash_is_funded_with_the_operators_money_and_not_the_campaigns_budget(of
     assert office.system.campaigns.find_campaign("fair") == office.campaign
 
 
-def test_more_cash_is_one_packet_more_for_each_delta(office: Shop) -> None:
+def test_more_cash_is_another_packet_for_each_delta(office: Shop) -> None:
     prize, _ = office.put(office.cash(0))
     assert prize.packets == ()
 
@@ -231,15 +233,15 @@ def test_less_cash_keeps_its_packet_which_pays_for_units_added_later(office: Sho
     less = office.stock(prize, -3)
     again = office.stock(less, 4)
 
-    # An edit of its words and odds moves no money.
+    # An edit of its texts and odds moves no money.
     assert edited.packets == prize.packets
     assert (less.packets, less.total) == (prize.packets, 2)
     assert [count for _, count in again.packets] == [5, 1]
     assert office.balance_fen() == 9_400
 
 
-def test_cash_that_is_not_to_be_funded_is_refused(office: Shop) -> None:
-    """It costs more than there is, has no amount, or is worth too much."""
+def test_cash_that_cannot_be_funded_is_refused(office: Shop) -> None:
+    """Its cost exceeds the balance, its amount is missing, or its value is too high."""
     with pytest.raises(InsufficientFunds):
         office.put(office.cash(101))
     for cash in (office.cash(5, amount_fen=None), office.cash(UNITS_MAX, amount_fen=10**9)):
@@ -260,7 +262,7 @@ def test_the_largest_sum_of_cash_is_funded(office: Shop, monkeypatch: pytest.Mon
     assert office.balance_fen() == 9_500
 
 
-def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
+def test_an_ended_campaign_funds_nothing(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.system.clock.at_ms = office.campaign.ends_at_ms
 
@@ -271,7 +273,7 @@ def test_a_campaign_that_is_over_funds_nothing(office: Shop) -> None:
     assert office.stock(prize, -1).total == 4
 
 
-def test_an_edit_that_is_cut_off_moves_no_money(office: Shop) -> None:
+def test_an_interrupted_edit_moves_no_money(office: Shop) -> None:
     def lose() -> None:
         raise errors.Unavailable("cut off")
 
@@ -315,7 +317,7 @@ def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Shop)
     assert office.balance_fen() == 7_500
 
 
-def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office: Shop) -> None:
+def test_a_stock_key_with_another_body_or_prize_is_refused(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.put(office.plan("pen"))
     first = office.stock(prize, 2, key="key")
@@ -332,7 +334,7 @@ def test_a_key_of_stock_that_comes_with_another_body_or_prize_is_refused(office:
 # ---- what becomes of a prize's packet
 
 
-def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
+def test_a_prizes_packet_cannot_be_grabbed(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
 
@@ -341,7 +343,7 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
     with pytest.raises(PacketNotFound):
         office.system.open(packet, "ann", "token")
     assert office.cached(packet) is GrabStatus.PACKET_NOT_LOADED
-    # Not even where the cache should know it.
+    # Not even if the cache has it.
     office.system.claim_cache.load(packet, [])
     with pytest.raises(PacketNotFound):
         office.system.grab(packet, "ann")
@@ -349,13 +351,13 @@ def test_a_prizes_packet_can_not_be_grabbed(office: Shop) -> None:
     assert list_shares(office.system.packets, packet.packet_id) == []
 
 
-def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Shop) -> None:
+def test_won_units_are_paid_and_the_rest_is_refunded_at_the_end(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.win(prize, 1, "ann")
     office.win(prize, 2, "ann")
     office.win(prize, 4, "bob")
 
-    # The draws' rows are the outbox, as with every claim.
+    # The draws' rows are the outbox, as for every claim.
     office.system.pass_time(120_000)
     assert office.system.repair() == (3, 0)
     assert office.system.settle() == set()
@@ -371,7 +373,7 @@ def test_what_was_won_is_paid_and_the_rest_comes_back_at_the_end(office: Shop) -
     assert office.system.differences(bound_ms=120_000) == []
 
 
-def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Shop) -> None:
+def test_units_refunded_to_the_operator_are_not_shown_as_won(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     office.win(prize, 1, "ann")
     office.win(prize, 3, "bob")
@@ -385,7 +387,7 @@ def test_units_that_went_back_to_the_operator_are_not_shown_as_won(office: Shop)
     assert office.shown(prize)["is_sold_out"]
 
 
-def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(office: Shop) -> None:
+def test_a_win_concurrent_with_the_refund_is_paid_or_refused_and_never_both(office: Shop) -> None:
     prize, _ = office.put(office.cash(3))
     office.system.clock.at_ms = office.campaign.ends_at_ms
     told: list[RecordDrawStatus] = []
@@ -407,7 +409,7 @@ def test_a_win_that_comes_with_the_refund_is_paid_or_refused_and_never_both(offi
     assert office.balance_fen() == 9_900
 
 
-def test_what_was_won_is_listed_share_by_share_and_page_by_page(office: Shop) -> None:
+def test_won_units_are_listed_share_by_share_and_page_by_page(office: Shop) -> None:
     prize, _ = office.put(office.cash(60))
     for unit_no in range(1, 61):
         office.win(prize, unit_no)

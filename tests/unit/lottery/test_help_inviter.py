@@ -27,7 +27,7 @@ PLAN: dict[str, Any] = {
 
 @pytest.fixture
 def gala(system: InMemorySystem) -> InMemorySystem:
-    """A system with a lottery of one draw a day, and one more for each of two helps."""
+    """Return a system with one draw a day, and another for each of two helps."""
     system.lottery(a_prize("gala", total=100), **PLAN)
     return system
 
@@ -43,7 +43,7 @@ def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
     assert gala.help("gala", "dan", "ann").attempts_left == 2
 
 
-def test_a_user_helps_only_so_many_friends_a_day(system: InMemorySystem) -> None:
+def test_a_user_helps_a_limited_number_of_friends_a_day(system: InMemorySystem) -> None:
     rules = DrawRules(attempts_per_user_per_day=1, helps_given_per_user_per_day=2)
     system.lottery(a_prize("gala", total=100), **{**PLAN, "rules": rules})
     for inviter in ("ann", "bob"):
@@ -85,7 +85,7 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize("name", ["helps_per_user_per_day", "helps_given_per_user_per_day"])
-def test_a_campaign_may_take_no_helps(system: InMemorySystem, name: str) -> None:
+def test_a_campaign_may_disable_helps(system: InMemorySystem, name: str) -> None:
     system.lottery(**{**PLAN, "rules": DrawRules(attempts_per_user_per_day=1, **{name: 0})})
 
     with pytest.raises(HelpQuotaExhausted):
@@ -116,7 +116,7 @@ def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
         gala.help("gala", "ann", "ann")
 
 
-def test_what_sounds_like_the_phrase_is_the_phrase(gala: InMemorySystem) -> None:
+def test_a_phrase_with_equal_sound_is_accepted(gala: InMemorySystem) -> None:
     for helper, phrase in (("bob", "恭喜发菜"), ("cat", "恭喜發財!")):
         assert gala.help("gala", helper, "ann", phrase).status is HelpStatus.HELPED
     assert gala.help("gala", "ann", "bob", " 恭喜发财").status is HelpStatus.HELPED
@@ -153,7 +153,7 @@ def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
         ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
-def test_a_campaign_that_does_not_give_takes_no_helps(
+def test_an_inactive_campaign_takes_no_helps(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     system.lottery(**{**PLAN, **changes})
@@ -162,7 +162,7 @@ def test_a_campaign_that_does_not_give_takes_no_helps(
         system.help("gala", "bob", "ann")
 
 
-def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
+def test_an_unknown_campaign_has_no_help(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         system.help("gala", "bob", "ann")
 
@@ -171,7 +171,7 @@ def test_there_is_no_help_in_no_campaign(system: InMemorySystem) -> None:
     ("changes", "helps"),
     [({}, 2), ({"passphrase": None}, 0), ({"rules": DrawRules(helps_per_user_per_day=2)}, 0)],
 )
-def test_users_are_not_asked_for_a_help_that_can_not_be_given(
+def test_users_are_not_asked_for_a_help_that_cannot_be_given(
     system: InMemorySystem, changes: dict[str, Any], helps: int
 ) -> None:
     system.lottery(**{**PLAN, **changes})

@@ -33,9 +33,7 @@ def proof(system: InMemorySystem, day: str = TODAY) -> read_draws.DrawProof:
     return system.process().read_draw_proof("gala", day)
 
 
-def test_operators_see_stock_and_money_as_they_are(
-    system: InMemorySystem, campaign: Campaign
-) -> None:
+def test_operators_see_current_stock_and_money(system: InMemorySystem, campaign: Campaign) -> None:
     pages = system.lotteries()
     pages.get("gala")
     system.draw_each(3)
@@ -52,7 +50,7 @@ def test_operators_see_stock_and_money_as_they_are(
     assert (watched.lottery.day, watched.lottery.commitment) == (shown.day, shown.commitment)
 
 
-def test_operators_see_what_is_sold_out(system: InMemorySystem) -> None:
+def test_operators_see_sold_out_prizes(system: InMemorySystem) -> None:
     system.campaigns.create(a_campaign(campaign_id="gala"))
     write_prize(system.prizes, a_prize("gala", total=1))
     write_prize(system.prizes, a_prize("gala", "pen", total=1, weight=0))
@@ -70,7 +68,7 @@ def test_operators_of_a_campaign_without_prizes_see_its_plan(system: InMemorySys
     assert (watched.campaign, watched.stock, watched.lottery.commitment) == (campaign, {}, None)
 
 
-def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> None:
+def test_an_unknown_campaign_has_nothing_to_watch_or_list(system: InMemorySystem) -> None:
     with pytest.raises(CampaignNotFound):
         watch(system)
     with pytest.raises(CampaignNotFound):
@@ -84,7 +82,7 @@ def test_nothing_is_watched_or_listed_of_no_campaign(system: InMemorySystem) -> 
         )
 
 
-def test_what_is_known_is_good_for_some_seconds_and_longer_while_the_ledger_is_away(
+def test_cached_data_is_served_for_some_seconds_and_longer_while_the_ledger_is_unavailable(
     system: InMemorySystem,
 ) -> None:
     system.lottery(a_prize("gala", total=100, per_day=2))
@@ -152,11 +150,11 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     assert page("unknown") == first
 
 
-def test_a_days_seed_is_secret_today_and_then_what_its_commitment_promised(
+def test_a_days_seed_is_secret_today_and_later_matches_its_commitment(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     shown = system.lotteries().get("gala")
-    # Until no clock says that it is today.
+    # Wait until no clock is still on that day.
     system.clock.at_ms = draw_day(campaign, NOW_MS).ends_at_ms + read_draws.REVEAL_AFTER_MS - 1
     with pytest.raises(ProofNotReady):
         proof(system)
@@ -169,7 +167,7 @@ def test_a_days_seed_is_secret_today_and_then_what_its_commitment_promised(
 
 
 @pytest.mark.usefixtures("campaign")
-def test_a_day_that_the_campaign_does_not_have_is_not_found(system: InMemorySystem) -> None:
+def test_an_unknown_day_of_a_campaign_is_not_found(system: InMemorySystem) -> None:
     system.pass_time(10 * DAY_MS)
 
     for day in ("20261117", "20261122", "2026111", "20261131", "", "today"):
@@ -194,7 +192,7 @@ def test_the_campaigns_first_and_last_day_are_found() -> None:
     ]
 
     assert [day and day.name for day in draw_days] == [None, "20270101", "20270102", None]
-    # None before the first day that has a seed.
+    # No day before the first one that has a seed.
     ever = a_campaign(timezone="UTC", starts_at_ms=0)
     assert (find_day(ever, "20251231"), bool(find_day(ever, "20260101"))) == (None, True)
 
@@ -209,7 +207,7 @@ def test_the_campaigns_first_and_last_day_are_found() -> None:
         ("America/Havana", "20261101", 25),
     ],
 )
-def test_a_day_lasts_as_long_as_it_does_there(timezone: str, day: str, hours: int) -> None:
+def test_a_day_has_the_length_of_its_time_zone(timezone: str, day: str, hours: int) -> None:
     campaign = a_campaign(timezone=timezone, starts_at_ms=0, ends_at_ms=4_000_000_000_000)
     lottery_day = find_day(campaign, day)
 

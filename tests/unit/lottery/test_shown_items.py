@@ -1,4 +1,4 @@
-"""The packed row: what comes out is what went in, and real campaigns fit one unit."""
+"""Packed row of a campaign: unpacking restores it, and real campaigns cost one read unit."""
 
 from dataclasses import replace
 from typing import Any
@@ -70,11 +70,11 @@ def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
 
     size = item_bytes(to_wire(row_of(prizes, note)))
 
-    # Eventually consistent, 8 KB are one unit.
+    # Eventually consistent, 8 KB cost one unit.
     assert size <= 2 * READ_UNIT_BYTES
 
 
-def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
+def test_a_hundred_prizes_of_noise_fit_the_row() -> None:
     prizes = noisy_prizes("gala", 100)
 
     packed = packed_prizes(prizes)
@@ -83,7 +83,7 @@ def test_a_hundred_prizes_of_nothing_but_noise_fit_the_row() -> None:
     assert snapshot_of(row_of(prizes)) == CampaignSnapshot(PLAN, tuple(prizes), 7, SOME_DIGEST)
 
 
-def test_more_than_a_row_holds_is_refused() -> None:
+def test_a_snapshot_larger_than_a_row_is_refused() -> None:
     noise = "".join(prize.description for prize in noisy_prizes("gala", 10))
     prizes = [
         replace(prize, attributes=noise[number : number + 4_000][::-1] + prize.description * 2)

@@ -1,4 +1,4 @@
-"""Counting units of a prize that hundreds of thousands have won."""
+"""Count of a prize's units of which hundreds of thousands are won."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,11 @@ from testing.fakes import FakeDynamo
 from testing.platform.fake_tables import TABLE_NAMES
 
 ROWS_PER_CALL, ROWS_PER_PAGE = 10_000, 600
-"""A tenth of the real ones, for a tenth of the units."""
+"""A tenth of the real values, for a tenth of the units."""
 
 
 class _Won:
-    """A DynamoDB client to one partition or several whose units are won, but *free*."""
+    """DynamoDB client for partitions whose units are all won except *free*."""
 
     def __init__(self, units: int, free: set[int], partitions: int = 1) -> None:
         self.read_count = 0
@@ -62,7 +62,7 @@ CASH = replace(GOODS, kind=PrizeKind.PACKET, packets=((PACKET_ID, 1_000_000),))
 
 
 @pytest.mark.parametrize(("prize", "partitions"), [(GOODS, 1), (CASH, partition_count(PACKET_ID))])
-def test_many_won_units_are_counted_by_calls_that_are_bounded(
+def test_many_won_units_are_counted_with_a_bounded_number_of_calls(
     prize: Prize, partitions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", ROWS_PER_CALL)
@@ -100,7 +100,7 @@ def _win(dynamo: FakeDynamo, prize_id: str, units: int) -> None:
         dynamo.put_item(TableName="draws", Item=to_wire(draw_keys.unit("gala", prize_id, number)))
 
 
-def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
+def test_a_slow_reader_does_not_overwrite_a_later_position(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 2)
@@ -108,7 +108,7 @@ def test_a_slow_reader_does_not_replace_a_later_place_by_its_own(
     prizes = DynamoPrizes(Dynamo(lambda: dynamo, TABLE_NAMES))
     _win(dynamo, "cup", 12)
     prizes.list_stock([GOODS], "")
-    # It read the place before the other one noted it, and fewer rows.
+    # It read the position before the other one stored it, and fewer rows.
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
     monkeypatch.setattr(unit_stock, "ROWS_PER_RUN", 5)
     monkeypatch.setattr(unit_stock.UnitStock, "_find", lambda *_: unit_stock._Place())
@@ -137,7 +137,7 @@ def test_a_position_that_claims_units_without_a_row_is_counted_again(
     assert _noted_no(dynamo) == 3
 
 
-def test_one_call_reads_no_more_for_many_prizes_than_for_one(
+def test_one_call_reads_as_much_for_many_prizes_as_for_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 4)
@@ -159,7 +159,7 @@ def test_free_units_below_a_position_are_not_won() -> None:
     assert (stock.won_count, stock.won_today_count) == (4, 1)
 
 
-def test_units_of_cash_are_numbered_through_its_packets() -> None:
+def test_units_of_cash_are_numbered_across_its_packets() -> None:
     packets = tuple((a_packet_id(), count) for count in (2, 3, 4))
     stock = unit_stock.UnitStock(Dynamo(FakeDynamo, TABLE_NAMES))
 

@@ -1,4 +1,4 @@
-"""The vectors that the page's verifier is held to are what the rules in Python make."""
+"""Test vectors of the page's verifier, recomputed by the rules in Python."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def _beacon(passphrase: dict[str, Any]) -> CampaignBeacon:
     return CampaignBeacon(**passphrase)
 
 
-def test_packets_split_as_the_vectors_say() -> None:
+def test_packets_split_as_in_the_vectors() -> None:
     packets = _vectors()["packets"]
 
     assert {packet["terms"]["split"] for packet in packets} == set(Split)
@@ -37,7 +37,7 @@ def test_packets_split_as_the_vectors_say() -> None:
         assert list(amounts_fen(terms)) == packet["amounts_fen"]
 
 
-def test_draws_are_decided_as_the_vectors_say() -> None:
+def test_draws_are_decided_as_in_the_vectors() -> None:
     for draw in _vectors()["draws"]:
         seed = bytes.fromhex(draw["seed"])
         campaign_id = draw["campaign_id"]

@@ -1,4 +1,4 @@
-"""Goods that were won: handed over once, or forfeited and drawn again exactly once."""
+"""Won goods: delivered once, or forfeited and drawn again exactly once."""
 
 from typing import Any
 from unittest.mock import Mock, patch
@@ -20,7 +20,7 @@ HANDED_OVER, FORFEITED = WinnerStatus.HANDED_OVER, WinnerStatus.FORFEITED
 
 @pytest.fixture
 def system() -> InMemorySystem:
-    """A lottery of three units of two prizes, which four users have emptied."""
+    """Return a lottery of three units of two prizes, all won by four users."""
     system = InMemorySystem()
     now_ms = system.clock.now_ms()
     campaign = a_campaign(
@@ -59,7 +59,7 @@ def _decide(system: InMemorySystem, winner: Winner, status: WinnerStatus, note: 
     return decided
 
 
-def test_no_winner_is_listed_twice_where_a_page_has_few_of_a_status(
+def test_no_winner_is_listed_twice_if_a_page_has_few_of_a_status(
     system: InMemorySystem,
 ) -> None:
     winner = _list(system)[1]
@@ -90,7 +90,7 @@ def test_winners_are_listed_by_prize_and_unit_with_the_time_of_their_draw(
         system.process().list_winners("nowhere", None, None, None, 10)
 
 
-def test_winners_are_listed_by_what_became_of_them(system: InMemorySystem) -> None:
+def test_winners_are_listed_by_their_status(system: InMemorySystem) -> None:
     cup, _, pen = _list(system)
     _decide(system, cup, HANDED_OVER)
     _decide(system, pen, FORFEITED)
@@ -131,7 +131,7 @@ def test_a_forfeited_unit_is_drawn_again_exactly_once(system: InMemorySystem) ->
     assert system.differences() == []
 
 
-def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) -> None:
+def test_two_concurrent_decisions_of_operators_count_once(system: InMemorySystem) -> None:
     *_, pen = _list(system)
 
     system.before_first_transaction(lambda _: _decide(system, pen, HANDED_OVER))
@@ -148,7 +148,7 @@ def test_two_operators_who_decide_at_once_decide_once(system: InMemorySystem) ->
     assert _list(system, prize_id="pen")[0].status is HANDED_OVER
 
 
-def test_two_who_forfeit_at_once_bring_one_unit_back(system: InMemorySystem) -> None:
+def test_two_concurrent_forfeits_return_one_unit(system: InMemorySystem) -> None:
     *_, pen = _list(system)
 
     system.before_first_transaction(lambda _: _decide(system, pen, FORFEITED))
@@ -163,7 +163,7 @@ def test_two_who_forfeit_at_once_bring_one_unit_back(system: InMemorySystem) -> 
     assert Change("winner", "won", "forfeited") in decided[0].changes
 
 
-def test_what_no_one_won_and_cash_is_not_decided(system: InMemorySystem) -> None:
+def test_unwon_units_and_cash_are_not_decided(system: InMemorySystem) -> None:
     cup = _list(system)[0]
     system.deposit("operator", 100)
     system.put_prize(
@@ -185,7 +185,7 @@ def test_what_no_one_won_and_cash_is_not_decided(system: InMemorySystem) -> None
     assert "cash" not in {winner.prize_id for winner in _list(system)}
 
 
-def test_a_prize_of_the_most_units_forfeits_none(system: InMemorySystem) -> None:
+def test_a_prize_with_the_maximum_of_units_forfeits_none(system: InMemorySystem) -> None:
     (cup,) = [p for p in system.prizes.list_prizes("gala") if p.prize_id == "cup"]
     system.change_stock(cup, UNITS_MAX - 2)
 
@@ -195,7 +195,7 @@ def test_a_prize_of_the_most_units_forfeits_none(system: InMemorySystem) -> None
     assert _list(system)[0].decision is None
 
 
-def test_a_decision_loads_the_cache_if_it_brings_a_unit_back(
+def test_a_decision_loads_the_cache_if_it_returns_a_unit(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cup, _, pen = _list(system)

@@ -1,4 +1,4 @@
-"""Amounts that a sender hides until the end are in no answer before it, and in all after it."""
+"""Amounts that a sender hides until the end: no earlier answer has them, every later one does."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def _feed(system: InMemorySystem, packet: Packet) -> dict[str, Any]:
 
 
 def _numbers(page: object) -> set[int]:
-    """Return every integer of an answer, wherever it stands."""
+    """Return every integer of an answer at any depth."""
     if isinstance(page, dict):
         return set().union(*(_numbers(value) for value in page.values()))
     if isinstance(page, list):
@@ -47,7 +47,7 @@ def test_amounts_are_hidden_until_no_share_can_be_taken_or_returned() -> None:
     assert not any(a_packet().hides_amounts(status) for status in PacketStatus)
 
 
-def test_a_running_packet_tells_no_amount_but_ones_own(system: InMemorySystem) -> None:
+def test_a_running_packet_shows_only_the_viewers_own_amount(system: InMemorySystem) -> None:
     packet = system.send(count=4, total_fen=30_011, **HIDDEN)
     mine, other = (system.grab(packet, name).share for name in ("ann", "bob"))
     system.settle()
@@ -111,8 +111,8 @@ def test_a_large_packets_settled_sum_is_hidden(system: InMemorySystem) -> None:
     assert claim.amount_fen not in _numbers([record["claims"], feed["claims"]])
 
 
-def test_what_is_hidden_is_not_in_the_tag_of_a_page(system: InMemorySystem) -> None:
-    """Two packets that differ in amounts alone have pages that differ in nothing else."""
+def test_hidden_amounts_do_not_affect_the_etag_of_a_page(system: InMemorySystem) -> None:
+    """Pages of two packets that differ only in amounts are otherwise equal."""
     pages = []
     for unit_fen in (1, 100):
         packet = system.send(count=3, total_fen=30_000, unit_fen=unit_fen, **HIDDEN)

@@ -1,4 +1,4 @@
-"""The host's risk control is asked about winners alone, signed, once an hour, and not for long."""
+"""Calls to the host's risk control: about winners alone, signed, hourly, with a short timeout."""
 
 import json
 import time
@@ -24,7 +24,7 @@ SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
 class Host:
-    """Implements Hook: denies whom it names, and counts who was asked about."""
+    """Hook that denies the named users and counts the calls."""
 
     def __init__(self, *denied: str) -> None:
         self.denied = set(denied)
@@ -37,7 +37,7 @@ class Host:
 
 
 class Memory:
-    """Implements AskedVerdicts."""
+    """In-memory AskedVerdicts."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bool] = {}
@@ -58,7 +58,7 @@ class Memory:
 
 
 class Asking:
-    """A system whose processes ask a host."""
+    """System whose processes call a host."""
 
     def __init__(self, system: InMemorySystem, *, is_open: bool = True) -> None:
         self.system, self.host, self.memory = system, Host("eve"), Memory()
@@ -76,7 +76,7 @@ def asking(system: InMemorySystem) -> Asking:
     return Asking(system)
 
 
-def test_who_is_denied_gets_no_share_and_leaves_it_to_others(asking: Asking) -> None:
+def test_a_denied_user_gets_no_share_and_leaves_it_to_others(asking: Asking) -> None:
     packet = asking.system.send(count=1)
 
     with pytest.raises(NotInAudience):
@@ -101,7 +101,7 @@ def test_a_loser_is_not_asked_about_and_a_winner_once_an_hour(asking: Asking) ->
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_a_setting_says_what_holds_where_the_host_is_away(
+def test_a_setting_decides_if_the_host_is_unavailable(
     system: InMemorySystem, *, is_open: bool
 ) -> None:
     asking = Asking(system, is_open=is_open)
@@ -116,7 +116,7 @@ def test_a_setting_says_what_holds_where_the_host_is_away(
             told.append(False)
 
     assert told == [is_open] * 2
-    # The second did not wait for it again, and nothing is remembered.
+    # The second grab did not wait for the host again, and no verdict was cached.
     assert asking.host.requests == ["ann"]
     assert asking.memory.kept == {}
     asking.host.is_away = False
@@ -125,7 +125,7 @@ def test_a_setting_says_what_holds_where_the_host_is_away(
     assert asking.host.requests == ["ann", "cat"]
 
 
-def test_a_memory_that_is_away_costs_a_question_and_no_share(asking: Asking) -> None:
+def test_an_unavailable_cache_of_verdicts_costs_a_call_and_no_share(asking: Asking) -> None:
     asking.memory.is_away = True
 
     assert asking.grab(asking.system.send(), "ann").is_new
@@ -156,7 +156,7 @@ def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
 
 
 class Wire:
-    """Stands for Outgoing."""
+    """Stand-in for HttpClient."""
 
     def __init__(self, status: int = 200, body: bytes = b"", takes_s: float = 0.0) -> None:
         self.answer = HttpAnswer(status, {}, body)

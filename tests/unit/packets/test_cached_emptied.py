@@ -17,7 +17,7 @@ class CountedClaimCache(FakeShards):
 
 
 class Process:
-    """One process that takes grabs, as packets/use_cases/claim_share.py asks its memory."""
+    """Process that takes grabs and reads its cache as packets/use_cases/claim_share.py does."""
 
     def __init__(self, claim_cache: FakeShards) -> None:
         self.claim_cache = claim_cache
@@ -69,7 +69,9 @@ def test_an_owner_is_never_refused(claim_cache: CountedClaimCache) -> None:
     assert process.grab(packet_id, "owner-1") == 2
 
 
-def test_a_packet_that_has_a_number_again_is_forgotten(claim_cache: CountedClaimCache) -> None:
+def test_a_packet_with_a_free_number_again_is_removed_from_the_cache(
+    claim_cache: CountedClaimCache,
+) -> None:
     packet_id, process = _emptied(claim_cache), Process(claim_cache)
     process.grab(packet_id, "late")
 
@@ -80,7 +82,7 @@ def test_a_packet_that_has_a_number_again_is_forgotten(claim_cache: CountedClaim
     assert process.grab(packet_id, "late") == 2
 
 
-def test_a_large_packet_is_not_remembered(claim_cache: CountedClaimCache) -> None:
+def test_a_large_packet_is_not_cached(claim_cache: CountedClaimCache) -> None:
     packet_id, process = _emptied(claim_cache, HOLDERS_MAX + 1), Process(claim_cache)
 
     assert process.grab(packet_id, "late") is None
@@ -101,7 +103,7 @@ def test_a_clock_that_was_set_back_does_not_freeze_the_cached_state(
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_no_process_hides_a_claim_that_another_one_gave(
+def test_no_process_hides_a_claim_that_another_process_made(
     claim_cache: CountedClaimCache, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -119,7 +121,7 @@ def test_no_process_hides_a_claim_that_another_one_gave(
             owned[user_id] = share_no
         holders = claim_cache.holders(packet_id)
         if chance.random() < 0.1 and holders:
-            # The ledger takes a number from somebody who was never told of it.
+            # The ledger records a number of a user who never got the answer.
             unlucky = chance.choice(sorted(holders))
             claim_cache.release(packet_id, unlucky, holders[unlucky])
             owned.pop(unlucky, None)

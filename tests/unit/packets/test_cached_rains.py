@@ -88,7 +88,7 @@ def test_no_packet_is_listed_unless_the_campaign_gives(
     assert listed(rains, replace(campaign, starts_at_ms=now_ms)) == [packet.packet_id]
 
 
-def test_a_process_reads_packets_once_in_a_while_and_keeps_them_without_the_ledger(
+def test_a_process_reads_packets_once_per_interval_and_serves_them_without_the_ledger(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packets = [send(system) for _ in range(2)]

@@ -8,7 +8,7 @@ from redpacket.packets.use_cases.close_packet import close_if_ended
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
-def test_a_part_has_no_end_while_a_share_of_it_has_no_outcome_or_a_claim_is_not_settled() -> None:
+def test_a_shard_has_no_end_while_a_share_has_no_outcome_or_a_claim_is_not_settled() -> None:
     packet = a_packet(count=3)
     claims = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
     unsettled = a_claim(packet, 2, "bob")
@@ -19,7 +19,7 @@ def test_a_part_has_no_end_while_a_share_of_it_has_no_outcome_or_a_claim_is_not_
     assert find_end([*claims, replace(unsettled, settled_at_ms=NOW_MS)], 3)
 
 
-def test_the_end_of_a_part_sums_what_became_of_its_shares() -> None:
+def test_the_end_of_a_shard_sums_the_outcomes_of_its_shares() -> None:
     packet = a_packet(count=4)
     claims = [
         a_claim(packet, number, user_id, settled_at_ms=NOW_MS, amount_fen=fen)
@@ -48,7 +48,7 @@ def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
     assert add_up([third]) == third
 
 
-def test_all_parts_are_refunded_before_the_first_is_told() -> None:
+def test_all_shards_are_refunded_before_the_cache_is_updated() -> None:
     packet = a_packet(count=3, packet_id=a_packet_id(3))
     refund, report = RecoveryPoint.SHARD_TO_REFUND, RecoveryPoint.SHARD_TO_TELL
     steps = {0: (refund, 0), 2: (refund, 2), 3: (report, 0), 5: (report, 2)}
@@ -57,7 +57,7 @@ def test_all_parts_are_refunded_before_the_first_is_told() -> None:
         assert recovery_point(replace(packet, closing_step=step)) == place
 
 
-def test_a_packet_of_which_a_part_has_not_ended_is_not_closed() -> None:
+def test_a_packet_with_an_unfinished_shard_is_not_closed() -> None:
     ports = Mock()
     ports.packets.list_shard_ends.return_value = [PacketEnd()]
 

@@ -60,7 +60,7 @@ def test_a_large_packet_is_split_once_there_is_time_for_it(
     packet = system.send(total_fen=1000, count=200)
     system.pass_time(61_000)
 
-    # The time is up when the grace is over.
+    # The sweep's time ends with the grace period.
     report = system.expire(stop_in_ms=GRACE_MS)
 
     assert (report.closed_count, report.refunded_fen) == (0, 0)
@@ -69,7 +69,7 @@ def test_a_large_packet_is_split_once_there_is_time_for_it(
 
 
 @pytest.mark.parametrize(("large", "alone"), [(199, [1]), (200, [])])
-def test_only_the_split_of_a_large_packet_keeps_others_waiting(
+def test_only_the_split_of_a_large_packet_delays_others(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, large: int, alone: list[int]
 ) -> None:
     monkeypatch.setattr(refund_packet, "_LARGE", large)
@@ -90,7 +90,9 @@ def test_only_the_split_of_a_large_packet_keeps_others_waiting(
     assert system.balance_fen("sender") == 1000
 
 
-def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemorySystem) -> None:
+def test_a_sweep_continues_with_the_shard_where_the_last_one_stopped(
+    system: InMemorySystem,
+) -> None:
     packet = system.send_in_shards(4, count=400, total_fen=4000)
     claims = system.crowd(packet, 40)
     system.settle()
@@ -109,7 +111,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
         reports.append(system.expire(stop_in_ms=GRACE_MS + 2_000))
         assert len(reports) < 20
 
-    # Each part twice, to refund it and to tell the cache, and once more where the time was up.
+    # Each shard twice, for its refund and for the cache, and once more if the time ended.
     assert len(reports) > 3
     assert len(listed) <= 2 * 4 + len(reports)
     assert sum(report.refunded_fen for report in reports) == system.balance_fen("sender")
@@ -122,7 +124,7 @@ def test_a_sweep_goes_on_with_the_part_where_the_last_one_stopped(system: InMemo
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_cache_that_is_away_delays_the_close_but_not_the_refund(
+def test_an_unavailable_cache_delays_the_close_but_not_the_refund(
     system: InMemorySystem, shards: int
 ) -> None:
     packet = _sent(system, shards)
@@ -178,9 +180,7 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
-    system: InMemorySystem, shards: int
-) -> None:
+def test_a_packet_that_no_cache_ever_had_is_refunded(system: InMemorySystem, shards: int) -> None:
     claim_cache = system.claim_cache
     system.claim_cache = ShardedClaims(Away(), clock=system.clock)
     packet = _sent(system, shards)
@@ -196,7 +196,7 @@ def test_a_packet_that_no_cache_ever_knew_is_refunded_without_one(
     assert system.stored(packet).status == "closed"
 
 
-def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
+def test_a_sweep_behind_another_one_leaves_a_closed_packet_alone(
     system: InMemorySystem,
 ) -> None:
     packet = system.send_in_shards(3, 9)
@@ -212,7 +212,7 @@ def test_a_sweep_that_is_behind_another_one_leaves_a_closed_packet_alone(
     assert system.packets.find_packet(packet.packet_id) == closed
 
 
-def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> None:
+def test_a_cache_that_hangs_is_called_once_in_a_sweep(system: InMemorySystem) -> None:
     claim_cache = system.claim_cache
     system.claim_cache = hanging = Away(claim_cache, "load")
     for _ in range(5):
@@ -232,7 +232,7 @@ def test_a_cache_that_hangs_is_asked_once_in_a_sweep(system: InMemorySystem) -> 
 
 
 @pytest.mark.parametrize(("call", "closed_count"), [("load", 2), ("close", 3)])
-def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
+def test_a_packet_that_the_cache_refuses_does_not_delay_the_others(
     system: InMemorySystem, call: str, closed_count: int
 ) -> None:
     """The cache is full, or it does not serve the slot of one packet."""
@@ -257,10 +257,10 @@ def test_a_packet_that_the_cache_refuses_does_not_hold_up_the_others(
     assert system.expire().closed_count == 3 - closed_count
 
 
-def test_nothing_is_handed_out_in_the_grace_even_where_the_clock_of_the_cache_is_late(
+def test_no_share_is_handed_out_in_the_grace_period_even_if_the_cache_clock_is_late(
     system: InMemorySystem,
 ) -> None:
-    late = FakeShards(FakeClock())  # stands still at the moment of the send
+    late = FakeShards(FakeClock())  # its clock stops at the moment of the send
     system.claim_cache = system.memory = late
     packet = system.send()
     system.pass_time(61_000)
@@ -306,7 +306,7 @@ def _send_several(system: InMemorySystem, number: int, **changes: Any) -> list[P
 
 
 def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[list[dict[str, Any]]]:
-    """Note every transaction from now on that changes a balance."""
+    """Record every later transaction that changes a balance."""
     noted: list[list[dict[str, Any]]] = []
 
     def note(operations: list[dict[str, Any]]) -> None:
@@ -321,7 +321,8 @@ def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[li
     return noted
 
 
-# An outcome and a receipt for each share, and an entry: four packets of 10, or two of 24, fill it.
+# An outcome and a receipt for each share, and an entry: four packets of 10 shares, or two of 24,
+# fill a transaction.
 @pytest.mark.parametrize(
     ("number", "count", "sizes"), [(5, 10, [4 * 21 + 1, 21 + 1]), (3, 24, [2 * 49 + 1, 49 + 1])]
 )
@@ -344,7 +345,7 @@ def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_by_itself(
+def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_separately(
     system: InMemorySystem, number: int
 ) -> None:
     *others, claimed = _send_several(system, number)
@@ -389,7 +390,7 @@ def test_packets_that_need_no_refund_are_closed_together_with_others(
     full, empty = _send_several(system, 2, count=2)
     for user_id in ("ann", "ben"):
         system.grab(full, user_id)
-    # The message of the last claim is cut off after its payment: the end goes unnoticed.
+    # The message of the last claim is lost after its payment, so the end is not noticed.
     refs = system.queue.take_all()
     shares = system.packets.list_refs(refs)
     for share in shares:
@@ -412,11 +413,12 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
         packet_lists = batches(packets(*counts))
         return [[packet.terms.count for packet in batch] for batch in packet_lists]
 
-    # 2 x 24 + 1 twice and the balance are 99; one share more would be 101.
+    # Two packets of 24 shares need 2 x 49 operations, and the balance makes 99; one more share
+    # would make 101.
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]
-    # The number that a transaction takes, at first and later.
+    # The number of packets that a transaction takes, first and later.
     assert sizes(16, 16, 16, 16, 16, 16, 1) == [[16, 16, 16], [16, 16, 16], [1]]
     assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
     cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")
@@ -439,11 +441,11 @@ def test_one_thread_refunds_all_packets_of_a_sender_one_after_the_other(
 
     assert system.expire().closed_count == 5
 
-    # One read, five packets to begin with, and two senders.
+    # One read, five packets at first, and two senders.
     assert lanes == [1, 5, 2]
 
 
-def test_one_at_a_time_asks_the_cache_or_the_switches(system: InMemorySystem) -> None:
+def test_each_call_to_the_cache_or_the_switches_runs_alone(system: InMemorySystem) -> None:
     for number in range(30):
         system.send(f"sender-{number}")
     system.pass_time(61_000)
@@ -495,13 +497,13 @@ def test_a_small_packet_is_read_once_and_written_three_times(system: InMemorySys
     assert len(listing) == ledger_keys.WORK_SHARDS + 1
     assert [name for name in calls if name != "query"] == [
         "batch_get_item",
-        "update_item",  # it is closing
-        "transact_write_items",  # the refund
-        "transact_write_items",  # the end
+        "update_item",  # mark it as closing
+        "transact_write_items",  # refund it
+        "transact_write_items",  # end it
     ]
 
 
-def test_a_sweep_whose_time_is_up_says_so_once(system: InMemorySystem) -> None:
+def test_a_sweep_whose_time_is_up_reports_it_once(system: InMemorySystem) -> None:
     for number in range(3):
         system.send(f"sender-{number}")
     system.pass_time(61_000)
@@ -511,7 +513,7 @@ def test_a_sweep_whose_time_is_up_says_so_once(system: InMemorySystem) -> None:
     assert system.logger.events == ["sweep_out_of_time"]
 
 
-def test_a_sweep_refunds_no_chunk_from_the_millisecond_on_at_which_it_stops(
+def test_a_sweep_starts_no_refund_after_its_stop_time(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(total_fen=1000, count=2 * SHARES_PER_TRANSACTION)
@@ -525,7 +527,9 @@ def test_a_sweep_refunds_no_chunk_from_the_millisecond_on_at_which_it_stops(
     assert system.stored(packet).status == "closing"
 
 
-def test_a_turn_ends_at_its_millisecond_and_the_next_sender_has_one(system: InMemorySystem) -> None:
+def test_a_turn_ends_at_its_millisecond_and_the_next_sender_has_a_turn(
+    system: InMemorySystem,
+) -> None:
     for sender in ("ann", "ben"):
         system.send(sender, total_fen=1000, count=2 * SHARES_PER_TRANSACTION)
     system.pass_time(61_000)
@@ -539,7 +543,7 @@ def test_a_turn_ends_at_its_millisecond_and_the_next_sender_has_one(system: InMe
     assert len(set(refunded)) == 2
 
 
-def test_a_ledger_that_refuses_a_refund_for_no_claim_is_reported(
+def test_a_ledger_that_refuses_a_refund_without_a_claim_is_reported(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system.send()

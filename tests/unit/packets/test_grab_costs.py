@@ -96,7 +96,7 @@ def test_refusals_that_must_be_looked_up_are_limited(system: InMemorySystem) -> 
 def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
     campaign = system.rain(quota_per_user=1)
     first, second = (system.send_of(campaign) for _ in range(2))
-    # A grab of the first is under way: it has reserved, and is not durable yet.
+    # A grab of the first packet is in progress: it reserved a share, which is not durable yet.
     system.quotas.reserve(Quota(campaign.campaign_id, 1), "ann", first.packet_id)
     for _ in range(BURST):
         system.limits.take(system.grab_limit, "ann")
@@ -105,13 +105,13 @@ def test_counts_of_a_full_quota_are_limited(system: InMemorySystem) -> None:
 
 
 def _looks(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> Mock:
-    """Count how often the ledger is asked whether a user has a share."""
+    """Count the ledger reads that look for a user's share."""
     counted = Mock(wraps=system.packets.find_share_of)
     monkeypatch.setattr(type(system.packets), "find_share_of", counted)
     return counted
 
 
-def test_who_is_late_at_an_expired_packet_costs_no_read(
+def test_a_late_grab_of_an_expired_packet_costs_no_read(
     system: InMemorySystem, reads: Mock
 ) -> None:
     packet = system.send()
@@ -123,7 +123,7 @@ def test_who_is_late_at_an_expired_packet_costs_no_read(
     assert reads.call_count == before
 
 
-def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
+def test_a_late_grab_of_a_closed_packet_costs_no_read_after_a_failover(
     system: InMemorySystem, reads: Mock
 ) -> None:
     packet = system.send()
@@ -139,7 +139,7 @@ def test_who_is_late_at_a_packet_that_was_closed_costs_no_read_after_a_failover(
 
 
 @pytest.mark.parametrize("is_over", [False, True], ids=["same life", "another life"])
-def test_refusals_of_a_paused_campaign_are_looked_up_in_another_life_only(
+def test_refusals_of_a_paused_campaign_are_looked_up_only_after_a_failover(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, *, is_over: bool
 ) -> None:
     campaign = system.rain()
@@ -166,7 +166,7 @@ def test_refusals_of_an_exhausted_quota_are_not_looked_up(
     assert looks.call_count == 0
 
 
-def test_the_one_reload_of_a_crowd_counts_for_the_user_who_causes_it(
+def test_the_one_reload_for_many_users_counts_for_the_user_who_causes_it(
     system: InMemorySystem,
 ) -> None:
     packets = [system.send(count=1) for _ in range(BURST + 1)]

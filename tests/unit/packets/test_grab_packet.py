@@ -21,7 +21,7 @@ from testing.in_memory_system import InMemorySystem, a_person
 from testing.packets.fake_claim_cache import FakeShards
 
 
-def test_a_winner_is_told_the_amount_of_their_share(system: InMemorySystem) -> None:
+def test_a_winner_gets_the_amount_of_their_share(system: InMemorySystem) -> None:
     packet = system.send(count=4)
 
     claims = [system.grab(packet, user) for user in ("ann", "bob", "cat", "dan")]
@@ -31,7 +31,7 @@ def test_a_winner_is_told_the_amount_of_their_share(system: InMemorySystem) -> N
     assert system.queue.refs == [claim.share.ref for claim in claims]
 
 
-def test_asking_again_gives_the_same_share_and_queues_nothing(system: InMemorySystem) -> None:
+def test_a_repeat_gets_the_same_share_and_queues_nothing(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     first = system.grab(packet, "ann")
     system.pass_time(500)
@@ -41,7 +41,7 @@ def test_asking_again_gives_the_same_share_and_queues_nothing(system: InMemorySy
     assert again.share == first.share
     assert (first.is_new, again.is_new) == (True, False)
     assert len(system.queue.refs) == 1
-    # Also once the packet is closed.
+    # Also after the packet is closed.
     system.settle()
     system.end()
     assert system.grab(packet, "ann").share.amount_fen == first.share.amount_fen
@@ -50,7 +50,7 @@ def test_asking_again_gives_the_same_share_and_queues_nothing(system: InMemorySy
 def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     system.grab(packet, "ann")
-    system.stand_on(None)  # anything asked of it would fail
+    system.stand_on(None)  # every call would fail
 
     with pytest.raises(PacketEmptied):
         system.grab(packet, "bob")
@@ -58,7 +58,7 @@ def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> N
     system.stand_on(system.dynamo)
 
 
-def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
+def test_an_unknown_packet_is_not_found_and_delays_no_next_grab(
     system: InMemorySystem,
 ) -> None:
     unknown = a_packet()
@@ -76,31 +76,31 @@ def test_a_packet_that_was_not_sent_is_not_found_and_delays_no_next_grab(
 
 @pytest.fixture
 def lost(system: InMemorySystem) -> Packet:
-    """A packet that the cache has lost."""
+    """Return a packet that the cache has lost."""
     packet = system.send()
     system.memory.caches.clear()
     return packet
 
 
-def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_crowd(
+def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_callers(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(total_fen=5_000, count=1_001)
     share = system.grab(packet, "ann").share
     system.memory.caches.clear()
-    assert system.memory.begin_load(packet.packet_id, 0, 3_000)  # the first of them
+    assert system.memory.begin_load(packet.packet_id, 0, 3_000)  # the first caller
 
     with pytest.raises(errors.Unavailable, match="being loaded"):
         system.grab(packet, "bob")
 
     assert system.memory.caches == {}
-    system.pass_time(3_000)  # the first has died
+    system.pass_time(3_000)  # the first caller has crashed
     assert system.grab(packet, "ann").share == share
     assert system.grab(packet, "bob").is_new
 
 
 @pytest.mark.parametrize("count", [5, 1_001])
-def test_a_crowd_that_waits_for_a_load_reads_nothing(
+def test_callers_that_wait_for_a_load_read_nothing(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     packet = system.send(count=count, total_fen=2_000)
@@ -116,7 +116,7 @@ def test_a_crowd_that_waits_for_a_load_reads_nothing(
     assert reads.call_count == 0
 
 
-def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(
+def test_a_caller_that_waits_for_a_load_is_answered_once_it_is_done(
     system: InMemorySystem, lost: Packet
 ) -> None:
     assert system.memory.begin_load(lost.packet_id, 0, 60_000)
@@ -134,7 +134,7 @@ def test_who_waits_for_a_load_is_answered_as_soon_as_it_is_done(
     assert looks[2] - looks[0] == sum(WAITS_MS[:2])
 
 
-def test_a_loader_that_dies_costs_the_others_no_answer(
+def test_a_loader_that_crashes_costs_the_others_no_answer(
     system: InMemorySystem, lost: Packet
 ) -> None:
     assert system.memory.begin_load(lost.packet_id, 0, 300)
@@ -142,11 +142,11 @@ def test_a_loader_that_dies_costs_the_others_no_answer(
 
     assert system.grab(lost, "ann").is_new
     assert system.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
-    # Its turn ends with the load, and does not outlive it.
+    # Its turn ends with the load.
     assert system.memory.begin_load(lost.packet_id, 0, 300)
 
 
-def test_a_load_that_failed_keeps_its_turn_so_that_the_crowd_does_not_try_one_after_the_other(
+def test_a_failed_load_keeps_its_turn_so_that_the_callers_do_not_try_one_after_the_other(
     system: InMemorySystem, lost: Packet
 ) -> None:
     system.stand_on(Away(error=lambda _: EndpointConnectionError(endpoint_url="dynamodb")))
@@ -178,11 +178,11 @@ def test_a_large_load_gets_more_time(
     assert sum(free_ms) == life_ms
 
 
-def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
+def test_a_caller_whose_turn_comes_after_the_load_does_not_load_again(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
-    system.stand_on(None)  # anything asked of it would fail
+    system.stand_on(None)  # every call would fail
 
     loads = CacheLoads(packet.packet_id, "ann", system.process().claim_ports)
     loads.load(ShardToLoad(0, is_behind=False))
@@ -190,7 +190,7 @@ def test_who_gets_a_turn_after_the_load_was_done_does_not_load_again(
     system.stand_on(system.dynamo)
 
 
-def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> None:
+def test_a_collision_loads_after_a_loader_that_crashed(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     snapshot = system.memory.snapshot()
     system.grab_all(packet, "ann", "bob")
@@ -198,13 +198,13 @@ def test_a_collision_loads_after_a_loader_that_died(system: InMemorySystem) -> N
     assert system.memory.begin_load(packet.packet_id, 0, 300)
 
     assert system.grab(packet, "cat").share.share_no == 3
-    # The cache knows the owners again, before anybody is refused because all is taken.
+    # The cache has the owners again before any user is refused because all shares are taken.
     assert system.memory.holders(packet.packet_id) == {"ann": 1, "bob": 2, "cat": 3}
     assert system.memory.begin_load(packet.packet_id, 0, 300)
 
 
 @pytest.mark.parametrize(("count", "turn_ms"), [(3, 10_000), (1_001, 3_000)])
-def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_large_one(
+def test_a_collision_neither_loads_beside_a_long_load_nor_waits_for_a_large_one(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, count: int, turn_ms: int
 ) -> None:
     packet = system.send(total_fen=5_000, count=count)
@@ -221,11 +221,11 @@ def test_a_collision_does_not_load_beside_a_load_that_takes_long_nor_wait_for_a_
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(
+def test_a_claim_interrupted_before_its_durable_write_is_completed_by_the_retry(
     system: InMemorySystem, count: int
 ) -> None:
     packet = system.send(count=count)
-    # The Lambda died between the cache and the ledger; the packet of one share is emptied.
+    # The Lambda crashed between the cache and the ledger, and the packet's only share is taken.
     system.memory.grab(packet.packet_id, "ann")
 
     claim = system.grab(packet, "ann")
@@ -233,7 +233,7 @@ def test_a_claim_whose_durable_write_was_cut_off_is_completed_by_the_retry(
     assert (claim.share.share_no, claim.is_new) == (1, True)
 
 
-def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySystem) -> None:
+def test_a_winner_gets_their_share_even_if_the_queue_is_unavailable(system: InMemorySystem) -> None:
     packet = system.send()
     system.payouts = Away()
 
@@ -251,12 +251,12 @@ def test_a_winner_gets_their_share_even_if_the_queue_is_away(system: InMemorySys
 @pytest.mark.parametrize(
     ("user", "share_no", "event"), [("cat", 3, "share_collision"), ("bob", 2, "share_given_back")]
 )
-def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
+def test_after_a_failover_an_owned_share_is_not_given_twice(
     system: InMemorySystem, user: str, share_no: int, event: str
 ) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
-    # The replica that took over had seen nothing of it, and hands out ann's number 1.
+    # The new primary lacks the claim, and hands out ann's number 1.
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
@@ -269,12 +269,12 @@ def test_after_a_failover_a_share_that_is_somebodys_is_not_given_twice(
         system.grab(packet, "dan")
 
 
-def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySystem) -> None:
+def test_an_owner_lost_in_a_failover_does_not_get_expired(system: InMemorySystem) -> None:
     packet = system.send()
     before = system.memory.snapshot()
     claim = system.grab(packet, "ann")
     system.memory.fail_over(before)
-    system.pass_time(61_000)  # its life is over, and no sweep has come yet
+    system.pass_time(61_000)  # the packet has expired, and no sweep has run yet
 
     again = system.grab(packet, "ann")
 
@@ -283,9 +283,9 @@ def test_an_owner_whom_a_failover_forgot_is_not_told_expired(system: InMemorySys
         system.grab(packet, "bob")
 
 
-def test_a_claim_in_flight_when_the_refund_came_is_told_expired(system: InMemorySystem) -> None:
+def test_a_claim_in_flight_during_the_refund_gets_expired(system: InMemorySystem) -> None:
     packet = system.send(count=2)
-    system.memory.grab(packet.packet_id, "ann")  # and her Lambda sleeps
+    system.memory.grab(packet.packet_id, "ann")  # and her Lambda is suspended
     system.end()
 
     with pytest.raises(PacketExpired):
@@ -312,13 +312,13 @@ def test_a_claim_in_flight_that_is_durable_before_the_refund_is_paid(
     assert system.balance_fen("ann") == share.amount_fen
 
 
-def test_an_owner_whom_a_failover_forgot_is_told_the_truth_of_a_packet_that_is_closed(
+def test_an_owner_lost_in_a_failover_gets_the_share_of_a_closed_packet(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
     claims = {user: system.grab(packet, user).share for user in ("ann", "bob")}
     system.settle()
-    # A replica that had seen the packet emptied by others.
+    # A replica that saw other users empty the packet.
     lost = system.memory.snapshot()
     lost[packet.packet_id]["users"] = {"cat": 1, "dan": 2}
     system.memory.fail_over(lost)
@@ -337,7 +337,7 @@ def test_an_owner_whom_a_failover_forgot_is_told_the_truth_of_a_packet_that_is_c
         (Rules(opening=Opening.TWO_STEP), True),
     ],
 )
-def test_an_owner_is_not_refused_while_a_number_waits_that_another_owner_gave_back(
+def test_an_owner_is_not_refused_while_a_returned_number_waits(
     system: InMemorySystem, rules: Rules, *, keeps_token: bool
 ) -> None:
     def take(user_id: str) -> int:
@@ -351,7 +351,7 @@ def test_an_owner_is_not_refused_while_a_number_waits_that_another_owner_gave_ba
     admitted: dict[str, Admission] = {}
     packet = system.send(count=3, rules=rules)
     owned = {user: take(user) for user in ("ann", "bob", "cat")}
-    # A replica that gave two shares to others, who never completed their claims.
+    # A replica that gave two shares to others, whose claims never completed.
     lost = system.memory.snapshot()
     lost[packet.packet_id] |= {"users": {"dan": 1, "eve": 2}, "given_no": 2, "letter": "O"}
     system.memory.fail_over(lost)
@@ -415,7 +415,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     assert reads == [packet.packet_id]
 
 
-def test_a_process_that_knows_that_a_packet_is_emptied_does_not_ask_the_cache_for_a_share(
+def test_a_process_that_cached_an_emptied_packet_does_not_ask_the_cache_for_a_share(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_step = system.send(count=1)

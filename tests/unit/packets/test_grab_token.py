@@ -8,7 +8,7 @@ SEED = b"a seed of 16 b.."
 TOKEN = grab_token(SEED, "packet", "ann", NOW_MS)
 
 
-def test_a_token_is_its_users_until_it_ends() -> None:
+def test_a_token_is_valid_for_its_user_until_it_ends() -> None:
     check_grab_token(TOKEN, SEED, "packet", "ann", NOW_MS - 1)
 
     with pytest.raises(GrabTokenInvalid):
@@ -32,7 +32,7 @@ def test_a_malformed_token_is_invalid(token: str) -> None:
         check_grab_token(token, SEED, "packet", "ann", NOW_MS - 1)
 
 
-def test_a_later_end_can_not_be_written_into_a_token() -> None:
+def test_a_later_end_cannot_be_written_into_a_token() -> None:
     later = grab_token(SEED, "packet", "ann", NOW_MS + 60_000)
 
     with pytest.raises(GrabTokenInvalid):

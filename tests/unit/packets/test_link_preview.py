@@ -1,4 +1,4 @@
-"""Previews of packet links: what chats show, and what they never show."""
+"""Previews of packet links: the contents that chats show, and those that they never show."""
 
 from html.parser import HTMLParser
 
@@ -9,7 +9,7 @@ EVIL = '"><script src="//evil.example"></script>\'&amp;<meta http-equiv="refresh
 
 
 class _Tags(HTMLParser):
-    """Collects a document's metas and its other tags, as a crawler does."""
+    """Collects a document's meta tags and its other tags, as a crawler does."""
 
     def __init__(self, document: str) -> None:
         super().__init__()

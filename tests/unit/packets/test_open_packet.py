@@ -34,11 +34,11 @@ def _admitted(system: InMemorySystem, packet: Packet, user_id: str) -> Admission
 # ---------------------------------------------------------------- two steps
 
 
-def test_grab_admits_and_open_takes_the_share(system: InMemorySystem) -> None:
+def test_grab_admits_and_open_claims_the_share(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP, count=2)
 
     admission = _admitted(system, packet, "ann")
-    # It is not a share yet.
+    # The admission is not a share yet.
     assert (list_shares(system.packets, packet.packet_id), system.queue.refs) == ([], [])
     claim = system.open(packet, "ann", admission.grab_token)
 
@@ -47,7 +47,7 @@ def test_grab_admits_and_open_takes_the_share(system: InMemorySystem) -> None:
     assert system.queue.refs == [claim.share.ref]
 
 
-def test_a_packet_that_is_emptied_in_between_says_so(system: InMemorySystem) -> None:
+def test_a_packet_that_is_emptied_in_between_is_reported(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP, count=1)
     tokens = {user: _admitted(system, packet, user).grab_token for user in ("ann", "bob")}
     system.open(packet, "ann", tokens["ann"])
@@ -81,7 +81,7 @@ def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user
         system.grab_or_enter(packet, "later")
 
 
-def test_a_place_that_is_free_at_this_millisecond_is_waited_for_a_second(
+def test_a_place_that_becomes_free_in_this_millisecond_has_a_wait_of_one_second(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send(rules=TWO_STEP)
@@ -124,7 +124,7 @@ def test_a_token_outlives_the_cache(system: InMemorySystem) -> None:
     assert system.open(packet, "ann", token).share.share_no == 1
 
 
-def test_a_cache_that_is_flushed_between_look_and_admission_gives_no_share_away(
+def test_a_cache_flushed_between_look_and_admission_gives_no_share_away(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(rules=TWO_STEP)
@@ -155,12 +155,12 @@ def test_an_exclusive_packet_is_for_its_recipients_only(system: InMemorySystem) 
     assert system.memory.holders(packet.packet_id) == {"ann": 1}
 
 
-def test_the_uninvited_do_not_read_the_ledger_again_and_again(system: InMemorySystem) -> None:
+def test_repeats_of_uninvited_users_do_not_read_the_ledger(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann"})))
     with pytest.raises(NotInvited):
         system.grab(packet, "eve")
     remembered = system.packets._known
-    system.stand_on(None)  # anything asked of it would fail
+    system.stand_on(None)  # every call would fail
     system.packets._known = remembered
 
     for user in ("eve", "mallory"):
@@ -216,12 +216,12 @@ def _hears(system: InMemorySystem, packet: Packet, user_id: str, passphrase: str
     return "claimed"
 
 
-def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySystem) -> None:
+def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemorySystem) -> None:
     # 24 hours at a chat packet of ten shares; docs/adr/0006 states the figure.
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     counts: Counter[str] = Counter()
     for hour in range(24):
-        # Each account would have five tries more by then.
+        # By then, each account would have five more tries.
         for number in range(1000 if hour in {0, 23} else 10):
             counts[_hears(system, packet, f"eve-{number}", "848")] += 1
         system.pass_time(3_600_000)
@@ -230,9 +230,9 @@ def test_a_thousand_accounts_guessed_a_code_of_four_digits(system: InMemorySyste
     assert counts["passphrase_mismatch"] == 20 + 2 * 10 + 23
 
 
-def test_right_words_to_the_letter_use_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
+def test_the_exact_phrase_uses_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
-    for number in range(30):  # most of them find all places to open taken
+    for number in range(30):  # most of them find all places taken
         with suppress(errors.RateLimited):
             system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 
@@ -250,7 +250,7 @@ def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize("passphrase", ["8848", "848"])
-def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
+def test_right_and_wrong_guesses_get_the_same_answer_without_tries(
     system: InMemorySystem, passphrase: str
 ) -> None:
     packet = system.send(rules=Rules(passphrase="8848"), count=1)
@@ -268,7 +268,7 @@ def test_right_and_wrong_guesses_get_the_same_answer_once_no_tries_are_left(
 def test_a_phrase_is_not_compared_before_it_is_counted(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, passphrase: str
 ) -> None:
-    """A right guess and a wrong one were told apart while the cache was away."""
+    """Without the count, a right guess differs from a wrong one while the cache is unavailable."""
 
     def not_asked(*_: object) -> int:
         raise AssertionError("how long an answer takes would tell whether the guess is right")
@@ -291,7 +291,7 @@ def test_an_empty_phrase_does_not_use_up_a_try(system: InMemorySystem) -> None:
     assert system.grab(packet, "ann", "芝麻开门").is_new
 
 
-def test_rules_survive_the_ledger(system: InMemorySystem) -> None:
+def test_rules_are_restored_from_the_ledger(system: InMemorySystem) -> None:
     rules = Rules(Opening.TWO_STEP, frozenset({"ann", "b|ob@x.y"}), "恭喜", 90)
 
     packet = system.send(rules=rules)
@@ -300,7 +300,7 @@ def test_rules_survive_the_ledger(system: InMemorySystem) -> None:
     assert packet.rules == rules
 
 
-def test_who_is_late_at_an_emptied_packet_reads_nothing(
+def test_a_late_user_at_an_emptied_packet_reads_nothing(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send(rules=TWO_STEP, count=1)

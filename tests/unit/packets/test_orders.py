@@ -1,4 +1,4 @@
-"""From a request to an order: what depends on this deployment's settings, and what does not."""
+"""Orders made of requests: parts that depend on the settings, and parts that do not."""
 
 import json
 from types import SimpleNamespace
@@ -41,7 +41,7 @@ def test_an_order_above_the_limits_names_each_of_them() -> None:
     assert order.refused_fields == (("count", "is above 100"), ("share_fen_max", "is above 20000"))
 
 
-def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cover_is_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = "https://covers.example/spring.webp", "https://a.shop.example/1.png?v=2"
     elsewhere = "https://other.example/1.png", "https://a.b.shop.example/1.png"
     unclear = (
@@ -61,7 +61,7 @@ def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(InvalidRequest):
             _order({**BODY, "cover_url": url})
 
-    # No hosts take no covers but the page's own.
+    # Without hosts, only the page's own covers are accepted.
     monkeypatch.delenv("COVER_HOSTS")
     own = _order({**BODY, "cover_url": "/covers/moon.svg"})
     assert (own.cover_url, own.refused_fields) == ("https://share.example/covers/moon.svg", ())
@@ -73,7 +73,7 @@ def test_a_cover_lies_on_a_host_of_the_deployment(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_what_was_asked_is_the_same_whatever_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_request_stored_is_independent_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _order(BODY)
     monkeypatch.setenv("SHARE_FEN_MAX", "150")
 
@@ -112,7 +112,7 @@ def test_recipients_are_users_of_this_deployment_alone() -> None:
     assert _order({**BODY, "recipients": [ours]}).rules.recipients == {ours}
 
 
-def test_an_inviter_who_was_made_up_is_refused() -> None:
+def test_an_invented_inviter_is_refused() -> None:
     token = PUBLISHED_USER_IDS.id_of("bob")
     made_up = token[:-1] + ("A" if token[-1] != "A" else "B")
 

@@ -42,7 +42,7 @@ def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() ->
         assert len(signed) == 31 + len(cut)
 
 
-def test_an_id_says_how_many_parts_its_packet_has() -> None:
+def test_an_id_contains_the_number_of_its_shards() -> None:
     for steps in (1, 2, 10, SHARDS_MAX):
         assert shard_count(PUBLISHED_IDS.check(PUBLISHED_IDS.sign(RANDOM, steps))) == steps
     cut = {1: 1, 100: 1, 101: 2, 1_000: 10, 1_000_000: SHARDS_MAX}
@@ -50,7 +50,7 @@ def test_an_id_says_how_many_parts_its_packet_has() -> None:
 
 
 @pytest.mark.parametrize("place", range(31))
-def test_an_id_with_one_other_character_is_not_found(place: int) -> None:
+def test_an_id_with_one_changed_character_is_not_found(place: int) -> None:
     for letter in set(string.ascii_letters + string.digits + "-_") - {ID[place]}:
         assert not PUBLISHED_IDS.has_signed(ID[:place] + letter + ID[place + 1 :])
 
@@ -100,7 +100,7 @@ def test_no_previous_keys_leave_an_empty_piece() -> None:
     assert PacketIds.parse(f"1:{KEY},").sign(RANDOM) == PacketIds.parse(f"1:{KEY}").sign(RANDOM)
 
 
-def test_keys_of_another_form_are_refused_and_not_repeated() -> None:
+def test_malformed_keys_are_refused_and_not_quoted() -> None:
     wrong = ["", ",", f":{KEY}", f"{KEY},Z:{OTHER_KEY}", f"12:{KEY}", f"~:{KEY}", "1:short"]
     for keys in (*wrong, f"1:{KEY},1:{OTHER_KEY}"):
         with pytest.raises(ValueError, match="key") as refused:
@@ -112,7 +112,7 @@ def test_keys_of_another_form_are_refused_and_not_repeated() -> None:
     ("name", "ids"), [("PACKET_ID_KEYS", edge_ids.packet_ids), ("USER_ID_KEY", user_ids)]
 )
 @pytest.mark.parametrize("keys", ["", "1:{{resolve:secretsmanager:arn:aws:secretsmanager:x}},"])
-def test_a_key_that_is_missing_or_not_resolved_fails_loudly(
+def test_a_missing_or_unresolved_key_raises_an_error(
     name: str, ids: Any, keys: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, keys.removeprefix("1:").rstrip(",") if name == "USER_ID_KEY" else keys)
@@ -131,14 +131,14 @@ def test_a_new_id_is_signed_with_the_deployments_key() -> None:
     assert first[:22] != second[:22]
 
 
-def test_no_new_id_looks_like_an_option_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_new_id_looks_like_a_command_option(monkeypatch: pytest.MonkeyPatch) -> None:
     made = iter(["-" + RANDOM[1:], RANDOM])
     monkeypatch.setattr("secrets.token_urlsafe", lambda _: next(made))
 
     assert edge_ids.new_packet_id(1) == ID
 
 
-def test_a_made_up_id_is_answered_before_the_handler_does_anything() -> None:
+def test_an_invented_id_is_answered_before_the_handler_does_anything() -> None:
     handler, requested = Api(), []
 
     @handler.route("GET /packets/{packet_id}")
@@ -189,7 +189,7 @@ def test_a_packet_of_the_most_parts_has_one_partition_for_each() -> None:
     assert partition_count(a_packet_id(SHARDS_MAX)) == SHARDS_MAX
 
 
-def test_a_user_tries_each_other_part_once() -> None:
+def test_a_user_tries_each_other_shard_once() -> None:
     packet_id = a_packet_id(5)
     for user_id in ("ann", "bob", "cat", "dan"):
         tried = [shard_of_user(packet_id, user_id), *other_shards(packet_id, user_id)]

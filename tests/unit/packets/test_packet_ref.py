@@ -1,4 +1,4 @@
-"""References of packets are sealed ids: the same for the same id, and of no use without the key."""
+"""Sealed references to packet ids: equal for equal ids, and useless without the key."""
 
 import re
 
@@ -11,7 +11,7 @@ KEYS = SeedKeys({1: OLD})
 ID = a_packet_id(20)
 
 
-def test_a_reference_has_one_form_for_every_id_and_gives_it_back() -> None:
+def test_a_reference_has_one_form_for_every_id_and_returns_it() -> None:
     for packet_id in (a_packet_id(), a_packet_id(2), a_packet_id(64)):
         ref = seal("refs", packet_id, KEYS)
 

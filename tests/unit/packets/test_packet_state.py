@@ -47,7 +47,7 @@ def test_a_state_is_short(split: Split) -> None:
     usual = some_terms(20_000, 10, split=split, share_fen_max=20_000)
     longest = some_terms(10**10, 100, split=split, share_fen_min=100, unit_fen=100)
 
-    # A longer value unpacks the hash; the life of the server takes five more.
+    # A longer value unpacks the hash; the id of the server's life takes five more bytes.
     assert len("O" + HEADS.write(KEY, usual, 10, 2 * MONTH_MS, "!")) + 5 <= 64
     assert len("O" + HEADS.write(KEY, longest, 7, 2 * MONTH_MS, "!?")) <= 72
 
@@ -66,7 +66,7 @@ def test_no_letter_of_a_head_can_be_changed(data: st.DataObject) -> None:
     assert stored is None or (stored[0] == str(terms) and stored[1].startswith("!?"))
 
 
-def test_a_head_belongs_to_its_key_and_its_keys_of_seeds() -> None:
+def test_a_head_is_bound_to_its_key_and_to_its_seed_keys() -> None:
     old, new = SeedKeys({1: "old"}), SeedKeys({1: "old", 2: "new"})
     heads = [PacketHeads(seeds).write(KEY, some_terms(), 10, 0, "") for seeds in (old, new)]
 

@@ -18,7 +18,7 @@ def _matches(spoken: str, phrase: str, threshold: int = passphrase.THRESHOLD_DEF
     return _is_exact(spoken, phrase) or passphrase.is_alike(spoken, phrase, threshold, similarity)
 
 
-def test_only_what_can_be_heard_is_compared() -> None:
+def test_only_audible_characters_are_compared() -> None:
     heard = {
         "恭喜发财！": "恭喜发财",
         " 恭 喜，发\u3000财 。": "恭喜发财",
@@ -52,7 +52,7 @@ def test_a_phrase_with_a_numeral_may_still_sound_alike() -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "！？", "🧧"])
-def test_silence_matches_nothing_not_even_silence(nothing: str) -> None:
+def test_silence_matches_nothing(nothing: str) -> None:
     for spoken, phrase in ((nothing, "恭喜发财"), ("恭喜发财", nothing), (nothing, nothing)):
         assert not _is_exact(spoken, phrase)
         assert not passphrase.is_alike(spoken, phrase, 0, _not_asked)
@@ -62,7 +62,7 @@ ALIKE = [
     ("恭禧发才", "恭喜发财"),
     ("公西发菜", "恭喜发财"),
     ("恭喜發財", "恭喜发财"),
-    ("恭喜发柴", "恭喜发财"),  # a retroflex that was not meant
+    ("恭喜发柴", "恭喜发财"),  # a retroflex that the user did not intend
     ("gong xi fa cai", "恭喜发财"),
     ("新年快乐呀", "新年快乐"),
     ("马道成功", "马到成功"),
@@ -79,7 +79,7 @@ OTHERS = [
 ]
 
 
-def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_not() -> None:
+def test_similar_sounds_pass_and_another_phrase_or_a_long_transcript_does_not() -> None:
     assert [pair for pair in ALIKE if not _matches(*pair)] == []
     assert [pair for pair in OTHERS if _matches(*pair)] == []
 
@@ -87,14 +87,14 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
 @pytest.mark.parametrize(
     ("spoken", "phrase"),
     [
-        ("848", "8848"),  # 86% alike
+        ("848", "8848"),  # 86% similar
         ("88488", "8848"),
         ("12345678", "12345679"),
         ("code 1234568", "code 1234567"),
         ("happy birthday 8847", "happy birthday 8848"),
         ("恭喜发财89", "恭喜发财88"),
         ("捌捌四捌", "八八四八"),
-        ("巴巴四八", "八八四八"),  # the same sound
+        ("巴巴四八", "八八四八"),  # equal sound
         ("密码八八四", "密码八八四八"),
         ("opem", "open"),
         ("sesamee", "sesame"),
@@ -102,26 +102,24 @@ def test_what_sounds_alike_passes_and_another_phrase_or_a_long_transcript_does_n
         ("发才", "发财"),
     ],
 )
-def test_a_code_or_a_short_phrase_that_was_only_alike_opened_the_packet(
-    spoken: str, phrase: str
-) -> None:
+def test_a_code_or_a_short_phrase_must_match_exactly(spoken: str, phrase: str) -> None:
     assert not _is_exact(spoken, phrase)
     assert not passphrase.is_alike(spoken, phrase, 1, _not_asked)
     assert _is_exact(phrase, phrase)
 
 
 @pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
-def test_a_phrase_of_some_length_may_be_misheard(phrase: str) -> None:
+def test_a_longer_phrase_may_be_misheard(phrase: str) -> None:
     assert passphrase.is_alike(phrase + "a", phrase, passphrase.THRESHOLD_DEFAULT, similarity)
 
 
 def test_a_phrase_below_the_threshold_by_less_than_one_does_not_pass() -> None:
-    # 7 of 8 letters of either: 87.5.
+    # 7 of 8 letters in both directions: 87.5.
     assert similarity("abcdefgh", "abcdefgx") == 87
     assert _matches("abcdefgh", "abcdefgx", 87)
     assert not _matches("abcdefgh", "abcdefgx", 88)
 
 
-def test_the_wiring_compares_by_sound() -> None:
+def test_the_container_compares_by_sound() -> None:
     assert containers.packets.phrases.similarity("恭禧发才", "恭喜发财") == 100
     assert containers.packets.phrases.simplified("發財") == "发财"

@@ -1,4 +1,4 @@
-"""Personal data is in one row of each user; other rows have an opaque id."""
+"""Personal data: each user has one row with it, and other rows have an opaque id."""
 
 import json
 from collections.abc import Iterable
@@ -61,7 +61,7 @@ def test_users_who_were_credited_sent_or_claimed_can_be_found_again_and_losers_l
     assert system.host_ids() == {name: f"{name}@host" for name in ("payee", "sender", "taker")}
 
 
-def test_a_forgotten_user_is_known_again_once_they_send(system: InMemorySystem) -> None:
+def test_a_forgotten_user_is_stored_again_once_they_send(system: InMemorySystem) -> None:
     order = an_order("sender")
     system.deposit("sender", order.total_fen)
     system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "sender"}})
@@ -96,7 +96,7 @@ def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(system: InMemory
             assert "安" not in str(list(table.values()))
 
 
-def test_a_chosen_name_goes_before_the_tokens_and_keeps_the_way_back(
+def test_a_chosen_name_has_priority_over_the_tokens_name_and_the_host_id_stays(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     _claim(system, ANN)
@@ -122,12 +122,12 @@ def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_er
     assert profiles.list_profiles(["ann"])["ann"].nickname == "安"
     system.dynamo.delete_item(TableName="profiles", Key={"pk": {"S": "ann"}})
 
-    # A page shows a name made of the id then.
+    # The page then shows a name derived from the id.
     assert profiles.list_profiles(["ann"]) == {}
     assert system.host_ids().keys() == {"sender"}
 
 
-def test_a_person_is_the_same_whatever_is_known_of_them_and_prints_no_name() -> None:
+def test_a_user_equals_any_user_with_their_id_and_prints_no_name() -> None:
     assert User("ann") == ANN
     assert str(ANN) == "User(user_id='ann')"
 
@@ -150,7 +150,7 @@ def test_a_row_that_could_not_be_written_is_retried_and_the_claim_is_paid_once(
     assert any(line.startswith("people_not_noted") for line in system.logger.lines)
 
 
-def test_who_is_known_already_is_not_written_again(system: InMemorySystem) -> None:
+def test_a_known_user_is_not_written_again(system: InMemorySystem) -> None:
     _claim(system, ANN)
     meter = MeteredDynamo(system.dynamo)
     profiles = DynamoProfiles(Dynamo(lambda: meter, TABLE_NAMES), PlainIds.id_of)
@@ -182,7 +182,7 @@ def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemo
 
 
 def _delivered(message: dict[str, Any]) -> User | None:
-    """Return the taker whom the payout reads out of a message."""
+    """Return the claimer that the payout parses from a message."""
     share_refs: list[ShareRef] = []
 
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:

@@ -1,4 +1,4 @@
-"""Uploaded pictures lose their metadata, and a phone can decode each that is accepted."""
+"""Uploaded pictures: they lose their metadata, and a phone can decode each accepted one."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ ADOBE = jpeg_segment(0xEE, b"Adobe\0d\0\0\0\0\1")
         (webp() + SECRET, webp()),
     ],
 )
-def test_nothing_but_the_image_stays(given_file: bytes, kept: bytes) -> None:
+def test_only_the_image_stays(given_file: bytes, kept: bytes) -> None:
     assert picture_of(given_file).content == kept
     assert picture_of(kept).content == kept
 
@@ -80,7 +80,7 @@ def test_a_photo_stays_upright(order: str, orientation: int) -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_only_the_first_directory_turns_a_photo(order: str) -> None:
-    """The second one is of a thumbnail, and a text may contain any bytes."""
+    """The second one belongs to a thumbnail, and a text may contain any bytes."""
     thumbnail = exif_segment(6, order)[EXIF_DIRECTORY_AT:]
 
     picture = picture_of(jpeg(3, 2, exif_segment(1, order, secret=thumbnail)))
@@ -102,7 +102,7 @@ def test_a_damaged_exif_segment_is_dropped(length: int) -> None:
 
 
 @pytest.mark.parametrize("make", [png, jpeg, webp, webp_lossless])
-def test_a_side_is_bounded(make: Callable[[int, int], bytes]) -> None:
+def test_each_side_is_bounded(make: Callable[[int, int], bytes]) -> None:
     for width, height in ((PICTURE_SIDE_MAX, 1), (1, PICTURE_SIDE_MAX)):
         picture_of(make(width, height))
     for width, height in ((PICTURE_SIDE_MAX + 1, 1), (1, 16_000)):
@@ -156,5 +156,5 @@ def test_damage_never_crashes_the_reader(whole: bytes, data: st.DataObject) -> N
 
 
 def test_covers_and_prizes_accept_exactly_the_paths_of_uploaded_pictures() -> None:
-    # Grabs import the one without the other.
+    # Grabs import the first module without the second.
     assert PICTURES_PATH + PICTURE_ID.pattern == UPLOADED

@@ -19,7 +19,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _settle(*bodies: Any, **attributes: str) -> tuple[list[ShareRef], list[str]]:
-    """Return what was asked to be settled, and the messages that failed."""
+    """Return the claims to settle, and the messages that failed."""
     share_refs: list[ShareRef] = []
 
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
@@ -60,14 +60,14 @@ def test_a_message_that_names_no_claim_fails_alone() -> None:
         assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])
 
 
-def test_a_message_says_when_its_taker_was_named() -> None:
+def test_a_message_contains_the_time_when_its_claimer_was_named() -> None:
     at_ms = 1_795_000_000_000
     for stated, expected in ((at_ms, at_ms), ("1", 0), (-1, 0), (10**400, 0), (None, 0)):
         ((ref,), failed) = _settle({**MESSAGE, "occurred_at_ms": stated})
         assert (ref.said_at_ms, failed) == (expected, [])
 
 
-def test_a_message_of_the_future_is_of_when_it_was_sent() -> None:
+def test_a_message_from_the_future_gets_the_time_of_its_send() -> None:
     for stated, expected in ((5, 5), (10, 10), (11, 10), (10**12, 10)):
         ((ref,), _) = _settle({**MESSAGE, "occurred_at_ms": stated}, SentTimestamp="10")
 
@@ -92,7 +92,7 @@ def test_a_message_gives_no_name_that_a_token_may_not_give(nickname: str) -> Non
     )
 
 
-def test_a_batch_says_by_which_requests_its_shares_were_claimed(
+def test_a_batch_logs_the_requests_that_claimed_its_shares(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     _settle({**MESSAGE, "request_id": "JKJaXmPLvHcESHA="}, MESSAGE)

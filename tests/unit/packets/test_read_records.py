@@ -53,7 +53,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
 
     shown = _all_claims(system, packet, limit=25)
 
-    # By partition, and by number within it: of a packet that isn't cut simply by number.
+    # By partition, then by number: in a packet without shards simply by number.
     partitions = partition_count(packet.packet_id)
     place = {share.ref: ((share.share_no - 1) % partitions, share.share_no) for share in claims}
     assert shown == sorted(claims, key=lambda share: place[share.ref])
@@ -61,7 +61,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
 
 @pytest.mark.parametrize("limit", [7, 50, 100])
 @pytest.mark.parametrize("shards", [1, 3])
-def test_final_pages_show_what_the_open_ones_showed(
+def test_final_pages_show_the_same_as_the_open_ones(
     system: InMemorySystem, shards: int, limit: int
 ) -> None:
     packet = system.send_in_shards(shards, count=600)
@@ -104,7 +104,7 @@ def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_record_of_a_packet_that_is_emptied_says_in_what_time(
+def test_a_record_of_an_emptied_packet_has_its_time_to_empty(
     system: InMemorySystem, shards: int
 ) -> None:
     packet = system.send_in_shards(shards, count=6)
@@ -151,7 +151,7 @@ def test_the_time_to_empty_counts_from_the_first_possible_grab(
     assert _read(system, packet).emptied_in_ms == emptied_in_ms
 
 
-def test_of_a_packet_in_parts_the_settled_claims_are_counted(system: InMemorySystem) -> None:
+def test_a_packet_in_shards_counts_its_settled_claims(system: InMemorySystem) -> None:
     packet = system.send_in_shards(3, count=30)
     first = system.grab(packet, "ann").share
     system.settle()
@@ -163,7 +163,7 @@ def test_of_a_packet_in_parts_the_settled_claims_are_counted(system: InMemorySys
     assert len(record.claims) == 2
 
 
-def test_an_emptied_packet_stays_emptied_to_users_whatever_its_row_says(
+def test_an_emptied_packet_stays_emptied_for_users_whatever_its_row_says(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
@@ -271,7 +271,8 @@ def test_a_page_of_what_a_user_sent_takes_at_most_23_reads(system: InMemorySyste
     assert {(sent.status, sent.claimed_count) for sent in page.items} == {(PacketStatus.OPEN, 1)}
     assert all(sent.claimed_fen for sent in page.items)
     rows = [read for read in meter.reads if read.table == "packets"]
-    # The list, 20 rows in one batch, and sums of 10 large packets; one query for each small one.
+    # The list, 20 rows in one batch, and the sums of 10 large packets; one query for each small
+    # one.
     assert len(rows) == 1 + 20 + 10
     assert len([read for read in meter.reads if read.table == "shares"]) == 10
     assert len(meter.reads) == 31 + 10 + 1

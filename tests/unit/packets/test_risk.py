@@ -1,4 +1,4 @@
-"""The host's verdicts: a user who is denied takes nothing, and others take what they leave."""
+"""The host's verdicts: denied users take nothing, and others get the shares that remain."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def _judge(system: InMemorySystem, user_id: str, kind: str, for_ms: int = DAY_MS
     system.process().judge_user(user_id, verdict, bool, checks_verdicts=True)
 
 
-def test_who_is_denied_gets_no_share_and_the_last_one_is_there_for_somebody_else(
+def test_a_denied_user_gets_no_share_and_the_last_one_stays_for_others(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=1)
@@ -38,7 +38,7 @@ def test_who_is_denied_gets_no_share_and_the_last_one_is_there_for_somebody_else
         system.grab(packet, "ann")
 
 
-def test_a_verdict_ends_by_itself(system: InMemorySystem) -> None:
+def test_a_verdict_expires(system: InMemorySystem) -> None:
     packet = system.send()
     _judge(system, "ann", "deny", for_ms=5_000)
 
@@ -47,19 +47,19 @@ def test_a_verdict_ends_by_itself(system: InMemorySystem) -> None:
     assert system.grab(packet, "ann").is_new
 
 
-def test_a_later_verdict_takes_the_place_of_an_earlier_one(system: InMemorySystem) -> None:
+def test_a_later_verdict_replaces_an_earlier_one(system: InMemorySystem) -> None:
     packet = system.send()
     _judge(system, "ann", "deny")
     _judge(system, "ann", "allow")
     claim = system.grab(packet, "ann")
     assert claim.is_new
 
-    # An owner of a share gets it again, whatever the host says since.
+    # An owner of a share gets it again whatever the host decides later.
     _judge(system, "ann", "deny")
     assert system.grab(packet, "ann").share == claim.share
 
 
-def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
+def test_a_denied_user_does_not_draw(system: InMemorySystem) -> None:
     campaign = system.rain(miss_weight=1)
     system.put_prize(a_prize(campaign.campaign_id))
     system.load_campaign(campaign.campaign_id)
@@ -73,7 +73,7 @@ def test_who_is_denied_does_not_draw(system: InMemorySystem) -> None:
     assert system.draw(campaign.campaign_id, "ann", "two").draw.draw_no == 2
 
 
-def test_a_verdict_that_no_claim_asks_for_is_refused_and_not_noted(system: InMemorySystem) -> None:
+def test_a_verdict_that_no_claim_reads_is_refused_and_not_stored(system: InMemorySystem) -> None:
     settings = Settings({**VARIABLES, "RISK_VERDICTS": "false"})
     verdict = RiskDecision(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
     judge, note = system.process(settings=settings).judge_user, partial(pytest.fail, "noted")

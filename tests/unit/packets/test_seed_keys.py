@@ -30,7 +30,7 @@ def sealed_terms(split: Split = Split.DOUBLE_MEAN) -> Terms:
 
 
 def packets_by(system: InMemorySystem, seeds: SeedKeys | None) -> DynamoPackets:
-    """Return the packets of a function with these keys."""
+    """Return the packet repository of a function with these keys."""
     return DynamoPackets(Dynamo(lambda: system.dynamo, TABLE_NAMES), seeds=seeds)
 
 
@@ -40,7 +40,7 @@ def stored(packets: DynamoPackets, packet: Packet) -> Packet:
 
 
 def everything_kept(system: InMemorySystem) -> str:
-    """Return all that somebody with the tables and the cache can read."""
+    """Return all texts that a reader of the tables and the cache can see."""
     tables: dict[str, Any] = system.dynamo.tables
     rows = [str(row) for table in tables.values() for row in table.values()]
     return "\n".join([*rows, str(vars(system.memory)["caches"])])
@@ -90,7 +90,7 @@ def test_the_newest_key_seals_and_older_ones_open(system: InMemorySystem) -> Non
     assert packet.terms.secret_version == 1
 
 
-def test_packets_of_another_key_are_read_and_compute_nothing() -> None:
+def test_packets_of_another_key_are_readable_without_amounts() -> None:
     terms = sealed_terms()
 
     read = OTHER_KEYS.read_terms("packet-1", terms.stored)
@@ -137,7 +137,9 @@ def test_terms_that_were_never_sealed_stay_as_they_are() -> None:
     assert (terms.stored, terms.secret_version) == (str(terms), None)
 
 
-def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemorySystem) -> None:
+def test_an_insider_with_the_rows_of_a_campaign_cannot_derive_a_days_seed(
+    system: InMemorySystem,
+) -> None:
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     DynamoEditedCampaigns(dynamo, seeds=PUBLISHED_SEEDS).create(a_campaign(campaign_id="gala"))
     row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
@@ -156,7 +158,7 @@ def test_an_insider_with_a_campaigns_rows_knows_no_seed_of_a_day(system: InMemor
             DynamoPrizes(dynamo, seeds=seeds).day_seed("gala", DAY)
 
 
-def test_keys_of_another_form_are_refused() -> None:
+def test_malformed_keys_are_refused() -> None:
     assert SeedKeys.parse(PUBLISHED_SEED_KEYS) is not None
     for text in ("", "{}", '{"0":"a"}', '{"256":"a"}', '{"one":"a"}'):
         with pytest.raises(ValueError):  # noqa: PT011 - also json's own

@@ -31,7 +31,7 @@ def test_a_sent_packet_is_funded_and_loaded(system: InMemorySystem) -> None:
     ("count", "shard_share_count", "shards"),
     [(4, 4, 1), (5, 4, 2), (9, 3, 3), (130, 1, SHARDS_MAX)],
 )
-def test_a_large_packet_of_a_campaign_is_cut_into_parts(
+def test_a_large_packet_of_a_campaign_is_sharded(
     system: InMemorySystem, count: int, shard_share_count: int, shards: int
 ) -> None:
     system.shard_share_count = shard_share_count
@@ -47,7 +47,7 @@ def test_a_large_packet_of_a_campaign_is_cut_into_parts(
     assert system.packets.find_packet(packet.packet_id) == packet
 
 
-def test_the_same_key_sends_once_and_answers_the_same(system: InMemorySystem) -> None:
+def test_a_repeated_key_sends_once_and_returns_the_same_answer(system: InMemorySystem) -> None:
     system.deposit("sender", 5000)
     first = system.send_order(an_order())
     system.pass_time(10)
@@ -65,7 +65,7 @@ def test_the_same_key_sends_once_and_answers_the_same(system: InMemorySystem) ->
     "lowered",
     [
         {"refused_fields": (("count", "is above 3"),)},
-        # The bound that an order takes where it names none: 1000 fen in 4 shares, 249 at most.
+        # Default bound of an order without one: 1000 fen in 4 shares, 249 at most.
         {"share_fen_max": 249},
     ],
     ids=["a limit", "the default bound"],
@@ -116,7 +116,7 @@ def test_an_order_above_the_limits_is_refused_by_name_and_moves_nothing(
     ],
     ids=["without money", "an impossible split"],
 )
-def test_an_order_that_is_refused_never_reaches_the_ledger(
+def test_a_refused_order_never_reaches_the_ledger(
     system: InMemorySystem, order: SendOrder, refusal: type[Exception]
 ) -> None:
     system.deposit("sender", 999)
@@ -146,7 +146,7 @@ def test_two_sends_of_the_last_fen_leave_no_account_one_fen_below_zero(
     assert len(system.ledger_state().packets) == 1
 
 
-def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -> None:
+def test_a_packet_is_sent_even_if_the_cache_is_unavailable(system: InMemorySystem) -> None:
     system.claim_cache = Away()
 
     packet = system.send(life_ms=2 * LIFE_MS)
@@ -160,7 +160,7 @@ def test_a_packet_is_sent_even_where_the_cache_is_away(system: InMemorySystem) -
 
 
 class _StillHeld(FakeDynamo):
-    """Holds the first row of a repeated transaction a moment longer than the others."""
+    """Holds the first row of a repeated transaction slightly longer than the others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class _StillHeld(FakeDynamo):
         super().transact_write_items(**request)
 
 
-def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
+def test_a_repeat_during_the_end_of_its_first_call_does_not_report_missing_money(
     system: InMemorySystem,
 ) -> None:
     client = _StillHeld()
@@ -186,7 +186,7 @@ def test_a_repeat_while_its_first_time_ends_is_not_told_that_the_money_is_short(
     first = system.send_order(an_order())
     client.is_held = True
 
-    # The balance is lowered already, and the request's own row is held.
+    # The balance is already lower, and the request's own row is held.
     assert system.send_order(an_order()) == first
     assert system.balance_fen("sender") == 0
 
@@ -198,14 +198,14 @@ OPEN_MAX = 5
 
 @pytest.fixture
 def few(system: InMemorySystem) -> InMemorySystem:
-    """A system where each user may have few packets open."""
+    """Return a system in which each user may have few open packets."""
     system.funding = DynamoFunding(
         Dynamo(lambda: system.dynamo, TABLE_NAMES), open_packets_max=OPEN_MAX
     )
     return system
 
 
-def test_one_user_filled_the_cache_with_packets_of_a_fen(few: InMemorySystem) -> None:
+def test_one_user_has_few_open_packets(few: InMemorySystem) -> None:
     for _ in range(OPEN_MAX):
         few.send("eve", total_fen=1, count=1)
 

@@ -89,7 +89,7 @@ def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
     assert system.repair() == (0, 0)
 
 
-def test_a_last_claim_that_settles_first_is_asked_again_until_the_others_are_paid(
+def test_a_last_claim_that_settles_first_is_retried_until_the_others_are_paid(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=3)
@@ -124,7 +124,7 @@ def test_a_last_claim_waits_in_the_work_list_for_a_claim_that_settles_much_later
     assert system.stored(packet).status is PacketStatus.CLOSED
 
 
-def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemorySystem) -> None:
+def test_a_packet_whose_end_was_interrupted_is_closed_by_the_sweep(system: InMemorySystem) -> None:
     packet = system.send(count=2, life_ms=3_600_000)
     system.grab_all(packet, "ann", "bob")
     refs = system.queue.take_all()
@@ -149,7 +149,7 @@ def test_a_packet_whose_end_was_cut_off_is_closed_by_the_sweep(system: InMemoryS
     assert system.differences() == []
 
 
-def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem) -> None:
+def test_shards_that_are_emptied_together_end_concurrently(system: InMemorySystem) -> None:
     packet = system.send_in_shards(3, count=6)
     system.crowd(packet, 6)
     lanes: list[int] = []
@@ -162,9 +162,9 @@ def test_parts_that_are_emptied_together_end_side_by_side(system: InMemorySystem
 
     assert system.settle() == set()
 
-    assert lanes == [1, 3, 6]  # a transaction, three ends, six people
+    assert lanes == [1, 3, 6]  # a transaction, three ends, six users
     assert system.stored(packet).status is PacketStatus.CLOSED
-    # The parts that ended before the last one closed nothing, and tried nothing.
+    # The shards that ended before the last one neither closed anything nor tried to.
     assert system.logger.errors == []
 
 
@@ -172,24 +172,24 @@ def test_a_claim_that_is_written_after_the_close_is_not_paid() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
     system.end()
-    # A thief may update the table of shares.
+    # An attacker may update the table of shares.
     row = system.row("shares", keys.share(packet.packet_id, 1))
     row |= {"fate": {"S": "claimed"}, "user_id": {"S": "thief"}}
 
     assert system.settle([ShareRef(packet.packet_id, 1)]) == {ShareRef(packet.packet_id, 1)}
 
-    # Told as what it is, before the ledger's own conditions are asked.
+    # The audit reports it before the conditions of the ledger are evaluated.
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
     assert system.balance_fen("thief") == 0
     assert system.balance_fen("sender") == 1000
 
 
-def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
+def test_a_share_whose_settled_mark_was_removed_is_not_paid_again() -> None:
     system = InMemorySystem()
     packet = system.send(count=2)
     paid = system.grab(packet, "ann").share
     system.settle()
-    # Were settled_at_ms in a thief's reach, the receipt would still stand.
+    # If an attacker could change settled_at_ms, the receipt would still exist.
     row = system.row("shares", keys.share(packet.packet_id, paid.share_no))
     row["user_id"] = {"S": "thief"}
     del row["settled_at_ms"]
@@ -208,11 +208,11 @@ def test_a_share_that_left_its_receipt_is_not_paid_again() -> None:
     [{"user_id": None}, {"fate": None}, {"decided_at_ms": {"N": "9" * 17}}],
     ids=lambda forged: next(iter(forged)),
 )
-def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -> None:
+def test_a_claim_with_malformed_attributes_fails_alone(forged: dict[str, Any]) -> None:
     system = InMemorySystem()
     packet = system.send(count=3)
     refs = [system.grab(packet, user).share.ref for user in ("ann", "bob")]
-    # A thief may update the table of shares.
+    # An attacker may update the table of shares.
     row = system.row("shares", keys.share(packet.packet_id, 1))
     before = dict(row)
     row |= forged
@@ -228,7 +228,7 @@ def test_a_claim_that_breaks_what_reads_it_fails_alone(forged: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("claims_per_read", [1, 100])
-def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
+def test_an_unreadable_packet_keeps_no_claim_of_another_packet(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, claims_per_read: int
 ) -> None:
     monkeypatch.setattr(settling, "CLAIMS_PER_READ", claims_per_read)
@@ -244,11 +244,11 @@ def test_a_packet_that_can_not_be_read_keeps_no_claim_of_another_one(
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
 
 
-def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_again() -> None:
+def test_a_packet_that_cannot_be_read_to_its_end_does_not_redeliver_paid_claims() -> None:
     system = InMemorySystem()
     packets = [system.send(count=1), system.send(count=1)]
     refs = [system.grab(packet, "ann").share.ref for packet in packets]
-    # A thief may update the table of shares.
+    # An attacker may update the table of shares.
     pk = keys.share(packets[0].packet_id, 1)["pk"]
     system.dynamo.tables["shares"][pk, "share#x"] = {"pk": {"S": pk}, "sk": {"S": "share#x"}}
 
@@ -259,7 +259,7 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_bring_paid_claims_agai
     assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
 
 
-def test_a_claim_that_is_paid_meanwhile_does_not_hold_up_its_batch(system: InMemorySystem) -> None:
+def test_a_claim_that_is_paid_meanwhile_does_not_delay_its_batch(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     shares = system.grab_all(packet, "ann", "bob", "cat")
     other = copy(system)
@@ -294,7 +294,7 @@ def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_fa
     assert system.logger.errors == []
 
 
-def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is_told(
+def test_a_packet_that_a_sweep_is_closing_is_left_to_the_sweep_and_the_cache_is_updated(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
@@ -303,7 +303,7 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
     system.grab(packet, "bob")
 
     assert system.end().closed_count == 0
-    # It is emptied, and knows nothing of Ann.
+    # The cache has an emptied packet without ann's claim.
     system.memory.fail_over(before)
     claim_cache = system.memory.caches[packet.packet_id]
     claim_cache["users"].clear()
@@ -320,7 +320,7 @@ def test_a_packet_that_a_sweep_has_begun_to_close_is_left_to_it_and_the_cache_is
     assert system.work.list_unsettled(system.clock.now_ms() + 10**9, 800) == []
 
 
-def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None:
+def test_a_claim_of_an_uninvited_user_is_not_paid_and_is_reported() -> None:
     system = InMemorySystem()
     packet = system.send(count=2, rules=Rules(recipients=frozenset({"ann"})), life_ms=10 * LIFE_MS)
     thief = replace(system.grab(packet, "ann").share, share_no=2, claimer=a_person("thief"))
@@ -336,10 +336,10 @@ def test_a_claim_of_a_user_who_is_not_invited_is_not_paid_and_is_found() -> None
     assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")
 
 
-def test_packets_of_one_sender_that_end_together_ask_again_quietly(
+def test_packets_of_one_sender_that_end_together_are_retried_without_an_error(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They meet on the sender's count of open packets, which is no failure."""
+    """They conflict on the sender's count of open packets, which is no failure."""
     packet = system.send(count=1)
     ref = system.grab(packet, "ann").share.ref
     with monkeypatch.context() as patch:
@@ -355,7 +355,7 @@ def test_packets_of_one_sender_that_end_together_ask_again_quietly(
 @pytest.mark.parametrize(
     ("error", "waited_ms"), [(ConflictPersists({1}), ASKED_AGAIN_MS), (Unavailable("away"), 0)]
 )
-def test_a_close_that_keeps_failing_is_told(
+def test_a_close_that_keeps_failing_is_reported(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, error: Exception, waited_ms: int
 ) -> None:
     packet = system.send(count=1)

@@ -1,4 +1,4 @@
-"""Payout of a batch: settle it and keep names, or delay it while payouts are off."""
+"""Payout of a batch: settle it and store names, or delay it while payouts are off."""
 
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.claim import ShareRef
@@ -8,14 +8,14 @@ from testing.in_memory_system import InMemorySystem
 
 
 def a_named_claim(system: InMemorySystem) -> ShareRef:
-    """Let ann grab the only share; return what her message names."""
+    """Let ann grab the only share; return the fields of her message."""
     packet = system.send(count=1, total_fen=100)
     share = system.grab(packet, "ann").share
     system.queue.take_all()
     return ShareRef(packet.packet_id, share.share_no, User("ann", host_id="ann@host"))
 
 
-def test_a_claim_is_paid_and_its_taker_noted(system: InMemorySystem) -> None:
+def test_a_claim_is_paid_and_its_claimer_stored(system: InMemorySystem) -> None:
     ref = a_named_claim(system)
 
     assert system.settle([ref]) == set()

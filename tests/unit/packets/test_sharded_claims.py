@@ -1,4 +1,4 @@
-"""Packets in parts, through the whole flow: what a user is told, whatever the cache has lost."""
+"""Sharded packets through the whole flow: answers to users, whatever the cache has lost."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def _users_of(packet: Packet, part: int, number: int) -> list[str]:
 
 
 def _emptied(system: InMemorySystem) -> tuple[Packet, dict[str, int]]:
-    """Return a packet whose every share went to users of its first part, by user."""
+    """Return a packet whose shares all went to users of its first shard, by user."""
     packet = _sent(system)
     users = _users_of(packet, 0, packet.terms.count)
     return packet, {user: system.grab(packet, user).share.share_no for user in users}
@@ -62,7 +62,7 @@ def test_owners_get_the_same_answer_whatever_parts_were_lost(
         assert (claim.share.share_no, claim.is_new) == (share_no, False)
 
 
-def test_losers_ask_the_ledger_only_where_a_part_lost_its_notes(system: InMemorySystem) -> None:
+def test_losers_read_the_ledger_only_if_a_shard_lost_its_marks(system: InMemorySystem) -> None:
     packet, _ = _emptied(system)
     calls: list[str] = []
     find_share_of = system.packets.find_share_of
@@ -91,7 +91,7 @@ def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(system: InMemor
     packet = _sent(system)
     first, second, owner, third, fourth = _users_of(packet, 0, 5)
     for user in (first, second):
-        # Their Lambdas die, and the cache forgets their numbers.
+        # Their Lambdas crash, and the cache loses their numbers.
         system.claim_cache.take(packet.packet_id, user, str(packet.terms))
     claim = system.grab(packet, owner)
     for number in (1, 2):
@@ -115,7 +115,7 @@ def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(system: InMemor
     assert (again.share, again.is_new) == (claim.share, False)
 
 
-def test_a_share_that_is_somebody_elses_brings_back_the_part_that_it_is_of(
+def test_a_share_that_belongs_to_another_user_reloads_its_shard(
     system: InMemorySystem,
 ) -> None:
     packet = _sent(system)
@@ -131,7 +131,7 @@ def test_a_share_that_is_somebody_elses_brings_back_the_part_that_it_is_of(
     assert system.memory.holders(shard_id(packet.packet_id, 1))[owner] == 1
 
 
-def test_a_number_over_the_quota_is_for_somebody_else(system: InMemorySystem) -> None:
+def test_a_number_over_the_quota_is_left_to_another_user(system: InMemorySystem) -> None:
     packet = _sent(system)
     campaign_id = packet.rules.campaign_id or ""
     campaign = system.campaigns.find_campaign(campaign_id)

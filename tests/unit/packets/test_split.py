@@ -42,9 +42,9 @@ units_fen = st.one_of(st.just(1), st.just(100), st.integers(1, UNIT_FEN_MAX))
 
 @st.composite
 def legal_terms(draw: st.DrawFn, splits: list[Split] = SPLITS) -> Terms:
-    """Any terms that have an outcome; the bounds need no multiples of the unit."""
+    """Return any terms with an outcome; the bounds need not be multiples of the unit."""
     split, unit = draw(st.sampled_from(splits)), draw(units_fen)
-    # Most mistakes are at the edges: few units to spare, or no difference between the bounds.
+    # Most mistakes are at the edges: few spare units, or equal bounds.
     wide = st.one_of(st.integers(1, 3), st.integers(1, 50), st.integers(1, 10**9))
     count, low = draw(st.integers(1, 300)), draw(wide)
     high = low + draw(wide) - 1
@@ -70,7 +70,7 @@ def legal_terms(draw: st.DrawFn, splits: list[Split] = SPLITS) -> Terms:
 
 @st.composite
 def any_terms(draw: st.DrawFn) -> Terms:
-    """Terms of any kind, most of them impossible."""
+    """Return terms of any kind, most of them impossible."""
     small = st.integers(-1, 40)
     return Terms(
         draw(st.sampled_from(SPLITS)),
@@ -84,7 +84,7 @@ def any_terms(draw: st.DrawFn) -> Terms:
 
 
 def has_an_outcome(terms: Terms) -> bool:
-    """Decide by the definition, not by the rule, whether amounts exist."""
+    """Decide by the definition, and not by the rule, whether amounts exist."""
     if min(terms.total_fen, terms.count, terms.share_fen_min, terms.unit_fen) < 1:
         return False
     multiples = [
@@ -115,7 +115,7 @@ def assert_legal(terms: Terms) -> None:
 
 @settings(max_examples=600)
 @given(legal_terms())
-# A plain random range throws on small totals; a floor of 0 gives empty shares; rounding to two
+# A plain random range fails on small totals, a floor of 0 gives empty shares, and rounding to two
 # decimals gives negative last shares.
 @example(some_terms(1, 1, split=Split.DOUBLE_MEAN_LIVE))
 @example(some_terms(10, 10, split=Split.BASE_DOUBLE_MEAN))
@@ -138,7 +138,7 @@ def test_terms_are_refused_exactly_where_no_amounts_exist(terms: Terms) -> None:
 
 @given(legal_terms())
 def test_the_same_terms_make_the_same_shares(terms: Terms) -> None:
-    # A count of 300 leaves no split in the small memory of those that were computed.
+    # A count of 300 does not fit the small memory of computed splits.
     first = list(amounts_fen(terms))
     for other in range(20):
         amounts_fen(replace(terms, seed=other.to_bytes(SEED_BYTES, "big")))
@@ -193,7 +193,7 @@ def test_small_packets_have_no_empty_shares_and_none_outside_the_count(split: Sp
         ({"unit_fen": 0}, "at least 1"),
     ],
 )
-def test_an_impossible_split_says_why(changes: dict[str, Any], reason: str) -> None:
+def test_an_impossible_split_has_a_reason(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(SplitImpossible, match=reason):
         amounts_fen(replace(some_terms(1000, 10), **changes))
 
@@ -210,19 +210,20 @@ def test_the_canonical_form_and_the_commitment_never_change() -> None:
     terms = some_terms(1000, 5, seed=bytes(range(16)))
 
     assert str(terms) == ("rp1,double_mean,1000,5,1,20000,1,AAECAwQFBgcICQoLDA0ODw")
-    # Both computed by other programs: sha256sum, and a split written independently in JavaScript.
+    # Other programs computed both: sha256sum, and an independent split in JavaScript.
     assert terms.commitment == "d417575cfd5d1164837203d8a1fc9e9d7355a083805df9cc2b6a054c94c3575b"
     assert list(amounts_fen(terms)) == [67, 17, 863, 28, 25]
 
 
 def test_a_form_of_another_version_is_refused() -> None:
-    for version in ("rp2", "rs2", "rp9"):  # version 2 named a round of a beacon
+    for version in ("rp2", "rs2", "rp9"):  # version 2 named a beacon round
         with pytest.raises(ValueError, match=f"unknown form of terms: {version}"):
             Terms.parse(str(some_terms()).replace("rp1", version) + ",more,fields")
 
 
 def test_words_are_drawn_from_shake_256() -> None:
-    # The first bytes of SHAKE-256 of nothing, NIST's example: 46 b9 dd 2b 0b a8 8d 13 23 ...
+    # The first bytes of SHAKE-256 of the empty input, NIST's example: 46 b9 dd 2b 0b a8 8d 13 23
+    # ...
     assert list(seed_words(b"", 2)) == [0x46B9DD2B0BA88D13, 0x233B3FEB743EEB24]
 
 
@@ -389,7 +390,7 @@ def test_the_next_live_share_is_exactly_the_mean_of_what_is_left_under_any_cap(
 ) -> None:
     for left in range(count * high + 1):
         twice = 2 * min(left, count * high - left)
-        # Words so even that every rounding of every range is met as often as its fraction says.
+        # Words so even that each rounding of each range occurs as often as its fraction states.
         times = count * math.lcm(twice // count + 1, twice // count + 2)
         words = [((2 * number + 1) << WORD_BITS) // (2 * times) for number in range(times)]
         amounts = [_next_live(Units(left, count, 0, high), word, monkeypatch) for word in words]

@@ -1,4 +1,4 @@
-"""Sweeps against time that passes with every call: no item waits permanently behind another."""
+"""Sweeps in which every call takes time: no item waits permanently behind another."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,11 +23,11 @@ from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
-"""Time of a sweep of 55 s, less that of its last chunk."""
+"""Milliseconds of a sweep of 55 s without the time for its last chunk."""
 
 
 class _Slow:
-    """A DynamoDB client whose calls take time: each one, each row read, each share refunded."""
+    """DynamoDB client whose calls take time: per call, row read and refunded share."""
 
     def __init__(self, system: InMemorySystem, row_ms: float, share_ms: float) -> None:
         self._town = system
@@ -53,7 +53,7 @@ def _slow_down(system: InMemorySystem, row_ms: float, share_ms: float) -> None:
 
 
 def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
-    """Sweep as often; yield the minute that has passed, and how long the sweep took at most."""
+    """Run *times* sweeps, a minute apart; return the longest duration."""
     for minute in range(1, minutes + 1):
         began_ms = system.clock.now_ms()
         system.sweep(WINDOW_MS)
@@ -69,7 +69,7 @@ def _open_count(system: InMemorySystem, packets: Sequence[Packet]) -> int:
 def _cash(
     system: InMemorySystem, units: int, amount_fen: int = 100, life_ms: int = LIFE_MS
 ) -> Packet:
-    """Put a prize of cash into a campaign of its own, and return its packet."""
+    """Put a cash prize into its own campaign, and return its packet."""
     campaign = a_campaign(ends_at_ms=system.clock.now_ms() + life_ms)
     system.campaigns.create(campaign)
     system.deposit("operator", units * amount_fen)
@@ -90,7 +90,7 @@ def _cash(
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All at 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
+    # All have 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
@@ -132,12 +132,12 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
         if len(closed_after) == len(huge):
             break
 
-    # They have their turns side by side, so none ends long before the others.
+    # Their turns interleave, so none of them ends long before the others.
     assert len(closed_after) == 3
     assert max(closed_after.values()) - min(closed_after.values()) <= 3
 
 
-def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
+def test_a_large_packet_gets_its_turn_while_small_ones_take_all_the_time(
     system: InMemorySystem,
 ) -> None:
     large = system.send("large", count=100, total_fen=10_000)
@@ -145,7 +145,7 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
         system.send(f"sender-{number}")
     system.pass_time(LIFE_MS)
     _slow_down(system, row_ms=2, share_ms=200)
-    # Each minute brings as many more as a sweep has time for.
+    # Each minute adds as many packets as a sweep has time for.
     for minute in _sweep_each_minute(system, 15):
         if system.stored(large).status == "closed":
             break
@@ -159,10 +159,10 @@ def test_a_large_packet_gets_its_turn_where_small_ones_take_all_the_time(
     system.sweep(10**9)
 
 
-def test_a_turn_that_ends_in_the_middle_of_a_part_goes_on_there(system: InMemorySystem) -> None:
+def test_a_turn_that_ends_in_the_middle_of_a_shard_continues_there(system: InMemorySystem) -> None:
     packet = system.send("sender", count=100, total_fen=1_000, **EQUAL)
     system.pass_time(LIFE_MS)
-    # 45 shares take more than a turn.
+    # 45 shares take longer than a turn.
     _slow_down(system, row_ms=0, share_ms=200)
 
     system.expire(stop_in_ms=GRACE_MS + 1_000)
@@ -197,7 +197,7 @@ def test_a_turn_that_ends_after_reading_the_outcomes_still_makes_progress(
     assert system.expire().closed_count == 1
 
 
-def test_a_claim_behind_the_place_of_a_refund_is_found_all_the_same(system: InMemorySystem) -> None:
+def test_a_claim_behind_the_position_of_a_refund_is_still_found(system: InMemorySystem) -> None:
     packet = system.send("sender", count=100, total_fen=1_000, **EQUAL)
     claims = system.crowd(packet, 60)
     system.settle()
@@ -277,7 +277,7 @@ def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
 
 
 def _unload(system: InMemorySystem, packet: Packet) -> None:
-    """Put a packet where its send leaves it that is cut off, all in one shard."""
+    """Put a packet in the state that an interrupted send leaves, all in one shard."""
     row = system.row("packets", keys.packet(packet.packet_id))
     waits = {
         "work_pk": {"S": ledger_keys.work("load", 0)},
@@ -287,7 +287,7 @@ def _unload(system: InMemorySystem, packet: Packet) -> None:
     system.dynamo.put_item(TableName="packets", Item=item)
 
 
-def test_a_read_stops_where_the_time_is_up(
+def test_a_read_stops_when_the_time_is_up(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refund_packet, "_SHARES_PER_LOOK", 2)
@@ -320,7 +320,7 @@ def _sent_by_one(system: InMemorySystem, number: int, **changes: Any) -> Packet:
     return system.send_order(order)
 
 
-def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again(
+def test_rows_of_an_attacker_do_not_keep_claims_of_their_shard_from_being_queued_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system = InMemorySystem()
@@ -344,7 +344,7 @@ def test_a_thiefs_rows_do_not_keep_claims_of_their_shard_from_being_queued_again
 
 
 def _put_work(system: InMemorySystem, pk: str, sk: str, shard: str, **values: Any) -> None:
-    """Put a row into a work list as a thief of the grab function's role can."""
+    """Put a row into a work list as an attacker with the grab function's role can."""
     row = {"pk": {"S": pk}, "sk": {"S": sk}, "work_pk": {"S": shard}, "work_at_ms": {"N": "0"}}
     system.dynamo.put_item(TableName="shares", Item={**row, **values})
 
@@ -363,7 +363,7 @@ def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
     assert (len(again), len(later)) == (0, 1)
 
 
-def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
+def test_a_number_that_is_not_an_integer_delays_no_other_claim(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
@@ -378,7 +378,7 @@ def test_a_number_that_is_not_an_integer_keeps_no_other_claim_waiting(
     assert {ref.share_no for ref in system.queue.take_all()} == {share.share_no for share in claims}
 
 
-def test_a_settled_claim_that_somebody_put_back_to_work_leaves_the_list(
+def test_a_settled_claim_that_was_listed_again_leaves_the_list(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
@@ -447,7 +447,7 @@ def test_a_switch_stops_its_own_step_of_the_sweep(
     assert (report.refunded_fen, report.requeued_count) == (refunded_fen, requeued_count)
 
 
-def test_rows_that_are_no_packets_do_not_stand_before_due_ones(system: InMemorySystem) -> None:
+def test_rows_that_are_no_packets_do_not_block_due_ones(system: InMemorySystem) -> None:
     packet = system.send(total_fen=100, count=1)
     for number in range(10):
         for shard in range(ledger_keys.WORK_SHARDS):

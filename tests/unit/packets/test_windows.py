@@ -1,4 +1,4 @@
-"""Packets of campaigns whose window operators edit: grabs, ends of rows, and repeats of owners."""
+"""Packets of campaigns whose window operators edit: grabs, ends of rows, and owners' repeats."""
 
 from dataclasses import replace
 from typing import Any
@@ -80,7 +80,7 @@ def test_an_extended_campaign_gives_shares_after_its_old_end(
     system.sweep()
 
     assert system.grab(packet, "ann").is_new
-    # The cache's key is too old by then, and a claim loads the packet again.
+    # By then the cache's key has expired, and a claim loads the packet again.
     system.pass_time(days * DAY_MS - 1)
     assert system.grab(packet, "bob").is_new
 
@@ -194,7 +194,7 @@ def test_a_claim_that_was_interrupted_is_not_recorded_outside_of_the_window(
 ) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
-    # The cache gave a number to a process that died before the ledger had it.
+    # The cache gave a number to a process that crashed before the ledger recorded it.
     taken = system.claim_cache.take(packet.packet_id, "ann", packet.terms.stored)
     assert taken.share_no
     _edit(system, campaign, ends_at_ms=system.clock.now_ms())
@@ -344,7 +344,7 @@ def test_a_packet_that_is_not_loaded_stays_due_for_its_load(system: InMemorySyst
     system.sweep()
 
     assert system.work.list_unloaded(system.clock.now_ms(), 100) == [packet.packet_id]
-    # A load that began before the move does not bring back the old end.
+    # A load that began before the move does not restore the old end.
     system.packets.mark_loaded(read)
     assert system.work.list_due(edited.ends_at_ms, 100) == [packet.packet_id]
 
@@ -358,7 +358,7 @@ def test_an_extension_reaches_a_packet_that_another_sweep_would_close(
     edited = _edit(system, campaign, ends_at_ms=campaign.ends_at_ms + DAY_MS)
     system.pass_time(2_000)
 
-    # This sweep closes packets, and the sweep that moves them comes later.
+    # This sweep closes packets; the sweep that moves them runs later.
     system.expire()
 
     stored = system.stored(packet)
@@ -366,7 +366,7 @@ def test_an_extension_reaches_a_packet_that_another_sweep_would_close(
     assert system.grab(packet, "ann").is_new
 
 
-def test_an_extension_leaves_packets_closed_that_are_closing(system: InMemorySystem) -> None:
+def test_an_extension_leaves_closing_packets_alone(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
     system.pass_time(HOUR_MS)
@@ -498,7 +498,7 @@ def test_a_claim_is_not_recorded_if_the_campaign_ends_while_the_cache_answers(
 def test_a_claim_more_than_ten_seconds_after_an_early_end_is_found(system: InMemorySystem) -> None:
     packet, replica = system.send(count=3), system.memory.snapshot()
     system.end_packet(packet)
-    # The cache forgets the end, and no sweep runs.
+    # The cache loses the end, and no sweep runs.
     system.memory.fail_over(replica)
     system.pass_time(10_000)
     system.grab(packet, "ann")
