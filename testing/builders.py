@@ -20,12 +20,12 @@ _numbers = itertools.count(1)
 
 
 def a_packet_id(shards: int = 1) -> str:
-    """Return a new id with a right tag, which every test's keys accept."""
+    """Return a new id with a valid tag, which the keys of all tests accept."""
     return PUBLISHED_IDS.sign(f"packet-{next(_numbers):015d}", shards)
 
 
 def a_user_id(kind: str = "user") -> str:
-    """Return an id that no other test has."""
+    """Return an id that is unique within the tests."""
     return f"{kind}-{next(_numbers)}"
 
 

@@ -12,7 +12,7 @@ from local.places import ROOT
 RUNBOOK = ROOT / "docs" / "runbook"
 PAGES = sorted(RUNBOOK.glob("*.md"))
 NEEDS_AWS = "AWS only:"
-"""Words of the paragraph above a block that a local stack can't run."""
+"""Marker in the paragraph above a block that a local stack cannot run."""
 
 _BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 _ASSIGNED = re.compile(r"^(?:export )?(?:[A-Z_]+=[^\s$\"(]+(?: +|$))+", re.MULTILINE)
@@ -22,17 +22,17 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Commands of one block, and what the page says of them."""
+    """Commands of one block, and the page's remarks about them."""
 
     commands: str
     needs_aws: bool
     is_step: bool
-    """Whether they stand below **Do**, and change something."""
+    """Whether the commands are under **Do**, and so change something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A line of commands with everything that it printed, and the exit codes that are not 0."""
+    """Line of commands with its output and its exit codes other than 0."""
 
     line: str
     printed: str
@@ -53,9 +53,8 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def filled(commands: str, values: Mapping[str, str]) -> str:
-    """Replace what a page assigns to variables by what a reader would copy there.
-
-    A variable without a value is a KeyError, as is a value without a variable.
+    """Replace the values that a page assigns to variables by those that a reader would copy. Raises
+    KeyError for a variable without a value, and for a value without a variable.
     """
     left = set(values)
 
@@ -72,7 +71,7 @@ def filled(commands: str, values: Mapping[str, str]) -> str:
 
 
 def run(commands: str, *, folder: Path, environment: Mapping[str, str], typed: str) -> list[Ran]:
-    """Run commands in one shell; *typed* is what the reader types when a command asks."""
+    """Run commands in one shell; *typed* answers the commands that prompt."""
     lines = list(_lines(commands))
     script = f"exec 2>&1 3>&1\ntrap 'printf \"{_FAILED}$?{_FAILED}\" >&3' ERR\n"
     script += "".join(f"printf '{_LINE}'\n{line}\n" for line in lines)
@@ -95,7 +94,7 @@ def run(commands: str, *, folder: Path, environment: Mapping[str, str], typed: s
 
 
 def _lines(commands: str) -> Iterator[str]:
-    """Yield the commands that a shell reads at once: loops and continued lines are one."""
+    """Yield the complete commands: a loop or a continued line is one."""
     waiting = ""
     for line in commands.splitlines():
         waiting += f"{line}\n"

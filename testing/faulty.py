@@ -1,4 +1,6 @@
-"""Stand-ins that fail as the real things do: before, after, or in doubt, at every single I/O."""
+"""Stand-ins that fail as the real services do: before, after or without a known result, at each
+I/O.
+"""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -25,34 +27,34 @@ Result = TypeVar("Result")
 
 
 Failure: TypeAlias = Callable[[], Exception]
-"""Factory of errors: one that is raised again would keep all its tracebacks."""
+"""Factory of errors; an instance raised repeatedly would keep all its tracebacks."""
 
 
 _LEFT_BEHIND = 0.5
-"""The share of unanswered transactions that are still carried out after their caller gave up."""
+"""Fraction of unanswered transactions that are still carried out after their caller gave up."""
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
-"""Milliseconds of one way; the answer takes as long."""
+"""Milliseconds of one way; the answer takes equally long."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
-"""Milliseconds for which a caller waits for an answer that does not come."""
+"""Milliseconds for which a caller waits for a missing answer."""
 
 
 class Killed(BaseException):
-    """Death of the worker; none of its code runs afterwards."""
+    """Crash of the worker; none of its code runs afterwards."""
 
 
 @dataclass
 class Faults:
-    """Source of faults by seed; *rate* 0 stops them."""
+    """Source of faults from a seed; *rate* 0 stops them."""
 
     random: random.Random
     rate: float
     count: int = 0
 
     def strike(self) -> str | None:
-        """Return what happens to this call: None, or one of the kinds below."""
+        """Return the fault of this call: None, or one of the kinds below."""
         if self.random.random() >= self.rate:
             return None
         self.count += 1
@@ -61,7 +63,7 @@ class Faults:
 
 @dataclass
 class Wire:
-    """Every call to the outside passes here: it takes its time, others run, then it may fail."""
+    """Wire that every outside call passes: it takes time, runs others, and then may fail."""
 
     faults: Faults
     sleep_ms: Callable[[int], None]
@@ -77,9 +79,8 @@ class Wire:
         in_doubt: Failure,
         begin: Callable[[], Callable[[], None]] | None = None,
     ) -> Result:
-        """Carry out *do*, with luck; raise *lost* without its effect, *in_doubt* after it.
-
-        A call that can *begin* without its caller may end long after the caller has given up.
+        """Call *do* unless a fault occurs; raise *lost* without its effect, *in_doubt* after it. A
+        call that can *begin* without its caller may end long after the caller gave up.
         """
         self.steps += 1
         if begin:
@@ -104,9 +105,8 @@ class Wire:
         return result
 
     def is_spared(self, count: int) -> bool:
-        """Tell whether one of *count* calls that are made at once goes well, and takes no time.
-
-        If each of them failed like all else, no sweep would ever get to its work.
+        """Return whether one of *count* concurrent calls succeeds, without taking time. If each of
+        them failed as often as other calls, no sweep would reach its work.
         """
         self.steps += 1
         return self.faults.random.random() * count >= 1
@@ -134,7 +134,7 @@ def throttled(operation: str) -> ClientError:
 
 
 class FaultyDynamo:
-    """FakeDynamo behind a wire; a transaction may still be under way when its caller gives up."""
+    """FakeDynamo behind a wire; a transaction may still run when its caller gives up."""
 
     exceptions = FakeDynamo.exceptions
 
@@ -143,7 +143,7 @@ class FaultyDynamo:
         self._wire = wire
 
     def query(self, **arguments: Any) -> Any:
-        # A sweep asks so many partitions of each list, and a comparison of a day's lines.
+        # Partitions that a sweep reads of each list, and a comparison of a day's lines.
         pk = arguments["ExpressionAttributeValues"].get(":pk", {"S": ""})["S"]
         is_one_of_many = arguments.get("IndexName") == "by_work" or pk.startswith("outside#")
         if is_one_of_many and self._wire.is_spared(WORK_SHARDS):

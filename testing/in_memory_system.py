@@ -1,4 +1,6 @@
-"""The whole system in memory: the real flows and adapters on stand-ins for Redis, DynamoDB, SQS."""
+"""The whole system in memory: the real use cases and adapters over fakes of Redis, DynamoDB and
+SQS.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,7 @@ ADMISSION_FACTOR = 2
 DEPOSIT_FEN_MAX = 10**10
 
 TABLES = " ".join(f"{name}={name}" for name in TABLE_NAMES)
-"""Variable that names the tables."""
+"""Value of the environment variable that names the tables."""
 
 VARIABLES = {
     "USER_ID_KEY": PUBLISHED_KEY,
@@ -122,15 +124,15 @@ VARIABLES = {
     "ORDER_FUNCTION": "order",
     "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
 }
-"""Environment variables of a function here."""
+"""Environment variables of a function in this system."""
 
 
 _EXPORTS_KEPT = 4
-"""Newest exports that runs at the same time may start from."""
+"""Newest exports that concurrent runs may start from."""
 
 
 class InMemorySystem:
-    """The system with its users; *told* has every answer for I5."""
+    """System with its users; *told* has every answer for I5."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -138,7 +140,7 @@ class InMemorySystem:
         self.dynamo = FakeDynamo()
         self.queue = FakeQueue()
         self.memory = FakeShards(self.clock)
-        # The tables of the use cases; a test may put something in between.
+        # Client of the use cases' tables; a test may replace it.
         self.claim_cache: ClaimCache = ShardedClaims(self.memory, clock=self.clock)
         self.turns: LoadTurns = self.memory
         self.payouts: PayoutQueue = self.queue
@@ -161,11 +163,11 @@ class InMemorySystem:
         self.last_run: dict[str, Any] = {}
         self.duck: Duck | None = None
         self._exports: dict[str, dict[str, Rows]] = {}
-        # Each grab gets a new process unless a test keeps some.
+        # Each grab gets a new process unless a test keeps one.
         self.read_emptied: Callable[[], CachedEmptied] = lambda: CachedEmptied(
             self.claim_cache, clock=self.clock
         )
-        # The same holds for a process's cache of campaigns.
+        # The same applies to a process's cache of campaigns.
         self.recall_campaigns: Callable[[], CachedCampaigns] = lambda: CachedCampaigns(
             self.campaigns, clock=self.clock, logger=self.logger
         )
@@ -214,9 +216,8 @@ class InMemorySystem:
         return other
 
     def process(self, **given: Any) -> Process:
-        """Return a new process on the system's current services.
-
-        Its containers are those of a function; *given* replaces members.
+        """Return a new process on the system's current services. Its containers are those of a
+        function; *given* replaces members.
         """
         variables = {
             **VARIABLES,
@@ -304,7 +305,7 @@ class InMemorySystem:
             process.approve(asked.approval_id, an_operator("second"))
 
     def send(self, sender: str = "sender", **changes: Any) -> Packet:
-        """Deposit exactly what a packet costs, and send it."""
+        """Deposit exactly the cost of a packet, and send it."""
         order = an_order(sender, key=f"send-{next(self._ids)}", **changes)
         self.deposit(sender, order.total_fen)
         return self.send_order(order)
@@ -365,7 +366,7 @@ class InMemorySystem:
         return ended
 
     def put_prize(self, plan: Prize) -> Prize:
-        """Put or edit a prize; cash is the operator's money."""
+        """Put or edit a prize; the operator pays for cash."""
         return put_prize(plan, None, an_operator(), ports=self.prize_ports())[0]
 
     def change_stock(self, prize: Prize, delta: int, key: str | None = None) -> Prize:
@@ -396,7 +397,7 @@ class InMemorySystem:
         return self.send(sender, rules=rules, campaign=campaign, **changes)
 
     def lottery(self, *prizes: Prize, **changes: Any) -> Campaign:
-        """Put the campaign gala of four days with its prizes, without loading the cache."""
+        """Put the four-day campaign gala with its prizes, without loading the cache."""
         plan = {"campaign_id": "gala", "ends_at_ms": NOW_MS + 3 * DAY_MS, **changes}
         campaign = a_campaign(**plan)
         assert self.campaigns.create(campaign)
@@ -417,7 +418,7 @@ class InMemorySystem:
     def draw(
         self, campaign_id: str, user_id: str, key: str, snapshots: CachedSnapshots | None = None
     ) -> DrawResult:
-        """Draw once; *snapshots* are a process's cache, empty by default."""
+        """Draw once; *snapshots* is a process's cache, empty by default."""
         process = self.process(**({"snapshots": snapshots} if snapshots else {}))
         result: DrawResult = process.draw_prize(campaign_id, a_person(user_id), key)
         self.told_draws.append(result.draw)
@@ -443,7 +444,7 @@ class InMemorySystem:
         return f"{next(self._ids):0{size}d}".encode()
 
     def settle(self, refs: list[ShareRef] | None = None) -> set[ShareRef]:
-        """Deliver *refs*, or all that is queued."""
+        """Deliver *refs*, or all queued claims."""
         refs = self.queue.take_all() if refs is None else refs
         process = self.process()
         settled: set[ShareRef] = process.settle_or_delay(refs, is_on=process.stored_switches.is_on)
@@ -456,7 +457,7 @@ class InMemorySystem:
         return expire_packets(stop_at_ms, ports=self.sweep_ports(), should_continue=should_continue)
 
     def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
-        """Run the rest of the sweep; return how many were queued again and loaded."""
+        """Run the rest of the sweep; return the numbers of requeued claims and loaded packets."""
         stop_at_ms, ports = self.clock.now_ms() + stop_in_ms, self.sweep_ports()
         requeued = requeue_claims(stop_at_ms, ports=ports)
         return len(requeued.results), len(load_packets(stop_at_ms, ports=ports).results)
@@ -486,7 +487,7 @@ class InMemorySystem:
         )
 
     def edit_campaign(self, plan: CampaignPlan, budget_fen: int | None = None) -> Campaign:
-        """Edit a campaign, whatever version it has."""
+        """Edit a campaign regardless of its version."""
         ports = self.campaign_ports()
         return edit_campaign(plan, budget_fen, None, an_operator(), ports=ports)[0]
 
@@ -506,7 +507,7 @@ class InMemorySystem:
         return self.process().preheat_campaign(campaign_id, cursor, self.clock.now_ms() + 20_000)
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
-        """Run what the schedule runs every minute."""
+        """Run the minutely schedule once."""
         process = self.process()
         swept: SweepReport = process.sweep(
             stop_in_ms + RESERVE_MS, ports=process.sweep_ports(0, 1), is_on=process.switches.is_on
@@ -514,7 +515,7 @@ class InMemorySystem:
         return swept
 
     def reconcile(self, dead_count: int = 0) -> Reconciliation:
-        """Compare all tables, and report what differs."""
+        """Compare all tables, and report the differences."""
         result = self.compare(FakeDeadLetters(dead_count))
         result.report(self.logger)
         self.last_run = result.stored
@@ -546,9 +547,9 @@ class InMemorySystem:
         return result
 
     def _exported(self, run: Run, database: str) -> Duck:
-        """Return the engine over an export of all tables, or of what changed since its base."""
+        """Return the engine over an export of all tables, or of the changes since its base."""
         kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
-        # A first look of another run may be the base of a second one.
+        # The first look of another run may be the base of a second one.
         kept |= {*list(self._exports)[-_EXPORTS_KEPT:]}
         for old in self._exports.keys() - kept:
             del self._exports[old]
@@ -577,7 +578,7 @@ class InMemorySystem:
         self.clock.at_ms += duration_ms
 
     def end(self) -> ExpireReport:
-        """Let packets of the usual life expire, and sweep."""
+        """Let packets of the default lifetime expire, and sweep."""
         self.pass_time(LIFE_MS + 1_000)
         return self.expire()
 
@@ -588,12 +589,12 @@ class InMemorySystem:
         return stored
 
     def row(self, table: str, key: Mapping[str, str]) -> Item:
-        """Return DynamoDB's row itself, which a test may forge."""
+        """Return the stored row itself, which a test may forge."""
         row: Item = self.dynamo.tables[table][key["pk"], key["sk"]]
         return row
 
     def forge(self, table: str, key: Mapping[str, str], **changes: Any) -> None:
-        """Change attributes of a row, and its place in the indexes."""
+        """Change attributes of a row and its positions in the indexes."""
         self.dynamo.tables[table][key["pk"], key["sk"]] = {**self.row(table, key), **changes}
 
     def ledger_state(self) -> LedgerState:
@@ -607,7 +608,7 @@ class InMemorySystem:
     def differences(
         self, bound_ms: int | None = None, seen: Counter[str] | None = None
     ) -> list[Difference]:
-        """Run every check; with *bound_ms* also that nothing is late."""
+        """Run every check; *bound_ms* also checks that nothing is late."""
         ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
         differences = ledger_state.differences(self.told, self.told_draws, seen)
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
@@ -622,7 +623,7 @@ class InMemorySystem:
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 
     def _lost_people(self) -> list[Difference]:
-        """Return winners whose host id can't be found any more (docs/adr/0019)."""
+        """Return winners whose host id can no longer be found (docs/adr/0019)."""
         host_ids = self.host_ids()
         winners = {draw.user_id for draw in self.told_draws if draw.prize}
         return [
@@ -636,12 +637,12 @@ class InMemorySystem:
 
 
 def _at_once(connect: Callable[[], Any]) -> Dynamo:
-    """Return a client that does not wait between its tries: nothing moves meanwhile."""
+    """Return a client that does not wait between retries, because no time passes."""
     return Dynamo(connect, TABLE_NAMES, pause_s=lambda _: None)
 
 
 def process_on(dynamo: Dynamo, **given: Any) -> Process:
-    """Return the wiring of a function that reaches DynamoDB alone."""
+    """Return the containers of a function that only reaches DynamoDB."""
     return Process(settings=Settings(VARIABLES), dynamo=dynamo, user_ids=PlainIds, **given)
 
 
@@ -680,7 +681,7 @@ class PlainIds:
 
 
 def an_operator(user_id: str = "operator", *duties: Duty) -> Operator:
-    """Return an operator with some duties, or with all."""
+    """Return an operator with the given duties, or with all."""
     return Operator(a_person(user_id), frozenset(duties or Duty))
 
 

@@ -1,4 +1,4 @@
-"""Small pictures of each media type, with any size and further parts."""
+"""Small pictures of each media type, with any size and additional parts."""
 
 import struct
 import zlib
@@ -31,7 +31,7 @@ def jpeg_segment(marker: int, data: bytes) -> bytes:
 
 
 def exif_segment(orientation: int, order: str, *, secret: bytes = b"") -> bytes:
-    """Return a segment that turns a photo, before other facts about it (`>` is big-endian)."""
+    """Return a segment that rotates a photo, before other fields (`>` is big-endian)."""
     tiff = (b"MM\0*" if order == ">" else b"II*\0") + struct.pack(f"{order}I", 8)
     entries = struct.pack(f"{order}HHHIHH", 1, 0x0112, 3, 1, orientation, 0) + bytes(4)
     return jpeg_segment(0xE1, b"Exif\0\0" + tiff + entries + secret)

@@ -1,4 +1,4 @@
-"""Events out, on the system in memory: streams, the queue, and receivers that may fail."""
+"""Outgoing events of the in-memory system: streams, the queue, and receivers that may fail."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,9 @@ OK, FAILED = 204, 503
 
 
 class FakeReceiver:
-    """A host's endpoint: *answers* says what it answers, and *keeps* whether it keeps the event."""
+    """Endpoint of a host: *answers* are its responses, and *keeps* is whether it stores
+    the event.
+    """
 
     def __init__(self) -> None:
         self.answers: Callable[[Event], int] = lambda _: OK
@@ -43,7 +45,7 @@ class FakeReceiver:
 
 
 class FakeSender:
-    """Implements Sender without a network; secrets are not sealed here."""
+    """Sender without a network; it does not encrypt secrets."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -69,7 +71,7 @@ class FakeSender:
 
 
 class FakeDeliveryQueue:
-    """Implements DeliveryQueue; messages are texts, and turn up when their delay is over."""
+    """In-memory DeliveryQueue; messages are texts, and become visible after their delay."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -88,7 +90,7 @@ class FakeDeliveryQueue:
 
 
 class EventSystem:
-    """Streams, announcer, queue, deliverer and sweep; *system* has the people and the money."""
+    """Streams, announcer, queue, deliverer and sweep; *system* has the users and the money."""
 
     def __init__(self, system: InMemorySystem | None = None) -> None:
         self.system = system or InMemorySystem()
@@ -98,7 +100,7 @@ class EventSystem:
         self.queue = FakeDeliveryQueue(self.clock)
         self.sender = FakeSender(self.clock)
         self.aside: list[Mapping[str, Any]] = []
-        # The functions' way to the tables; a suite may put something in between.
+        # DynamoDB client of the functions; a suite may replace it.
         self.client: Any = self.system.dynamo
 
     def process(self) -> Process:
@@ -119,7 +121,7 @@ class EventSystem:
         return receiver
 
     def announce(self, records: list[Any] | None = None) -> int:
-        """Announce what the stream has, or *records*; return how many deliveries were queued."""
+        """Announce the records of the stream, or *records*; return how many deliveries were queued."""
         process = self.process()
         return announce_batch(
             self.stream.take() if records is None else records,
@@ -130,7 +132,7 @@ class EventSystem:
         )["queued_count"]
 
     def deliver(self, batches: int = 1_000) -> None:
-        """Deliver what is queued and ready; what fails is queued again."""
+        """Deliver the visible messages; failed ones are queued again."""
         for _ in range(batches):
             bodies = self.queue.take(10)
             if not bodies:
@@ -152,7 +154,7 @@ class EventSystem:
         self.deliver()
 
     def retry(self, for_ms: int = 50_000) -> RetryReport:
-        """Run what the schedule runs every minute."""
+        """Run the minutely schedule once."""
         stop_at_ms = self.clock.now_ms() + for_ms
         retried: RetryReport = self.process().retry_deliveries(stop_at_ms=stop_at_ms)
         return retried

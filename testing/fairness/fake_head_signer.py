@@ -1,10 +1,10 @@
-"""A key that signs heads of the log, in memory."""
+"""In-memory key that signs heads of the log."""
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 class FakeSigner:
-    """Implements HeadSigner; *messages* is all that it has signed."""
+    """HeadSigner whose *messages* are all that it signed."""
 
     def __init__(self, secret: int = 20_261_122) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(secret.to_bytes(32))

@@ -1,4 +1,4 @@
-"""A campaign of an earlier release, whose draws took a round of a public beacon."""
+"""Campaign of an earlier release, whose draws used a round of a public beacon."""
 
 from redpacket.fairness.dynamodb.keys import beacon_round
 from redpacket.fairness.model.beacon import BeaconRound, CampaignBeacon
@@ -24,7 +24,7 @@ DRAW_COUNT = 12
 def hold_past_campaign(
     dynamo: Dynamo, seeds: SeedKeys, *, drawer: str = "ann", ends_at_ms: int = DAY.ends_at_ms
 ) -> list[Draw]:
-    """Store the campaign `past` with its round; return a user's draws, the first one first."""
+    """Store the campaign `past` with its round; return a user's draws, oldest first."""
     campaign = a_campaign(campaign_id="past", beacon=BEACON, ends_at_ms=ends_at_ms)
     assert DynamoEditedCampaigns(dynamo, seeds=seeds).create(campaign)
     prizes = DynamoPrizes(dynamo, seeds)

@@ -1,4 +1,4 @@
-"""Measures what the positions of a split get: their means, and how often each is the luckiest."""
+"""Statistics of a split by position: mean amounts, and how often each position is the luckiest."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +17,14 @@ SHUFFLED = [split for split in LUCKY if split is not Split.DOUBLE_MEAN_LIVE]
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """By position: the mean over the fair share, and the chance to be the luckiest."""
+    """By position: the mean relative to the fair share, and the chance to be the luckiest."""
 
     means: Sequence[float]
     luckiest: Sequence[float]
 
 
 def packets_of(split: Split, total_fen: int, count: int, packets: int) -> Iterator[Sequence[int]]:
-    """Split as a sender would who names neither bounds nor unit."""
+    """Split as for a sender who names neither bounds nor unit."""
     seeds = random.Random(SEED)
     share_fen_max = default_share_fen_max(
         split, total_fen=total_fen, count=count, unit_fen=1, cap_fen=20_000

@@ -1,4 +1,4 @@
-"""A client of transparency logs that knows nothing of ours but the specifications."""
+"""Client of transparency logs that follows only the specifications."""
 
 import hashlib
 from base64 import b64decode
@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class TlogClient:
-    """A client of C2SP signed-note, tlog-checkpoint and tlog-tiles."""
+    """Client of C2SP signed-note, tlog-checkpoint and tlog-tiles."""
 
     def __init__(self, verifier_key: str, http: httpx.Client) -> None:
         self._http = http
@@ -22,7 +22,7 @@ class TlogClient:
         return self._http.get(f"/transparency{path}")
 
     def checkpoint(self) -> tuple[int, bytes]:
-        """Return the size and the root, after a check of the signature."""
+        """Return the size and the root after verifying the signature."""
         answer = self.get("/checkpoint")
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"
         text, _, line = answer.text.rpartition("\n\n")

@@ -1,4 +1,4 @@
-"""The cache of lotteries in memory."""
+"""In-memory cache of lotteries."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from testing.platform.fake_tables import Item
 
 
 class _Stock:
-    """Numbers of a prize's units, or of its units of one day."""
+    """Unit numbers of a prize, or of its units of one day."""
 
     def __init__(self) -> None:
         self.issued_no = 0
@@ -51,7 +51,7 @@ class _Stock:
 
 
 class _DrawDay:
-    """State of a lottery for one day; with a draw's outcome the misses before it."""
+    """State of a lottery for one day; a draw's outcome includes the previous misses."""
 
     def __init__(self) -> None:
         self.players: dict[str, Player] = {}
@@ -60,7 +60,7 @@ class _DrawDay:
 
 
 class FakeDrawCache:
-    """Implements DrawCache as the scripts do, with a clock of its own."""
+    """DrawCache that behaves as the scripts do, with its own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class FakeDrawCache:
         self.forget()
 
     def forget(self) -> None:
-        """Lose everything."""
+        """Delete everything."""
         self.snapshots: dict[str, CampaignSnapshot] = {}
         self.stocks: defaultdict[tuple[str, str], _Stock] = defaultdict(_Stock)
         self.days: defaultdict[tuple[str, str], _DrawDay] = defaultdict(_DrawDay)
@@ -76,7 +76,7 @@ class FakeDrawCache:
         self._loading_until_ms: dict[str, int] = {}
 
     def snapshot(self) -> Item:
-        """Return a copy that later draws don't change, as a replica has."""
+        """Return a copy that later draws do not change, like a replica."""
         kept = {name: value for name, value in vars(self).items() if name != "_clock"}
         return deepcopy(kept)
 

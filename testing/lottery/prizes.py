@@ -1,4 +1,4 @@
-"""Prizes as operators write them, so that sizes are those of real campaigns."""
+"""Prizes as operators write them, so that sizes match those of real campaigns."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ def real_prizes(campaign_id: str, count: int, *, seed: int = 7) -> list[Prize]:
 
 
 def noisy_prizes(campaign_id: str, count: int, *, seed: int = 7) -> list[Prize]:
-    """Return prizes whose every description is 500 signs in no order: nothing is alike."""
+    """Return prizes whose descriptions are 500 random characters and so do not compress."""
     rng = random.Random(seed)
     return [
         Prize(
@@ -79,7 +79,7 @@ def _real_prize(campaign_id: str, number: int, rng: random.Random) -> Prize:
 
 
 def write_prize(prizes: DynamoPrizes, prize: Prize) -> None:
-    """Put *prize* into its campaign as the campaign is now."""
+    """Put *prize* into the current version of its campaign."""
     seen = prizes.find_snapshot(prize.campaign_id)
     assert seen
     assert prizes.put_prize(prize, seen)

@@ -1,4 +1,4 @@
-"""An office of operators, who edit a campaign and its prizes and may meet others or be cut off."""
+"""Operators who edit a campaign and its prizes, concurrently or with interruptions."""
 
 import copy
 import itertools
@@ -28,14 +28,14 @@ AnOffice = TypeVar("AnOffice", bound="Office")
 
 
 class Office:
-    """Operators who edit *campaign*, over a client that may cut them off."""
+    """Operators who edit *campaign* over a client that may interrupt them."""
 
     def __init__(self, system: InMemorySystem, campaign: Campaign) -> None:
         self.system = system
         self.campaign = campaign
         self.client = CutDynamo(system.dynamo)
         client: Any = self.client
-        # The process of the operators: it shares everything with the system but its client.
+        # The operators' process: it shares everything with the system except its client.
         self.process = copy.copy(system)
         self.process.stand_on(client)
         self.process.campaigns = process_on(Dynamo(lambda: client, TABLE_NAMES)).edited_campaigns
@@ -91,12 +91,12 @@ class Office:
         return [packet for packet in packets if packet]
 
     def ends_ms(self) -> set[int]:
-        """Return when the money of prizes ends that is not closed."""
+        """Return when the money of open prizes ends."""
         packets = [packet for prize in self.prizes().values() for packet in self.packets_of(prize)]
         return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
 
     def meet(self, do: Callable[[], object], where: str = "SET prizes", times: int = 1) -> None:
-        """Let *do* happen right before the next transactions with *where* in an update."""
+        """Call *do* right before the next transactions with *where* in an update."""
         self.client.meetings, self.client.where = [do] * times, where
 
     def cut(
@@ -106,9 +106,8 @@ class Office:
         act: Callable[[Self], object],
         between: Callable[[Self], object] = lambda _: None,
     ) -> bool:
-        """Do *act*, cut off at its I/O of this number; tell whether it got so far.
-
-        *how* is "lost", "in doubt" or "killed"; or "between", for *between* to happen there.
+        """Run *act*, interrupted at its I/O of this number; return whether it got that far. *how*
+        is "lost", "in doubt" or "killed"; or "between", which runs *between* there.
         """
         self.client.count, self.client.cut_at, self.client.how = 0, at, how
         self.client.between = lambda: between(self)
@@ -119,11 +118,11 @@ class Office:
 
 
 class Killed(BaseException):
-    """The Lambda dies here."""
+    """Crash of the Lambda at this point."""
 
 
 class CutDynamo:
-    """Fails one call, before or after its effect; or lets somebody in before it."""
+    """Client that fails one call, before or after its effect, or runs a callback before it."""
 
     def __init__(self, dynamo: FakeDynamo) -> None:
         self._dynamo = dynamo
@@ -168,7 +167,7 @@ def each_cut(
     act: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Cut *act* off at each of its I/Os, in each way, in an office of its own; *check* what is."""
+    """Interrupt *act* at each of its I/Os in each way, in a new office; then call *check*."""
     for how in ("lost", "in doubt", "killed"):
         for at in range(1, IO_MAX):
             office = an_office()
@@ -190,7 +189,7 @@ def each_meeting(
     other: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Let *other* happen, whole, before each I/O of *act*; *check* what is then."""
+    """Run *other* completely before each I/O of *act*; then call *check*."""
     for at in range(1, IO_MAX):
         office = an_office()
         if not office.cut(at, "between", act, other):

@@ -1,4 +1,6 @@
-"""A crowd at one packet: threads, real use cases, a real cache, and counted ledger reads."""
+"""Concurrent users of one packet: threads, real use cases, a real cache, and counted
+ledger reads.
+"""
 
 import threading
 import time
@@ -43,16 +45,16 @@ ASKED_AT_MOST = 20
 
 
 def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
-    """Let the crowd grab at the same moment; return their answers."""
+    """Let all users grab at the same moment; return their answers."""
     answers: Counter[str] = Counter()
     ready = threading.Barrier(CROWD)
 
     def grab(number: int) -> None:
-        # Connect first: 200 connections at once take longer than a load may.
+        # Connect first: 200 concurrent connections take longer than a load may.
         system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
-        # A user who gets 503 asks again, like their client: a busy machine loads for longer than
-        # a caller waits.
+        # A user who gets 503 retries, as their client does: on a busy machine a load takes longer
+        # than a caller waits.
         for _ in range(ASKED_AT_MOST):
             try:
                 system.grab(packet, f"user-{number}")

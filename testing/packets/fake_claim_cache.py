@@ -1,4 +1,4 @@
-"""The cache of packets, quotas and audiences in memory."""
+"""In-memory cache of packets, quotas and audiences."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -26,13 +26,13 @@ _DECIDED_BY_THE_CLOCK = {GrabStatus.PACKET_EXPIRED, GrabStatus.PACKET_NOT_STARTE
 
 
 def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
-    """Report whether the cache decides without its clock; reopening also depends on time."""
+    """Return whether the cache decides without its clock; reopening also depends on time."""
     reopens = seen.status is GrabStatus.PACKET_EMPTIED and claim_cache["letter"] == "O"
     return seen.status not in _DECIDED_BY_THE_CLOCK and not reopens
 
 
 class FakeShards:
-    """Implements ShardCache as the scripts do, with a clock of its own."""
+    """ShardCache that behaves as the scripts do, with its own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -43,7 +43,7 @@ class FakeShards:
         self._life_of_slot: dict[str, int] = {}
 
     def snapshot(self) -> dict[str, Item]:
-        """Return a copy that later claims don't change, as a replica has."""
+        """Return a copy that later claims do not change, like a replica."""
         return {
             packet_id: {
                 **claim_cache,
@@ -110,7 +110,7 @@ class FakeShards:
         return AdmitOutcome(AdmitStatus.ADMITTED, ends.setdefault(user_id, now_ms + life_ms))
 
     def _look(self, packet_id: str, user_id: str) -> GrabOutcome | None:
-        """Return the answer of a packet without a share for the user."""
+        """Return the answer if the user has no share."""
         claim_cache = self.caches.get(packet_id) or self._a_claim_cache()
         terms, now_ms = claim_cache["terms"], self.clock.now_ms()
         if not terms:
@@ -203,7 +203,7 @@ class FakeShards:
                 "starts_at_ms": 0 if packet.rules.campaign_id else packet.starts_at_ms,
                 "expires_at_ms": 0,
             }
-        # The key of a campaign's packet outlives the end, which edits move; a load prolongs it.
+        # The key of a campaign's packet outlives the end, which edits move; a load extends it.
         ends_at_ms = packet.expires_at_ms + (DAY_MS if packet.rules.campaign_id else 0)
         claim_cache["expires_at_ms"] = max(claim_cache["expires_at_ms"], ends_at_ms)
         for share in shares:
@@ -277,13 +277,13 @@ class FakeShards:
 
     @staticmethod
     def _doubt(claim_cache: Item) -> None:
-        """The ledger knew a claim that this claim cache did not see."""
+        """Record a claim that the ledger has and this cache lacked."""
         if claim_cache.get("sign") != "told":
             claim_cache["sign"] = None
 
     def _offer_again(self, claim_cache: Item, share_no: int) -> None:
         if not claim_cache["terms"]:
-            return  # only users: the ledger's outcomes say what is free, once it is loaded
+            return  # only users: once loaded, the ledger's outcomes state which shares are free
         if claim_cache["letter"] == "E":
             claim_cache["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
         claim_cache["returned"].append(share_no)
@@ -291,7 +291,7 @@ class FakeShards:
 
     @staticmethod
     def _a_claim_cache() -> Item:
-        """Return what a note leaves where nothing is loaded."""
+        """Return the result of a note if nothing is loaded."""
         return {
             "letter": "",
             "terms": "",
@@ -309,7 +309,7 @@ class FakeShards:
 
 
 class FakeAudiences:
-    """Implements AudienceCache as the scripts do; *lists* are the parts that are loaded."""
+    """AudienceCache that behaves as the scripts do; *lists* are the loaded parts."""
 
     def __init__(self) -> None:
         self.lists: dict[tuple[str, int], set[str]] = {}
@@ -339,13 +339,13 @@ class FakeAudiences:
                     change(user_id)
 
     def forget(self) -> None:
-        """Lose everything."""
+        """Delete everything."""
         self.lists.clear()
         self.turns.clear()
 
 
 class FakeQuotas:
-    """Implements Quotas as the script does."""
+    """Quotas that behave as the script does."""
 
     def __init__(self, audiences: FakeAudiences | None = None) -> None:
         self.audiences = audiences or FakeAudiences()
@@ -380,6 +380,6 @@ class FakeQuotas:
         self.reserved.get((quota.campaign_id, user_id), set()).discard(packet_id)
 
     def forget(self) -> None:
-        """Lose everything."""
+        """Delete everything."""
         self.reserved.clear()
         self._known.clear()

@@ -1,4 +1,4 @@
-"""The payment providers' ports over the simulator in process, and small fakes beside them."""
+"""Payment providers' ports over the in-process simulator, and small fakes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,17 +49,16 @@ _FINAL = {"succeeded", "failed", "cancelled"}
 
 
 class FakeGateway(Gateway):
-    """The simulator with a policy that suites set, hook by hook, while they run.
+    """Simulator with a policy that suites set, hook by hook, while it runs.
 
-    *hides_for_ms*: NOT_FOUND, then found; *next_state*: what becomes of a transfer between two
-    looks; *refusal*: instead of a transfer, or of the answer
-    about one that it has; *is_away*: no call is answered; *ends_orders*: orders
-    that are overdue are closed before they are closed by a call; *refund_takes_ms*: PROCESSING,
-    then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*: changes a
-    day's lines; None while there is no statement; *remembers_ms*: a transfer that is older is
-    unknown, and would be paid again; *locks_money*: statements have locks; with it, or if it
-    *ends_in_time*, a transfer ends within CONFIRM_MS of its request; *has_lost_orders*: a restore
-    lost the rows of some orders, so that a repeat may have another end.
+    *hides_for_ms*: NOT_FOUND, then found; *next_state*: the state of a transfer at the next query;
+    *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no call is
+    answered; *ends_orders*: overdue orders are closed before a call closes them; *refund_takes_ms*:
+    PROCESSING, then SUCCEEDED; *billed_on*: the day whose statement has a line; *edit_statement*:
+    changes a day's lines, None without a statement; *remembers_ms*: an older transfer is unknown,
+    and would be paid again; *locks_money*: statements have locks; with it or *ends_in_time*, a
+    transfer ends within CONFIRM_MS of its request; *has_lost_orders*: a restore lost some orders,
+    so a repeat may end differently.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class FakeGateway(Gateway):
         self.ends_in_time = False
 
     def lapse(self) -> None:
-        """Leave the end of transfers to *next_state*; forget the old ones."""
+        """Leave the end of transfers to *next_state*; delete the old ones."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:
@@ -127,7 +126,7 @@ class FakeGateway(Gateway):
         payer_hash: str | None = None,
         is_forced: bool = False,
     ) -> Transaction | None:
-        """Let somebody pay an order; None where it is closed, or paid and not *is_forced*."""
+        """Let a user pay an order; return None if it is closed, or paid and not *is_forced*."""
         order = self.orders.get(number)
         if order is None or (not is_forced and order.state(self.clock.now_ms()) != "unpaid"):
             return None
@@ -145,11 +144,11 @@ class FakeGateway(Gateway):
         return self.refund_by_hand(self.orders[paid.number], amount_fen, paid=paid).number
 
     def run(self, transfer: Transfer) -> None:
-        """Let a transfer become what *next_state* says."""
+        """Set a transfer to the state that *next_state* returns."""
         state = self.next_state(TransferState(transfer.state))
         if transfer.state not in _FINAL and transfer.state != state:
             until_ms = transfer.created_at_ms + CONFIRM_MS
-            # It ended in time, even if nobody asked until now.
+            # It ended in time, even without a query until now.
             is_timely = self.locks_money or self.ends_in_time
             at_ms = min(self.clock.now_ms(), until_ms) if is_timely else None
             self.move(transfer, state, state.upper(), at_ms)
@@ -162,7 +161,7 @@ class FakeGateway(Gateway):
 
 
 class _Hooks(Policy):
-    """Asks the hooks of a FakeGateway."""
+    """Policy that asks the hooks of a FakeGateway."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         super().__init__()
@@ -187,7 +186,7 @@ class _Hooks(Policy):
 
 
 class _Port:
-    """A port over a simulator: it carries a call out as the policy wants it, in virtual time."""
+    """Port over a simulator, which carries out calls as the policy decides, in virtual time."""
 
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
@@ -198,7 +197,9 @@ class _Port:
         self.merchant: Merchant = gateway.merchant or MERCHANT
 
     def _call(self, call: Call, do: Callable[[Meeting], Any], *expected: str) -> Any:
-        """Return what *do* does; None for a refusal that is *expected*, or begins with that."""
+        """Return the result of *do*, or None for a refusal that equals or begins with
+        *expected*.
+        """
         self._gateway.lapse()
         meeting = self._gateway.policy.meet(self._gateway, call)
         self._gateway.clock.sleep_ms(meeting.wait_ms)
@@ -238,7 +239,7 @@ class FakePaymentsIn(_Port):
         order = self._find("find_order", self._gateway.orders, number)
         if order is None:
             return OrderFound(OrderState.NOT_FOUND)
-        # Like WeChat Pay it names the first one alone.
+        # Like WeChat Pay, it names only the first one.
         paid = tuple(self._shown(transaction) for transaction in order.transactions[:1])
         return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
 
@@ -252,7 +253,7 @@ class FakePaymentsIn(_Port):
 
     def refund(self, order: RefundOrder) -> RefundFound:
         call = Call("refund", order.refund_no, order, creates=True)
-        # Like WeChat Pay it finds the transaction alone.
+        # Like WeChat Pay, it finds only the transaction.
         of = order.refund_no, "", order.transaction_id, order.amount_fen, order
         return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
@@ -307,7 +308,7 @@ class FakePaymentsOut(_Port):
     def query(self, transfer_no: str) -> TransferFound:
         call = Call("find_transfer", transfer_no)
         made = self._call(call, lambda _: self._gateway.transfers.get(transfer_no), "NOT_FOUND")
-        # Like WeChat: only the answers of calls have the data for the payee's client.
+        # Like WeChat: only the answers to calls have the data for the payee's client.
         return replace(_transfer(made), confirmation="")
 
     def cancel(self, transfer_no: str) -> None:
@@ -322,7 +323,7 @@ class FakePaymentsOut(_Port):
 
 
 class FakePayees:
-    """Implements Payees: everybody has an account, unless a test takes it away."""
+    """Payees in which every user has an account, unless a test removes it."""
 
     def __init__(self) -> None:
         self.bound: dict[str, Payee | None] = {}
@@ -345,7 +346,7 @@ class FakePayees:
 
 
 class FakeAuthorizations(_Port):
-    """Implements Authorizations; *requests* has every number that was asked for."""
+    """Authorizations; *requests* has every requested number."""
 
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(gateway)
@@ -375,7 +376,7 @@ class FakeAuthorizations(_Port):
 
 
 class FakeLogins:
-    """Implements Logins: a code of the form code-<name> is that name's, once."""
+    """Logins in which the code code-<name> belongs to that user, once."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
@@ -402,7 +403,7 @@ class FakeIssuer:
 
 
 class FakeNoticeQueue:
-    """Implements NoticeQueue with a list."""
+    """NoticeQueue backed by a list."""
 
     def __init__(self) -> None:
         self.notices: list[ProviderEvent] = []

@@ -1,4 +1,4 @@
-"""The simulator of providers, as processes with the adapters that speak to them, and in process."""
+"""Simulator of providers: as processes with their adapters, and in process."""
 
 import json
 import os
@@ -63,7 +63,7 @@ DAY_MS = 24 * 60 * 60 * 1_000
 
 @dataclass(slots=True)
 class Received:
-    """One request that came to our callback address; names of headers in lower case."""
+    """Request that reached our callback address; header names are lower case."""
 
     headers: dict[str, str]
     body: bytes
@@ -76,9 +76,9 @@ class Inbox:
     url: str
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
-    """The next statuses; 204 after them."""
+    """Next statuses; 204 after them."""
     is_ours: Callable[[Received], bool] = lambda _: True
-    """Whether a request belongs to the test; others are answered, and left out."""
+    """Whether a request belongs to the test; others are answered and ignored."""
 
     def wait_for(self, count: int) -> list[Received]:
         wait_until(lambda: len(self.received) >= count)
@@ -91,7 +91,7 @@ class Inbox:
 
 @dataclass(slots=True)
 class Fake:
-    """A counterparty's own address."""
+    """Address of the counterparty."""
 
     url: str
 
@@ -112,7 +112,7 @@ class Fake:
 
 @dataclass(slots=True)
 class Side:
-    """One provider: its adapters, its counterparty, and the callbacks that it sends."""
+    """Provider with its adapters, its counterparty, and the callbacks that it sends."""
 
     channel: ProviderName
     fake: Fake
@@ -126,7 +126,7 @@ class Side:
     app_id: str = ""
     ahead_ms: int = 0
     url: str = ""
-    """Address of the host wallet's calls."""
+    """Address for calls to the host wallet."""
 
     def empty(self) -> None:
         self.fake.do("forget")
@@ -166,11 +166,11 @@ class Side:
         self.ahead_ms += by_ms
 
     def read(self, received: Received) -> ProviderEvent:
-        # Signatures carry the time of this machine, whatever the counterparty's clock says.
+        # Signatures use this machine's time, whatever the counterparty's clock is.
         return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
 
     def notices(self, count: int) -> list[ProviderEvent]:
-        """Return the notices of the first *count* callbacks; a forged one is left out."""
+        """Return the notices of the first *count* callbacks, without forged ones."""
         notices = []
         for received in self.inbox.wait_for(count):
             try:
@@ -181,7 +181,7 @@ class Side:
 
 
 class MemoryFake(Fake):
-    """The simulator in process, by the same controls."""
+    """In-process simulator with the same controls."""
 
     def __init__(self, payers: SimulatedPayers) -> None:
         self._people = payers
@@ -195,7 +195,7 @@ class MemoryFake(Fake):
 
 
 class MemorySide(Side):
-    """The ports over the simulator in process, in virtual time."""
+    """Ports over the in-process simulator, in virtual time."""
 
     def __init__(self) -> None:
         self.clock, self.told = FakeClock(), list[ProviderEvent]()
@@ -228,7 +228,7 @@ class MemorySide(Side):
 
 @dataclass(slots=True)
 class WeChatSide(Side):
-    """The provider of WeChat Pay, with what only it has."""
+    """WeChat Pay as a provider, with its additional features."""
 
     client: WeChatClient = field(kw_only=True)
     merchant: WeChatMerchant = field(kw_only=True)
@@ -260,7 +260,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 OWN_WALLET = pytest.StashKey[Side]()
-"""Side of the wallet that `wallet_check` checks, in the configuration of pytest."""
+"""Wallet that `wallet_check` checks, in the configuration of pytest."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Invariants of payments and withdrawals: entries against rows, and rows against the provider."""
+"""Invariants of payments and withdrawals: entries match rows, and rows match the provider."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class BookedLine:
-    """Line that a statement must have; *account* is its payment or withdrawal.
-
-    *outside_no* is empty for a refund, whose number is enough.
+    """Line that a statement must have; *account* is its payment or withdrawal. *outside_no* is
+    empty for a refund, whose number is enough.
     """
 
     account: str
@@ -65,7 +64,7 @@ def asked_lines(row: OutsideRow) -> list[BookedLine]:
         lines = [(StatementKind.PAYMENT, row.number, row.transaction_id, row.credited_at_ms)]
     else:
         lines = [(StatementKind.REFUND, row.refund_no, "", row.done_at_ms)]
-        # A mismatched one may belong to another merchant, whose statement we don't read.
+        # A mismatched payment may belong to another merchant, whose statement we do not read.
         if row.reason is not ReturnReason.MISMATCHED:
             lines.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
     return [
@@ -76,9 +75,8 @@ def asked_lines(row: OutsideRow) -> list[BookedLine]:
 
 
 def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) -> list[Difference]:
-    """I6: statements must have the lines that payments and withdrawals ask for, and no others.
-
-    So no transaction is credited under another id, and none lacks its credit or return.
+    """I6: statements have exactly the lines that payments and withdrawals require. So no
+    transaction is credited under another id, and none lacks its credit or return.
     """
     wanted, written = Counter(expected), Counter(actual)
     return [
@@ -95,7 +93,7 @@ def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) ->
 
 
 def check_asked(withdrawals: Iterable[Withdrawal]) -> list[Difference]:
-    """I6: held money returns only on an answer of the provider within its horizon."""
+    """I6: held money returns only after an answer of the provider within its horizon."""
     return [
         Difference("I6", withdrawal_account(row.withdrawal_id), "returned on an answer", 1, 0)
         for row in withdrawals
@@ -117,7 +115,7 @@ def held_fen(withdrawal: Withdrawal) -> int:
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
-    """I9: what counts against the limit of a user and a day are the withdrawals not returned."""
+    """I9: the withdrawals not returned count against the limit of a user and a day."""
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]
@@ -133,7 +131,7 @@ def check_withdrawn(
 def check_outside_in_time(
     rows: Iterable[OutsideRow], now_ms: int, bound_ms: int
 ) -> list[Difference]:
-    """I8: what has not ended is in its work list, and is not late by more than *bound_ms*."""
+    """I8: unfinished rows are in their work list, and late by at most *bound_ms*."""
     differences: list[Difference] = []
     for row in rows:
         subject = account_of(row)

@@ -1,4 +1,4 @@
-"""Users who pay in and withdraw, on the system and a provider in memory."""
+"""Users who pay in and withdraw, on the in-memory system with a provider."""
 
 import itertools
 from collections.abc import Mapping
@@ -185,7 +185,7 @@ class PaymentSystem:
         method: PayMethod = PayMethod.JSAPI,
         channel: ProviderName = WECHAT,
     ) -> Payment:
-        """Start a payment by a user's own account."""
+        """Start a payment from a user's own account."""
         request = Request(user_id, key or f"pay-{next(self.ids)}", str(amount_fen))
         ask = PaymentAsk(user_id, amount_fen, channel, method, request)
         return start_payment(ask, payees=self.payees, ports=self.payments)

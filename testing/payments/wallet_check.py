@@ -49,27 +49,29 @@ UNANSWERED = 2
 
 
 class ScenarioClient(HostClient):
-    """Client that notes the numbers of one scenario by their field."""
+    """Client that stores the numbers of one scenario by their field."""
 
     def __init__(self, keys: HostKeys, http_client: HttpClient) -> None:
         super().__init__(keys, http_client)
         self.numbers: defaultdict[str, list[str]] = defaultdict(list)
 
     def call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Note the numbers before the wallet can send a result about them."""
+        """Store the numbers before the wallet can send a result about them."""
         for name in NUMBERS:
             if name in data and data[name] not in self.numbers[name]:
                 self.numbers[name].append(data[name])
         return super().call(kind, data)
 
     def is_ours(self, received: Received) -> bool:
-        """Return whether a result is of this scenario; a late one may be of an earlier scenario."""
+        """Return whether a result belongs to this scenario; a late one may belong to an earlier
+        one.
+        """
         told = json.loads(received.body)
         return any(told["data"]["number"] in numbers for numbers in self.numbers.values())
 
 
 class OwnWallet(Fake):
-    """Controls of a wallet that may have none; its books are what it answers to queries."""
+    """Controls of a wallet that may have none; its books are its answers to queries."""
 
     def __init__(self, url: str, client: ScenarioClient) -> None:
         super().__init__(url)
@@ -112,7 +114,7 @@ class OwnWallet(Fake):
 
 
 class Verdicts:
-    """Plugin of pytest that chooses the scenarios of a host's wallet and prints their outcomes."""
+    """Pytest plugin that selects the scenarios of a host's wallet and prints their outcomes."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -120,11 +122,11 @@ class Verdicts:
         self._unchecked: defaultdict[str, list[str]] = defaultdict(list)
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Make the wallet known to the fixtures."""
+        """Pass the wallet to the fixtures."""
         config.stash[OWN_WALLET] = self._side
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out the scenarios of other providers."""
+        """Deselect the scenarios of other providers."""
         names = {item: set(getattr(item, "fixturenames", ())) for item in items}
         items[:] = [i for i in items if names[i] & {"side", "host"} and "wechat" not in names[i]]
 

@@ -15,7 +15,7 @@ import jmespath  # type: ignore[import-untyped]
 from botocore import xform_name
 
 _FLAGS = {"--query", "--output", "--cli-binary-format", "--max-items"}
-"""Options of the command itself, each with a value."""
+"""Options of the command itself; each has a value."""
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def _parsed(words: list[str]) -> tuple[dict[str, list[str]], dict[str, str], str
 def _without_file(
     options: dict[str, list[str]], own: dict[str, str], file: str
 ) -> tuple[dict[str, list[str]], dict[str, str], str]:
-    """Take the file's name, which stands last, from the values of a parameter."""
+    """Take the file's name, which is last, from the values of a parameter."""
     payload = options.get("payload", [])
     return options, own, payload.pop() if len(payload) > 1 else file
 

@@ -1,4 +1,4 @@
-"""A server that answers as AWS does, or as AWS does on a bad day: as it is told, call by call."""
+"""Server that answers as AWS does, or fails as instructed, call by call."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ JSON = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """An answer; *cut_off* leaves its end away, *ends* closes the connection without a word."""
+    """Answer; *cut_off* omits its end, and *ends* closes the connection without an answer."""
 
     status: int = 200
     body: JSON | bytes = field(default_factory=dict)
@@ -25,12 +25,12 @@ class Says:
 
 @dataclass(frozen=True, slots=True)
 class Hangs:
-    """No answer until the stub ends."""
+    """Behavior that gives no answer until the stub ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drops:
-    """The connection is closed without an answer."""
+    """Behavior that closes the connection without an answer."""
 
 
 Deed: TypeAlias = "Says | Hangs | Drops"
@@ -46,7 +46,9 @@ class Call:
 
 
 class AwsStub:
-    """Does *deeds* one after the other, then `answer` of each call; keeps what it was asked."""
+    """Stub that performs *deeds* in order, then sends `answer` to each call; stores the
+    requests.
+    """
 
     def __init__(self, deeds: list[Deed], answer: Callable[[Call], JSON]) -> None:
         self.deeds = deeds
@@ -54,7 +56,7 @@ class AwsStub:
         self.calls: list[Call] = []
         self.connection_count = 0
         self.closed = threading.Semaphore(0)
-        """Released for each connection that the server has closed."""
+        """Released once for each connection that the server has closed."""
 
         self.is_over = threading.Event()
         self.port = 0

@@ -1,4 +1,4 @@
-"""The AWS emulator and a cache alone: the template's tables and queues, and nothing deployed."""
+"""AWS emulator and cache without functions: the template's tables and queues only."""
 
 import json
 import tempfile
@@ -13,15 +13,15 @@ from local.template import read_template
 from redpacket.platform.settings import Tables
 
 TABLES = {name: f"{name.title()}Table" for name in Tables._fields}
-"""Resources of the template, by the tables' names here."""
+"""Resources of the template, by the tables' short names."""
 
 SCHEMA = {"BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes"}
 RECEIVES_MAX = 5
-"""Setting of the template for the payout queue."""
+"""Receives before a message goes to the DLQ, as in the template."""
 
 
 def make_tables(dynamodb: Any) -> None:
-    """Create the template's tables, without values that only a deployment resolves."""
+    """Create the template's tables, without properties that only a deployment resolves."""
     resources = read_template()["Resources"]
     for name, resource in TABLES.items():
         properties = resources[resource]["Properties"]
@@ -40,7 +40,7 @@ def tables_of(stack: Stack) -> Tables:
 
 
 class Cloud(Stack):
-    """A stack without its functions, which starts in two seconds."""
+    """Stack without functions, which starts in two seconds."""
 
     def start(self) -> None:
         self._take_state_dir()
@@ -80,7 +80,7 @@ class Cloud(Stack):
 
 
 HOLD_MS = (20, 80)
-"""Time for which transactions hold their items in the suites, as DynamoDB's larger ones do."""
+"""Milliseconds for which transactions hold their items in the suites, like larger ones on AWS."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A cluster of three real cache servers whose slots move."""
+"""Cluster of three real cache servers whose slots move."""
 
 import random
 import time
@@ -43,14 +43,14 @@ class Cluster:
         return self.servers[self._owners[slot]]
 
     def move(self, slot: int, to: int) -> None:
-        """Move a slot with everything in it, as redis-cli --cluster reshard does, step by step."""
+        """Move a slot with its keys, step by step, as redis-cli --cluster reshard does."""
         if self._owners[slot] != to:
             with self.moving(slot, to):
                 _pause()
 
     @contextmanager
     def moving(self, slot: int, to: int) -> Iterator[None]:
-        """Move a slot; while the block runs its keys are at the target already."""
+        """Move a slot; inside the block its keys are already at the target."""
         source = self._owners[slot]
         old, new = self.servers[source], self.servers[to]
         self._ask(new, "SETSLOT", slot, "IMPORTING", self._ids[source])
@@ -65,7 +65,7 @@ class Cluster:
 
     @contextmanager
     def unserved(self, slot: int) -> Iterator[None]:
-        """Take a slot from its owner; the others go on without full coverage."""
+        """Remove a slot from its owner; the others continue without full coverage."""
         owner = self.owner(slot)
         owner.admin.config_set("cluster-require-full-coverage", "no")
         self._ask(owner, "DELSLOTS", slot)
@@ -85,5 +85,5 @@ class Cluster:
 
 
 def _pause() -> None:
-    """Let some of the crowd come by in between."""
+    """Run some users in between."""
     time.sleep(random.uniform(0.005, 0.03))

@@ -1,7 +1,7 @@
-"""Server that runs the commands `redpacket` and `aws` of a shell in forks of itself.
+"""Server that runs the commands `redpacket` and `aws` of a shell in forked processes.
 
-The pages of the runbook have a hundred commands, and half a second of each is its imports. The
-small program that `install` writes hands its arguments, environment and files to the server.
+The runbook has a hundred commands, each of which would import modules for half a second. The
+program that `install` writes sends its arguments, environment and files to the server.
 """
 
 import gc
@@ -28,14 +28,14 @@ with socket.socket(socket.AF_UNIX) as server:
     sys.exit(int(server.recv(9) or 1))
 """
 _FIRST = (["cache", "PING"], ["resource", "ApiId"], ["logs", "grab"], ["switch", "list"])
-"""Commands that the server runs first, so that forks have modules and models of AWS loaded."""
+"""Commands that the server runs first, so that forks start with loaded modules and AWS models."""
 _ASKED_MAX = 100_000
-"""Bytes of a command with its environment."""
+"""Maximum size in bytes of a command with its environment."""
 
 
 @contextmanager
 def install(folder: Path, stack: str) -> Iterator[None]:
-    """Write both commands into *folder*, and serve them; *stack* is the folder of a local one."""
+    """Write both commands into *folder*, and serve them; *stack* is the folder of a local stack."""
     address = folder / "commands.sock"
     for name in ("redpacket", "aws"):
         command = folder / name
@@ -76,7 +76,7 @@ def _serve(address: str) -> None:
 
 
 def _run(asked: tuple[str, list[str], str, dict[str, str]], files: list[int]) -> int:
-    """Run a command in this process, which is its own; return its exit code."""
+    """Run a command in this forked process; return its exit code."""
     name, words, folder, environment = asked
     for standard, file in enumerate(files):
         os.dup2(file, standard)
@@ -92,7 +92,7 @@ def _run(asked: tuple[str, list[str], str, dict[str, str]], files: list[int]) ->
     except Exception as error:  # noqa: BLE001 - a command ends, and the server goes on
         sys.stderr.write(f"{error!r}\n")
         code = 1
-    with suppress(BrokenPipeError):  # as of `| head -1`
+    with suppress(BrokenPipeError):  # the reader may close the pipe early, like `| head -1`
         sys.stdout.flush()
     sys.stderr.flush()
     return code if isinstance(code, int) else int(bool(code))

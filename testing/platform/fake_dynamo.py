@@ -1,4 +1,4 @@
-"""A DynamoDB client in memory."""
+"""In-memory DynamoDB client."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def _error(operation: str, code: str) -> ClientError:
 
 @cache
 def _used(expressions: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the values and the names that expressions have."""
+    """Return the values and names in expressions."""
     text = " ".join(expressions)
     return frozenset(re.findall(r":\w+", text)), frozenset(re.findall(r"#\w+", text))
 
@@ -48,13 +48,15 @@ def _reserved() -> frozenset[str]:
 
 @cache
 def _has_reserved(expressions: tuple[str, ...]) -> bool:
-    """Return whether an expression names an attribute by a reserved word; operators are capital."""
+    """Return whether an expression names an attribute by a reserved word; operators are
+    uppercase.
+    """
     names = re.findall(r"(?<![:#\w])[a-z]\w*\b(?!\()", " ".join(expressions))
     return any(name.upper() in _reserved() for name in names)
 
 
 def _check_bound(operation: str, arguments: Item) -> None:
-    """Refuse reserved words, names and values that no expression has, and missing ones."""
+    """Reject reserved words, unused names and values, and missing ones."""
     expressions = tuple(text for name, text in arguments.items() if name.endswith("Expression"))
     values, names = _used(expressions)
     if _has_reserved(expressions):
@@ -66,17 +68,16 @@ def _check_bound(operation: str, arguments: Item) -> None:
 
 
 class FakeDynamo:
-    """A DynamoDB client in memory: the calls, conditions and updates that this project uses.
+    """In-memory DynamoDB client with the calls, conditions and updates that this project uses.
 
-    A transaction holds its items while *during_transaction* runs. Another one that touches them is
-    canceled, and a single write is refused; plain reads see what stood there before
-    (docs/adr/0004). Attribute values are replaced and never changed, so a shallow copy of a row is
-    a copy.
+    A transaction holds its items while *during_transaction* runs. Another transaction on them is
+    canceled, a single write is rejected, and plain reads return the previous row (docs/adr/0004).
+    Attribute values are replaced and never changed, so a shallow copy of a row is a copy.
 
-    A suite sets what AWS may do at any time: pages of *page_size* rows, of which
-    the last may be followed by an empty one; batches of which *read_of* so many keys are read;
-    indexes and weak reads that are late; items of one transaction that turn up one by one
-    (*in_order*, *between_items*); and reasons of its own against an operation (*against*).
+    A suite sets AWS behavior: pages of *page_size* rows, the last of which may be followed by an
+    empty one; batches that read *read_of* keys; delayed indexes and weak reads; items of one
+    transaction that appear one by one (*in_order*, *between_items*); and reasons to cancel an
+    operation (*against*).
     """
 
     class exceptions:  # noqa: N801 - boto3's name
@@ -158,7 +159,7 @@ class FakeDynamo:
             self._tokens.add(ClientRequestToken)
 
     def begin(self, operations: list[Item]) -> Callable[[], None]:
-        """Hold the items of a transaction until what is returned commits it."""
+        """Hold the items of a transaction until the returned function commits it."""
         for operation in operations:
             for arguments in operation.values():
                 _check_bound("TransactWriteItems", arguments)
@@ -170,12 +171,12 @@ class FakeDynamo:
             for position, operation in zip(touched, operations, strict=True)
         ]
         self._raise_canceled(reasons, "TransactWriteItems")
-        # Nothing else writes them while they are held, so what they become is known.
+        # Nothing else writes the items while they are held, so their next values are known.
         images = [self._after(operation) for operation in operations]
         self._held.update(touched)
 
         def commit() -> None:
-            # Nothing says which of them is seen first.
+            # The order in which readers see them is not defined.
             written = list(zip(touched, images, strict=True))
             for (table, key), image in self.in_order(written):
                 if image is not None:
@@ -211,23 +212,22 @@ class FakeDynamo:
         return self._page([table[key] for key in sorted(table)], "", options)
 
     def rows(self) -> dict[str, dict[Key, Item]]:
-        """Return a copy of what stands in the tables."""
+        """Return a copy of the tables' rows."""
         return {
             name: {key: dict(row) for key, row in table.items()}
             for name, table in self.tables.items()
         }
 
     def hold(self, rows: dict[str, dict[Key, Item]]) -> None:
-        """Let *rows* stand in the tables, and nothing else."""
+        """Replace the tables' rows by *rows*."""
         for table in self.tables.values():
             table.clear()
         for name, held in rows.items():
             self._table(name).update(held)
 
     def _page(self, rows: list[Item], index: str, options: Item) -> Item:
-        """Return the next rows; as on AWS, a full page has a key even if nothing follows.
-
-        A key is a place, not a count: what is written before it meanwhile changes nothing.
+        """Return the next rows; as on AWS, a full page has a key even if no rows follow. The key is
+        a position, not a count, so rows written before it meanwhile change nothing.
         """
         names = ("pk", "sk", *INDEXES.get(index, ()))
         if start := options.get("ExclusiveStartKey"):
@@ -276,7 +276,7 @@ class FakeDynamo:
         self._table(table)[key] = image
 
     def _conflict(self, position: Position) -> Item | None:
-        """Return the reason of an operation on an item that another transaction holds."""
+        """Return the reason that cancels an operation on an item held by another transaction."""
         if position not in self._held:
             return None
         return {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}
@@ -326,7 +326,7 @@ class FakeDynamo:
         return reason
 
     def _after(self, operation: Item) -> Item | None:
-        """Return what an operation leaves in its place; None where it changes nothing."""
+        """Return the row after an operation, or None if the operation changes nothing."""
         ((verb, arguments),) = operation.items()
         if verb == "Put":
             return dict(arguments["Item"])

@@ -1,4 +1,4 @@
-"""Clock, logger, queue, limits, switches and pictures in memory."""
+"""In-memory clock, logger, queue, limits, switches and pictures."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -14,9 +14,8 @@ from testing.builders import NOW_MS
 
 
 class Away:
-    """A dependency that does not answer: not at all, or not to calls of some names.
-
-    To all others *kept* answers; *requests* has the arguments of those that failed.
+    """Dependency that does not answer, or not to calls of some names. Other calls go to *kept*;
+    *requests* has the arguments of the failed ones.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class Away:
 
 
 class FakeClock:
-    """Stands still until it is told to move; sleeping moves it."""
+    """Clock that stands still until a test or a sleep moves it."""
 
     def __init__(self, at_ms: int = NOW_MS) -> None:
         self.at_ms = at_ms
@@ -52,7 +51,7 @@ class FakeClock:
 
 
 class FakeLogger:
-    """Remembers what happened; *lines* is what a log would hold."""
+    """Logger that stores events; *lines* are the lines of a log."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -77,7 +76,7 @@ class FakeLogger:
 
 
 class FakeQueue:
-    """Implements PayoutQueue with a list; *delays_s* has the delay of every message so far."""
+    """PayoutQueue backed by a list; *delays_s* has the delay of every message so far."""
 
     def __init__(self) -> None:
         self.refs: list[ShareRef] = []
@@ -94,7 +93,7 @@ class FakeQueue:
 
 
 class FakeLimits:
-    """Implements Limits as the script does, with a clock of its own."""
+    """Limits that behave as the script does, with their own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -127,7 +126,7 @@ class FakeLimits:
 
 
 class FakeSwitchStore:
-    """Implements SwitchStore with a dictionary, and counts how often it is read."""
+    """SwitchStore backed by a dictionary; counts its reads."""
 
     def __init__(self) -> None:
         self.states = {switch: SwitchState(switch) for switch in Switch}
@@ -162,7 +161,7 @@ class FakeSwitchStore:
 
 
 class FakeSwitchCopy:
-    """Implements SwitchCopy; forgets by the clock it is given."""
+    """SwitchCopy that expires entries by a given clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -184,7 +183,7 @@ class FakeSwitchCopy:
 
 
 class FakeDeadLetters:
-    """Implements DeadLetters with a number."""
+    """DeadLetters backed by a number."""
 
     def __init__(self, dead_count: int) -> None:
         self._dead_count = dead_count
@@ -194,7 +193,7 @@ class FakeDeadLetters:
 
 
 class FakeOutcomes:
-    """Stands in for CloudWatchOutcomes with a dictionary."""
+    """CloudWatchOutcomes backed by a dictionary."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -205,7 +204,7 @@ class FakeOutcomes:
 
 
 class FakePictures:
-    """Implements Pictures with a dictionary; *kept* has the ids that stay."""
+    """Pictures backed by a dictionary; *kept* has the ids that stay."""
 
     def __init__(self) -> None:
         self._pictures: dict[str, tuple[Picture, str]] = {}

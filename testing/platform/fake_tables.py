@@ -1,4 +1,4 @@
-"""Tables of a DynamoDB in memory, and what its expressions mean."""
+"""Tables of the in-memory DynamoDB, and the evaluation of its expressions."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from redpacket.platform.settings import Tables
 
 TABLE_NAMES = Tables(*Tables._fields)
-"""Tables of tests have their short names."""
+"""Short table names that tests use."""
 
 Item: TypeAlias = dict[str, Any]
 
@@ -23,7 +23,7 @@ Position: TypeAlias = tuple[str, Key]
 
 
 INDEXES = {"by_work": ("work_pk", "work_at_ms"), "by_list": ("list_pk", "list_sk")}
-"""The attributes of each index: its partition, and its order."""
+"""Attributes of each index: its partition, and its order."""
 
 _LISTS = tuple(partition for partition, _ in INDEXES.values())
 
@@ -87,7 +87,7 @@ class FakeTable(MutableMapping[Key, Item]):
 
 
 class FakeStream:
-    """The stream of all tables: every write with what stood there before, as Lambda gets it."""
+    """Stream of all tables: every write with the previous row, as Lambda gets it."""
 
     def __init__(self) -> None:
         self._rows: dict[Position, Item] = {}
@@ -113,7 +113,7 @@ class FakeStream:
 
 
 class LateCopy:
-    """Tables as they were some time ago: what an index, or a read that isn't strong, may show."""
+    """Delayed copy of tables, as an index or a weak read may show them."""
 
     def __init__(self, now_ms: Callable[[], int], lag_ms: int) -> None:
         self._now_ms = now_ms
@@ -122,11 +122,11 @@ class LateCopy:
         self._coming: deque[tuple[int, str, Key, Item | None]] = deque()
 
     def note(self, table: str, key: Key, row: Item | None) -> None:
-        """See a write, to show it later."""
+        """Receive a write, to show it later."""
         self._coming.append((self._now_ms() + self._lag_ms, table, key, row))
 
     def table(self, name: str) -> FakeTable:
-        """Return the copy of a table as it is by now."""
+        """Return the copy of a table at the current time."""
         while self._coming and self._coming[0][0] <= self._now_ms():
             _, table, key, row = self._coming.popleft()
             if row is None:
@@ -137,7 +137,7 @@ class LateCopy:
 
 
 def locate(operation: Item) -> Position:
-    """Return which item an operation of a transaction is about."""
+    """Return the item that an operation of a transaction is about."""
     ((verb, arguments),) = operation.items()
     return arguments["TableName"], key_of(arguments["Item" if verb == "Put" else "Key"])
 
@@ -177,7 +177,7 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
         return bool(low <= comparable(row[term["ranged"]]) <= high)
     name = names.get(term["left"], term["left"])
     if name not in row:
-        return bool(term["operator"] == "<>")  # what is missing equals nothing
+        return bool(term["operator"] == "<>")  # a missing attribute equals nothing
     left, right = comparable(row[name]), comparable(bound[term["right"]])
     compare: dict[str, Callable[[Any, Any], bool]] = {
         "=": lambda left, other: left == other,
@@ -190,7 +190,7 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
 
 
 def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
-    """Return those of a partition's rows that a condition on the sort key is for."""
+    """Return the rows of a partition that match a condition on the sort key."""
     if not term["ranged"]:
         return [row for row in rows if _term_holds(term, row, bound, {})]
     order = term["ranged"]
@@ -202,7 +202,7 @@ def placed(term: dict[str, Any], rows: list[Item], bound: Item) -> list[Item]:
 def update_row(row: Item, expression: str, bound: Item, names: Item) -> None:
     tokens = re.split(r"\b(SET|ADD|REMOVE)\b", expression)[1:]
     for verb, clauses in zip(tokens[::2], tokens[1::2], strict=True):
-        # The one function with two arguments.
+        # The only function with two arguments.
         plain = re.sub(r"(if_not_exists\(\w+),", r"\1;", clauses)
         for clause in plain.split(","):
             _update_clause(row, verb, clause.strip(), bound, names)
@@ -235,7 +235,7 @@ def key_of(item: Item) -> Key:
 
 
 def place_of(row: Item, index: str) -> tuple[Any, ...]:
-    """Return where a row stands in its table, or in an index."""
+    """Return the position of a row in its table, or in an index."""
     key = key_of(row)
     return (comparable(row[INDEXES[index][1]]), *key) if index else key
 

@@ -1,4 +1,6 @@
-"""SQS in memory, behind a wire: late, out of order, twice, in part, and with dead letters."""
+"""In-memory SQS behind a wire: late, unordered, repeated and partial deliveries, and dead
+letters.
+"""
 
 import itertools
 import json
@@ -14,12 +16,12 @@ from redpacket.packets.clients.sqs_payouts import settle_message
 from redpacket.packets.model.claim import ShareRef
 from testing.faulty import Faults, Wire, throttled, timed_out
 
-# The reader of messages checks the ids in them.
+# The reader of messages verifies the ids in them.
 os.environ.setdefault("PACKET_ID_KEYS", PUBLISHED_KEYS)
 os.environ.setdefault("USER_ID_KEY", PUBLISHED_KEY)
 
 RECEIVES_MAX = 5
-"""Setting of the template for the payout queue."""
+"""Receives before a message goes to the DLQ, as in the template."""
 
 _INVISIBLE_MS = (0, 500, 3_000)
 _FORGOTTEN = 0.05
@@ -28,7 +30,7 @@ _TWICE = 0.2
 
 @dataclass(eq=False)
 class Message:
-    """One message; *visible_at_ms* is when it may be received again."""
+    """Message; *visible_at_ms* is when it may be received again."""
 
     message_id: str
     body: str
@@ -38,15 +40,13 @@ class Message:
 
     @property
     def record(self) -> dict[str, str]:
-        """Return it as Lambda gets it."""
+        """Return the message as Lambda gets it."""
         return {"messageId": self.message_id, "body": self.body}
 
 
 class FaultySqs:
-    """A client of SQS for senders, and the queue that a worker receives from.
-
-    *acknowledged* is told each claim whose message is deleted while no other one names it, and
-    *queued* each claim that is queued.
+    """Client of SQS for senders, and the queue that a worker receives from. *acknowledged* gets
+    each claim whose last message is deleted, and *queued* each claim that is queued.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class FaultySqs:
 
     @property
     def refs(self) -> list[ShareRef]:
-        """The claims that messages name."""
+        """Return the claims that messages name."""
         return [message.ref for message in self.messages]
 
     def forge(self, ref: ShareRef) -> None:

@@ -74,22 +74,22 @@ BINARY = "/transparency/tile/{proxy}"
 """Path whose answers are bytes; tests/unit/fairness/test_tiles.py reads them."""
 
 FEW = {"GET /health": 5, "GET /me": 5, "POST /admin/reconcile": 10}
-"""Random cases of routes without a parameter: all of theirs are the same."""
+"""Random cases of routes without a parameter: all their cases are equal."""
 
 OF_STATE = {
     code
     for code, error in errors_by_code().items()
     if issubclass(error, Rejected) and not issubclass(error, Malformed)
 }
-"""Refusals that a request of the right form may meet: they are about money, packets and keys."""
+"""Refusals of well-formed requests: they concern money, packets and keys."""
 
 FORBIDDEN_BY_STATE = {"POST /packets/{packet_id}/thanks"}
-"""Routes whose 403 is also about what the user has, and not only about their scopes."""
+"""Routes whose 403 also depends on the user's state, and not only on their scopes."""
 
 BEYOND_SCHEMA = (
     # Bounds of the deployment, which may be lower than the contract's.
     (re.compile("count|share_fen_max"), re.compile(r"is above \d+")),
-    # Rules that no JSON schema can state: graphemes, and fields that go together.
+    # Rules that no JSON schema can state: graphemes, and fields that depend on each other.
     (
         re.compile("greeting|nickname|display_name|title|description|passphrase|reason|note|text"),
         re.compile(r"is longer than \d+ characters"),
@@ -126,7 +126,7 @@ BEYOND_SCHEMA = (
     (re.compile("body"), re.compile("ends_at_ms is not after starts_at_ms")),
     (re.compile(r"recipients\.\d+"), re.compile("is not a user's token")),
     (re.compile("inviter_token"), re.compile("is not a user's token")),
-    # A prize: what it was first, and how much of it there may be.
+    # A prize: its first put, and the maximum of its stock.
     (re.compile("body"), re.compile("kind packet requires amount_fen, and other kinds forbid it")),
     (re.compile("body|total"), re.compile(r"all units together exceed the limit of \d+ fen")),
     (re.compile("kind|amount_fen"), re.compile("never changes: it is .*")),
@@ -146,14 +146,14 @@ BEYOND_SCHEMA = (
     (re.compile("prize_id"), re.compile("would exceed the limit of .*")),
     (re.compile("timezone"), re.compile("is not a time zone, like Asia/Shanghai")),
     (re.compile("timezone"), re.compile("never changes once there are prizes: .*")),
-    # The log, of which a proof is asked.
+    # The size of the log for which a proof is requested.
     (re.compile("size|from|to"), re.compile(r"must be at most \d+, the size of the log")),
-    # A list takes only cursors of its own filter.
+    # A list accepts only cursors of its own filter.
     (
         re.compile("cursor"),
         re.compile("is not a cursor of this list: .*|must be `next` of the previous page.*"),
     ),
-    # Lists of users, goods that were won, and where events go.
+    # Lists of users, won goods, and targets of events.
     (re.compile("remove"), re.compile(r"\d+ of them are also in add. List each user once")),
     (re.compile("body"), re.compile(r"add and remove are at most \d+ users together")),
     (re.compile("unit"), re.compile("is cash, paid automatically. Name goods|is a code.*")),
@@ -167,11 +167,11 @@ BEYOND_SCHEMA = (
         re.compile(r"must be at least \d+, the fen that are already in packets"),
     ),
 )
-"""The rules of a field, and their messages, that a request of the schema's form may break."""
+"""Rules of a field that a request of the schema's form may violate, with their messages."""
 
 SAFE_LIMIT = "payouts_at_once"
 SAFE_SWITCH = "withdraw"
-"""Turned on in place of any other: with sends, grabs or draws off there would be little to fuzz."""
+"""Switch turned on in place of any other, because the fuzz needs sends, grabs and draws."""
 
 LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw"}
 """Limits of one user, by route."""
@@ -180,9 +180,8 @@ LIMITED = {"POST /packets": "send", "POST /campaigns/{campaign_id}/draws": "draw
 
 
 def accepted_if_well_formed(_context: object, response: Response, case: AnyCase) -> bool | None:
-    """Check that a refusal of well-formed data is about the ledger's state, not about the form.
-
-    Stricter than the library's own check, which knows statuses only and takes any 404 or 409.
+    """Check that a refusal of well-formed data concerns the ledger's state. Stricter than the
+    library's check, which only knows statuses and accepts any 404 or 409.
     """
     if _mode(case) is not GenerationMode.POSITIVE or response.status_code < HTTPStatus.BAD_REQUEST:
         return None
@@ -193,28 +192,28 @@ def accepted_if_well_formed(_context: object, response: Response, case: AnyCase)
     if code == "forbidden" and case.operation.label in FORBIDDEN_BY_STATE:
         return None
     if code == "idempotency_key_missing" and not _sent_key(response).strip():
-        return None  # HTTP takes white space from both ends of a header
+        return None  # HTTP strips white space from both ends of a header
     raise _Refused(operation=case.operation.label, message=f"Well formed, but refused: {problem}")
 
 
 class _Refused(Failure):
-    """Data of the contract's form was refused because of its form."""
+    """Failure: well-formed data was refused because of its form."""
 
     kind_title = "Well-formed data refused"
 
 
 class _OtherMethod(Failure):
-    """A method without a route had another answer than the gateway's."""
+    """Failure: a method without a route was not answered as the gateway does."""
 
     kind_title = "Method without a route"
 
 
 def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -> bool | None:
-    """Check that a method without a route is the gateway's 404.
+    """Check that a method without a route gets the gateway's 404.
 
-    The library wants 405 with Allow, which is right for servers; an HTTP API of API Gateway
-    knows routes only, and answers 404 whether the path or the method has none. To OPTIONS the
-    emulator answers 403 instead, as to a preflight of an origin that `EmbedOrigins` does not name.
+    The library wants 405 with Allow, which suits servers. API Gateway answers 404 if the path or
+    the method has no route. The emulator answers OPTIONS with 403, like a preflight of an origin
+    outside `EmbedOrigins`.
     """
     if coverage_scenario(case) is not CoverageScenario.UNSPECIFIED_HTTP_METHOD:
         return None
@@ -228,7 +227,7 @@ def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -
 
 
 def _leave_switches_on(case: AnyCase) -> None:
-    """Let a case that would turn some switch turn a harmless one, and on; limits likewise."""
+    """Replace the switch of a case by a harmless one that is turned on; limits likewise."""
     if (case.path_parameters or {}).get("name") in set(LimitName):
         case.path_parameters["name"] = SAFE_LIMIT
         if isinstance(case.body, dict) and isinstance(case.body.get("value"), int):
@@ -255,23 +254,25 @@ def _sent_key(response: Response) -> str:
 
 
 def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
-    """Tell whether a part of the request was made to be of the contract's form."""
+    """Return whether a part of the request was generated to match the contract."""
     component = case.meta.components.get(location) if case.meta else None
     return component is not None and component.mode.is_positive
 
 
 def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
-    """Tell whether a case that was made to be wrong is: the library's guesses miss now and then."""
+    """Return whether a case that was generated to be wrong is wrong: the library misses
+    sometimes.
+    """
     components = case.meta.components.items() if case.meta else []
     wrong = {location for location, component in components if component.mode.is_negative}
     operation = operations()[case.operation.label]
     body, _ = types_of(operation)
     if not (response.request.body or operation.key in _routes_with_required_bodies()):
-        wrong.discard(ParameterLocation.BODY)  # no body is sent where none has to be
+        wrong.discard(ParameterLocation.BODY)  # no body is sent if none is required
     elif body and _is_valid(body.__name__, case.body):
-        wrong.discard(ParameterLocation.BODY)  # it takes any text for one that is not visible
+        wrong.discard(ParameterLocation.BODY)  # the library accepts any text as an invisible one
     if not any(parameter.place == "headers" for parameter in operation.parameters):
-        wrong.discard(ParameterLocation.HEADER)  # the token's, which is replaced by a right one
+        wrong.discard(ParameterLocation.HEADER)  # the token's header gets a valid one
     return bool(wrong)
 
 
@@ -289,7 +290,7 @@ def _is_valid(name: str, body: object) -> bool:
     try:
         return isinstance(body, dict) and bool(_body_validator(name).is_valid(body))
     except ValueError:
-        return False  # half a character: no JSON at all
+        return False  # half a character is no JSON
 
 
 @cache
@@ -319,7 +320,7 @@ def _visible_text() -> st.SearchStrategy[str]:
 
 @cache
 def _text_lengths() -> list[int]:
-    """Return the lengths around every bound of a visible text: random texts hardly meet one."""
+    """Return the lengths around every bound of a visible text, which random texts rarely reach."""
     lengths: set[int] = set()
 
     def add_bounds(schema: dict[str, Any]) -> dict[str, Any]:
@@ -343,7 +344,7 @@ def loaded(contract: dict[str, Any], api: str) -> Any:
     """Return *contract* as the library's schema, for the API at the address *api*."""
     schemathesis.openapi.format("visible-text", _visible_text())
     checks = ChecksConfig()
-    # Our one refusal that the library does not expect of bad data.
+    # Our only refusal that the library does not expect for bad data.
     checks.negative_data_rejection.expected_statuses = [
         *checks.negative_data_rejection.expected_statuses,
         str(HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value),
@@ -368,7 +369,7 @@ def _only(named: dict[str, str], wanted: dict[str, Any]) -> dict[str, str]:
 
 
 def _whole(value: Any) -> Any:
-    """Spell whole floats as integers: JSON schema takes 2.0 for 2, and money does not."""
+    """Write whole floats as integers: JSON schema accepts 2.0 as 2, and money does not."""
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -387,7 +388,7 @@ class Report:
     examples: dict[str, str] = field(default_factory=dict)
 
     def add(self, case: AnyCase, failure: Failure) -> None:
-        """Count a failure, and keep the first of its kind with a command that repeats it."""
+        """Count a failure, and store the first of its kind with a command that repeats it."""
         self.failure_count += 1
         kind = f"{case.operation.label}: {failure.title}"
         self.examples.setdefault(kind, f"{failure.message}\n{case.as_curl_command()}")
@@ -400,7 +401,7 @@ class Report:
 
 
 class Fuzz:
-    """Sends cases of *contract* to one stack, as a user with money and as an operator."""
+    """Sender of cases of *contract* to one stack, as a user with money and as an operator."""
 
     def __init__(self, stack: Stack, seed: int, contract: dict[str, Any] | None = None) -> None:
         self.report = Report()
@@ -418,7 +419,7 @@ class Fuzz:
         self._session.trust_env = False
 
     def __enter__(self) -> Self:
-        """Give the user money, and some packets to look at."""
+        """Give the user money, and create some packets."""
         self._post("/admin/deposits", {"user": "fuzz-user", "amount_fen": FUNDS_FEN})
         for more in ({"count": 100}, {"count": 1}, {"count": 2, "expires_in_s": 1}):
             body = {"kind": "lucky", "total_fen": 1000, **more}
@@ -441,7 +442,7 @@ class Fuzz:
         self._cache.close()
 
     def run(self, case_count: int) -> Report:
-        """Send so many cases: at most half of them by the coverage rules, the rest random."""
+        """Send *count* cases: at most half of them by the coverage rules, the rest random."""
         contract = loaded(self._contract, self._api).exclude(path=BINARY)
         operations = [operation.ok() for operation in contract.get_all_operations()]
         for operation in operations:
@@ -460,7 +461,7 @@ class Fuzz:
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         path |= {"run_id": "0" * 32, "draw_id": "0" * 32, "picture_id": "0" * 22}
         path |= {"share_no": "1"}
-        # A token of the right form that belongs to no user.
+        # A well-formed token that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):
             path["name"] = SAFE_LIMIT
@@ -470,7 +471,7 @@ class Fuzz:
 
     def _send_coverage(self, operations: list[AnyOperation], limit: int) -> None:
         left = max(0, limit - self.report.case_count)
-        # To make the cases of all routes takes seconds: a few come from as many routes.
+        # Generating the cases of all routes takes seconds, so a few come from as many routes.
         chosen = self._random.sample(operations, min(left, len(operations)))
         cases = [case for operation in chosen for case in coverage(operation)]
         self._random.shuffle(cases)
@@ -512,7 +513,7 @@ class Fuzz:
             assert mode is GenerationMode.NEGATIVE  # nothing of this route can be wrong
 
     def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
-        """Let half of the cases meet packets that exist, and orders that can be carried out."""
+        """Point half of the cases at existing packets and executable orders."""
         is_sane = _mode(case) is GenerationMode.POSITIVE
         names_packet = "{packet_id}" in case.path and _is_of_form(case, ParameterLocation.PATH)
         if names_packet and data.draw(st.booleans()):
@@ -523,7 +524,7 @@ class Fuzz:
             # An edit of the lottery could end it; its prizes may be edited.
             is_of_lottery = "/prizes/" in case.path or "/admin/" not in case.path
             real = {"campaign_id": LOTTERY_ID if is_of_lottery else CAMPAIGN_ID}
-            # A prize's total never changes: what is put is a new one, mostly.
+            # A prize's total never changes, so most puts create a new prize.
             real |= {} if case.method == "PUT" else {"prize_id": PRIZE_ID}
             case.path_parameters = {**case.path_parameters, **_only(real, case.path_parameters)}
         if is_sane and case.operation.label == "POST /packets" and data.draw(st.booleans()):
@@ -546,13 +547,13 @@ class Fuzz:
         return self._operator if needs_scope else self._user
 
     def _send(self, case: AnyCase, token: dict[str, str]) -> None:
-        """Send a case, and note what its answer breaks of the contract."""
+        """Send a case, and record which rules of the contract its answer breaks."""
         label = case.operation.label
         if _is_of_form(case, ParameterLocation.BODY):
             case.body = _whole(case.body)
         _leave_switches_on(case)
         if limit := LIMITED.get(label):
-            # One user in a hurry: what is refused for that would not be fuzzed.
+            # One fast user: requests refused for the rate would not be fuzzed.
             self._cache.delete(keys.limit(limit, "fuzz-user"))
         self.report.case_count += 1
         excluded: list[Any] = [positive_data_acceptance, unsupported_method]
@@ -574,13 +575,13 @@ class Fuzz:
             for failure in group.exceptions:
                 self.report.add(case, failure)
         if response.status_code < HTTPStatus.MULTIPLE_CHOICES:
-            # One success is sent again without a token, and with a wrong one.
+            # One successful request is repeated without a token, and with a wrong one.
             self._is_auth_proven.add(label)
             if label == "POST /packets":
                 self._packet_ids.append(response.json()["packet_id"])
 
     def _put_prize(self) -> None:
-        """Put the prize, unless a fuzz before this one did: its stock may have changed since."""
+        """Put the prize, unless an earlier fuzz did, because its stock may have changed since."""
         path = f"/admin/campaigns/{LOTTERY_ID}"
         body = self._session.get(
             f"{self._api}{path}", headers=self._operator, timeout=TIMEOUT_S
@@ -604,7 +605,7 @@ class Fuzz:
 
 
 def broken_invariants(stack: Stack) -> list[str]:
-    """Return what the ledger breaks."""
+    """Return the broken invariants of the ledger."""
     names = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
     tables = [stack.outputs[f"{name}Table"] for name in names]
     seeds = seed_keys_of(stack)
@@ -614,7 +615,7 @@ def broken_invariants(stack: Stack) -> list[str]:
 
 
 def main(say: Callable[[str], None] = print) -> int:
-    """Fuzz a stack of its own; the last line is JSON."""
+    """Fuzz a new stack; the last line is JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -27,11 +27,12 @@ from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
-"""Sums that move without approval where a deployment sets no others."""
+"""Sums that move without approval if a deployment sets no others."""
 
 _VARIABLES = {
     **VARIABLES,
-    # As on AWS. Local stacks raise it, and a command that needs an approval there would need none.
+    # As on AWS. Local stacks raise the sum, so a command that needs an approval there would need
+    # none.
     "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,
@@ -67,7 +68,7 @@ def _pattern_of(key: str) -> str:
 
 
 class Context:
-    """The context of an invocation that has most of its time left."""
+    """Context of an invocation that has most of its time left."""
 
     @staticmethod
     def get_remaining_time_in_millis() -> int:
@@ -76,7 +77,7 @@ class Context:
 
 @contextmanager
 def handlers_of(system: InMemorySystem, **variables: str) -> Iterator[None]:
-    """Let all handlers of this process stand on *system*; *variables* replace the usual ones."""
+    """Run all handlers of this process on *system*; *variables* replace the defaults."""
     store = FakeSwitchStore()
     switches = CachedSwitches(store=store, copy=None, clock=system.clock, logger=system.logger)
     process = system.process(
@@ -98,7 +99,9 @@ def handlers_of(system: InMemorySystem, **variables: str) -> Iterator[None]:
 
 
 class HandlerTransport(httpx.BaseTransport):
-    """Calls the handler of each request as API Gateway does for a token with *claims*."""
+    """Client that calls the handler of each request as API Gateway does for a token with
+    *claims*.
+    """
 
     def __init__(self, claims: Mapping[str, str]) -> None:
         self._claims = claims
@@ -128,7 +131,7 @@ class HandlerTransport(httpx.BaseTransport):
 
 
 def _query(text: str) -> dict[str, str]:
-    """Return the parameters as API Gateway gives them: repeats are joined by a comma."""
+    """Return the parameters as API Gateway passes them: repeats are joined by a comma."""
     query: dict[str, str] = {}
     for part in filter(None, text.split("&")):
         name, _, value = (unquote(word.replace("+", " ")) for word in part.partition("="))

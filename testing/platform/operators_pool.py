@@ -1,4 +1,4 @@
-"""A user pool of operators in the emulator, with the template's trigger and groups."""
+"""User pool of operators in the emulator, with the template's trigger and groups."""
 
 import io
 import json
@@ -18,7 +18,7 @@ RESOURCES = read_template()["Resources"]
 
 
 def make_pool(cloud: Stack, name: str) -> str:
-    """Make a pool whose trigger is the template's function, and return its id."""
+    """Create a pool whose trigger is the template's function, and return its id."""
     function = RESOURCES["GroupScopes"]["Properties"]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as code:
@@ -54,7 +54,7 @@ def command(cloud: Stack, pool: str, *words: str) -> Any:
 
 
 def run(cloud: Stack, pool: str, *words: str, answer: str = "") -> Result:
-    """Run `redpacket` *words* for a stack with this pool; *answer* is typed."""
+    """Run `redpacket` *words* for a stack with this pool; *answer* is the typed input."""
     target = Target(connect=lambda service, **_: cloud.aws(service))
     target.local = {"api": "", "emulator": "", "outputs": {"UserPoolId": pool}}
     session = Session(target, Screen())

@@ -1,4 +1,4 @@
-"""One process of the system: all containers, with any member replaced."""
+"""Process of the system with all containers, any member of which can be replaced."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -33,7 +33,7 @@ MEMBERS = _members()
 
 @cache
 def _public() -> dict[str, list[Any]]:
-    """Map names to what modules of use cases and of ports define."""
+    """Map names to the definitions in modules of use cases and of ports."""
     public = defaultdict(list)
     for module in walk_packages(redpacket.__path__, "redpacket."):
         if ".use_cases." in module.name or module.name.endswith((".ports", ".runtime")):
@@ -60,9 +60,8 @@ def _members_by_type() -> dict[str, list[str]]:
 
 
 def _member_for(port: Parameter) -> str | None:
-    """Return the member for a parameter: the only one of its type, or the one of its name.
-
-    Raises TypeError if several members are of its type and none has its name.
+    """Return the member for a parameter: the only one of its type, or the one of its name. Raises
+    TypeError if several members are of its type and none has its name.
     """
     of_type = _members_by_type().get(_type_name(port.annotation), [])
     if len(of_type) == 1:
@@ -75,7 +74,7 @@ def _member_for(port: Parameter) -> str | None:
 
 
 def _check_type(port: Parameter, made: object) -> None:
-    """Raise TypeError if a member has a parameter's name, but not what its port has."""
+    """Raise TypeError if a member has a parameter's name but lacks its port's methods."""
     for port_type in _public().get(_type_name(port.annotation), []):
         missing = [name for name in vars(port_type) if name[0] != "_" and not hasattr(made, name)]
         if missing:

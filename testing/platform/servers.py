@@ -1,4 +1,4 @@
-"""Cache servers of our own: started, promoted, frozen and killed."""
+"""Cache servers that tests start, promote, freeze and kill."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ from redpacket.platform.redis.client import ServerClient, Word
 from redpacket.platform.redis.connect import connect, connection_maker
 
 CACHE_TIMEOUT_S = 0.5
-"""Setting of production."""
+"""Client timeout of production in seconds."""
 
 START_TIMEOUT_S = 20.0
 
 
 class Server:
-    """One Valkey or Redis; *admin* is the operator's connection to it."""
+    """Valkey or Redis server; *admin* is the operator's connection to it."""
 
     def __init__(self, folder: Path, **options: str | int) -> None:
         self.port = Ports.free().cache
@@ -62,7 +62,7 @@ class Server:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Kill it at once, as a lost machine ends."""
+        """Kill the server at once, as a failed machine ends."""
         self.admin.close()
         os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
@@ -95,14 +95,14 @@ class Address:
         self.server = server
 
     def client(self) -> ServerClient:
-        """Return a client as the Lambdas make it, which asks for the address at each connect."""
+        """Return a client as the Lambdas create it, which resolves the address at each connect."""
         connect_to = connection_maker(
             has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )
         return ServerClient(lambda: connect_to(HOST, self.server.port))
 
     def usual_client(self) -> redis.Redis:
-        """Return redis-py's own, for the controls; it asks for the address as well."""
+        """Return redis-py's own client for the controls; it also resolves the address."""
         address = self
 
         class Connection(redis.Connection):
@@ -116,7 +116,7 @@ class Address:
 
 
 class OperatorCache(redis.Redis):
-    """An operator's client, which may also stand for that of the functions: `ask` is theirs."""
+    """Operator's client, which may also replace that of the functions by `ask`."""
 
     def __init__(self, port: int, timeout_s: float) -> None:
         super().__init__(
@@ -124,7 +124,7 @@ class OperatorCache(redis.Redis):
             port=port,
             decode_responses=True,
             socket_timeout=timeout_s,
-            # Nothing is asked at a connect, so that tests can count what is asked.
+            # A connect sends no command, so that tests can count commands.
             protocol=2,
             driver_info=None,
         )

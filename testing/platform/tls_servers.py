@@ -1,7 +1,7 @@
-"""TLS before servers of our own: a test CA with a chain as AWS has it, and a front for any port.
+"""TLS in front of test servers: a CA with a chain like that of AWS, and a front for any port.
 
-The Valkey of the wheel is built without TLS, so Python's own ssl terminates it here.
-Clients see no difference.
+The Valkey of the wheel is built without TLS, so Python's ssl terminates it. Clients see no
+difference.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ _CHUNK = 65_536
 
 
 class Authority:
-    """A root, an intermediate, and certificates of servers; RSA of 2048 bits, as AWS' are."""
+    """Root, intermediate and server certificates with RSA keys of 2048 bits, like those of AWS."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,7 +52,7 @@ class Authority:
 
 
 class Front:
-    """Front with TLS on *port* and a plain server behind it; *count* is of its connections."""
+    """TLS front on *port* for a plain server; *count* is its number of connections."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.target = 0
@@ -65,7 +65,7 @@ class Front:
         self._accepting.start()
 
     def cut(self) -> None:
-        """End all connections, as a lost network does."""
+        """End all connections, as a failed network does."""
         while self._open:
             with suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)
@@ -120,7 +120,7 @@ def some_fronts(context: ssl.SSLContext, number: int) -> Iterator[list[Front]]:
 
 @contextmanager
 def tls_before(port: int, context: ssl.SSLContext) -> Iterator[int]:
-    """Speak TLS before a server's plain *port*; yield the port to connect to."""
+    """Serve TLS in front of a plain *port*; yield the port to connect to."""
     with some_fronts(context, 1) as (front,):
         front.target = port
         yield front.port

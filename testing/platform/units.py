@@ -1,8 +1,8 @@
-"""Counts what DynamoDB bills: a client that sizes what is read and written.
+"""Counter of the units that DynamoDB bills: a client that measures reads and writes.
 
-Fakes and emulators report no consumed capacity, so it is computed from the sizes of items: 4 KB a
-unit for a strong read, and half of it for an eventually consistent one; a query is the sum of what
-it read, and what is not there costs as much as the smallest item. A unit of a write is 1 KB.
+Fakes and emulators report no consumed capacity, so it is computed from item sizes. A unit is 4 KB
+of a strong read, 8 KB of an eventually consistent one, or 1 KB of a write. A query costs the sum of
+its rows, and a missing item as much as the smallest one.
 """
 
 from collections import Counter
@@ -15,17 +15,17 @@ from testing.fakes import locate
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
 TRANSACTIONAL = 2
-"""A write in a transaction is charged twice: DynamoDB prepares it, then makes it."""
+"""Factor for a write in a transaction: DynamoDB prepares it, then commits it."""
 
 Indexes: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
-"""The key attributes of each index, by table."""
+"""Key attributes of each index, by table."""
 
 Item: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One request, or one item of a request for several."""
+    """Request, or item of a request for several items."""
 
     table: str
     is_strong: bool
@@ -33,11 +33,10 @@ class Read:
 
 
 class MeteredDynamo:
-    """A FakeDynamo's client that notes every read, and the units of every write.
-
-    *projected* has, by index, the attributes that are in it, where those are not all: a fake
-    returns whole rows. *written* are units by table with those of *indexes*; *of_rows* has none of
-    indexes, and is by what the partition key begins with.
+    """Client of a FakeDynamo that records every read, and the units of every write. *projected* has
+    the attributes of each index that lacks some, because a fake returns whole rows. *written* are
+    units by table, including those of *indexes*; *of_rows* excludes indexes, and is by the prefix
+    of the partition key.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class MeteredDynamo:
         return sum(read.is_strong for read in self.reads)
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset the counts."""
         self.reads.clear()
         self.written.clear()
         self.of_rows.clear()
@@ -147,7 +146,7 @@ def _index_units(names: Sequence[str], old: Item, row: Item) -> int:
 
 
 def item_bytes(item: Mapping[str, Any]) -> int:
-    """Return what DynamoDB counts an item as: names and values, in its wire form."""
+    """Return DynamoDB's size of an item: names and values, in its wire form."""
     return sum(len(name.encode()) + _value_bytes(value) for name, value in item.items())
 
 
@@ -166,6 +165,6 @@ def _value_bytes(value: Mapping[str, Any]) -> int:
 
 
 def _number_bytes(text: str) -> int:
-    # Two digits a byte, and one more; another one for a sign.
+    # Two digits a byte, one byte more, and another one for a sign.
     digits = text.lstrip("-").replace(".", "").strip("0") or "0"
     return (len(digits) + 1) // 2 + 1 + text.startswith("-")

@@ -1,4 +1,4 @@
-"""User with a token who calls the API over HTTP and remembers the answers."""
+"""User with a token who calls the API over HTTP and stores the answers."""
 
 import uuid
 from typing import Any
@@ -9,9 +9,8 @@ from testing.reconciliation.checks import Told
 
 
 class HttpUser:
-    """A caller of the API.
-
-    *host_id* is the subject of their token, *user_id* what the ledger calls them.
+    """Caller of the API. *host_id* is the subject of their token, *user_id* their id in
+    the ledger.
     """
 
     def __init__(self, http: httpx.Client, host_id: str, user_id: str, told: list[Told]) -> None:

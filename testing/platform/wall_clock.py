@@ -1,4 +1,4 @@
-"""The real time for systems in memory."""
+"""Real time for in-memory systems."""
 
 import time
 
@@ -6,7 +6,7 @@ from testing.fakes import FakeClock
 
 
 class WallClock(FakeClock):
-    """Real time plus *at_ms*, which grows by sleeping."""
+    """Real time plus *at_ms*, which sleeping increases."""
 
     def __init__(self) -> None:
         super().__init__(0)

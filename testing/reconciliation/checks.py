@@ -115,7 +115,7 @@ CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class PlayerDay:
-    """A user's counts of one day, and the limits that the last draw was held to."""
+    """A user's counts of one day, and the limits that applied to the last draw."""
 
     user_id: str
     day: str
@@ -138,7 +138,7 @@ class PlayerDay:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Window that an edit gave to a campaign, until the next edit of it."""
+    """Window that an edit gave to a campaign, until its next edit."""
 
     version: int
     starts_at_ms: int
@@ -180,7 +180,7 @@ class LotteryFacts:
 
 @dataclass(frozen=True, slots=True)
 class OutsideFacts:
-    """All rows about the outside, read strongly; *withdrawn* is by user and day."""
+    """All rows about outside money, read strongly; *withdrawn* is by user and day."""
 
     payments: list[Payment]
     returns: list[PaymentReturn]
@@ -338,7 +338,7 @@ def check_entries(
 
 
 def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
-    """Report entries of the last run that changed; what is booked never does."""
+    """Report entries of the last run that changed; booked entries never change."""
     lost = Counter(before) - Counter(now)
     return [
         Difference("history", entry.account, "entry that was booked", str(entry), "none")
@@ -347,7 +347,7 @@ def compare_history(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
 
 
 def expected_entries(facts: PacketFacts) -> list[Entry]:
-    """Return the entries that a packet's row and outcomes say there are."""
+    """Return the entries that a packet's row and outcomes imply."""
     return [
         *sent_entries(facts.packet),
         *settled_entries(facts.shares),
@@ -356,7 +356,7 @@ def expected_entries(facts: PacketFacts) -> list[Entry]:
 
 
 def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: *posted*, all entries whose other side is the packet, are those that it should have."""
+    """I1: *posted*, all entries whose other side is the packet, are the expected ones."""
     return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
 
 
@@ -375,7 +375,7 @@ def check_known_packets(entries: Iterable[Entry], packet_ids: Iterable[str]) -> 
 def check_year_sums(
     sums: Mapping[str, YearSums], entries: Iterable[Entry], packets: Iterable[PacketFacts]
 ) -> list[Difference]:
-    """I1: the sums that are kept with a balance, over all years, are those of its entries."""
+    """I1: the sums that are stored with a balance, over all years, are those of its entries."""
     wanted: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in entries:
         if entry.kind is TransferKind.SEND:
@@ -397,7 +397,7 @@ def check_year_sums(
 def expected_outside(
     payments: Iterable[Payment], refunds: Iterable[PaymentRefund], withdrawals: Iterable[Withdrawal]
 ) -> list[Entry]:
-    """Return the entries that these rows ask for."""
+    """Return the entries that these rows imply."""
     moved = [
         credit_transfer(payment, at_ms) for payment in payments if (at_ms := payment.credited_at_ms)
     ]
@@ -410,7 +410,7 @@ def expected_outside(
 
 
 def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: the entries whose other side is outside are those that its rows ask for."""
+    """I1: the entries whose other side is outside are those that its rows imply."""
     wanted = Counter(expected_outside(facts.payments, facts.refunds, facts.withdrawals))
     counts = Counter(entry for entry in posted if outside_of(entry.counterparty))
     return [
@@ -421,7 +421,7 @@ def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list
 
 
 def check_payments(facts: OutsideFacts) -> list[Difference]:
-    """I1: what a payment's row says of refunds and returns is what their rows add up to."""
+    """I1: the refunds and returns of a payment's row are the sums of their own rows."""
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
     for refund in facts.refunds:
@@ -456,12 +456,12 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
-    """I2: settled + refunded are never over the total, and are the total once closed."""
+    """I2: settled + refunded never exceed the total, and equal it once closed."""
     return check_tally(facts.packet, Tally().add(facts.shares))
 
 
 def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
-    """I5: whatever a user was told is the durable truth, number and amount."""
+    """I5: every answer to a user is the durable truth, number and amount."""
     owned = {
         share.claimer.user_id: (share.share_no, share.amount_fen)
         for share in facts.shares
@@ -497,7 +497,7 @@ def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> 
 
 
 def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: of each account it is counted how many open packets are not paid for."""
+    """I9: each account counts its open packets that are not paid for."""
     unpaid = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
@@ -511,7 +511,7 @@ def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) ->
 
 
 def check_player(campaign_id: str, player: PlayerDay) -> list[Difference]:
-    """I9: what is counted of a user and a day is within the limits of their last draw."""
+    """I9: the counts of a user and a day are within the limits of their last draw."""
     subject = f"{campaign_id} {player.user_id} {player.day}"
     limits = (
         ("attempts within", player.attempts_max, player.attempt_count),
@@ -529,12 +529,12 @@ def check_settled_in_time(facts: PacketFacts, now_ms: int, bound_ms: int) -> lis
 def check_claim_counts(
     packets: Iterable[PacketFacts], counts: Mapping[tuple[str, str], int]
 ) -> list[Difference]:
-    """I9: what is counted against a quota, by campaign and user, are the claims that there are."""
+    """I9: the counts against a quota, by campaign and user, are the existing claims."""
     claimed = Counter(
         (facts.packet.rules.campaign_id, share.claimer.user_id)
         for facts in packets
         for share in facts.shares
-        # Prizes have rules of their own.
+        # Prizes have their own rules.
         if facts.packet.rules.campaign_id and not facts.packet.rules.prize_id and share.claimer
     )
     return [
@@ -546,7 +546,7 @@ def check_claim_counts(
 
 
 def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: of each account is counted how many of its packets are open, so that no place is lost."""
+    """I9: each account counts its open packets, so that no place is lost."""
     ended = {PacketStatus.CLOSED, PacketStatus.CANCELLED}
     opened = Counter(
         user_account(packet.sender.user_id)
@@ -563,7 +563,9 @@ def check_open_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> l
 def check_windows(
     facts: PacketFacts, windows: Iterable[Window], slack_ms: int = WINDOW_AGE_MAX_MS
 ) -> list[Difference]:
-    """I-window: a claim was recorded in a window that its campaign had then, or 10 s around it."""
+    """I-window: each claim was recorded in a window that its campaign had at that time, or within
+    10 s of it.
+    """
     ordered = sorted(windows, key=lambda window: window.version)
     if not ordered:
         return []
@@ -621,12 +623,12 @@ def check_own_ends(facts: PacketFacts, slack_ms: int = WINDOW_AGE_MAX_MS) -> lis
 
 
 def check_lottery(facts: LotteryFacts) -> list[Difference]:
-    """I9: prizes won are within stock, each unit once; draws and wins are within the rules."""
+    """I9: won prizes are within stock, each unit once; draws and wins are within the rules."""
     return _check_stock(facts) + _check_units(facts) + _check_cash(facts) + _check_players(facts)
 
 
 def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Difference]:
-    """I5: whatever a user was told of a draw is the durable truth."""
+    """I5: every answer about a draw is the durable truth."""
     recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
     return [
         Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(stored), str(answer))
@@ -636,7 +638,9 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Numbers are within the stock that a win saw: with each number once, so is their count."""
+    """Check that numbers are within the stock that a win saw; with unique numbers, so is their
+    count.
+    """
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
         difference
@@ -647,7 +651,9 @@ def _check_stock(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_units(facts: LotteryFacts) -> list[Difference]:
-    """Every win has the rows of what it used up, and no row lacks its win; none is won twice."""
+    """Check that every win has the rows of its units and every row has its win; none is
+    won twice.
+    """
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
     used = Counter(
         Unit(prize.prize_id, draw.unit_no, draw.draw_id)
@@ -678,7 +684,7 @@ def _check_units(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_cash(facts: LotteryFacts) -> list[Difference]:
-    """Every unit of cash that was won is a claim of its winner, and there are no other claims."""
+    """Check that every won unit of cash is a claim of its winner, and that no other claims exist."""
     packets = {packet_id for prize in facts.prizes for packet_id, _ in prize.packets}
     claimed: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
     won: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Reads everything that a ledger holds, and runs every invariant over it."""
+"""Reader of a whole ledger, which runs every invariant over it."""
 
 import time
 from collections import Counter, defaultdict
@@ -95,7 +95,7 @@ NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """The whole ledger at one moment of rest."""
+    """The whole ledger at one moment without work in progress."""
 
     balances_fen: dict[str, int]
     open_counts: dict[str, int]
@@ -121,9 +121,8 @@ class LedgerState:
         told_draws: Iterable[Draw] = (),
         seen: Counter[str] | None = None,
     ) -> list[Difference]:
-        """Return every broken invariant; *told* and *told_draws* are the answers that users got.
-
-        *seen* counts what each check looked at: one that saw nothing proves nothing.
+        """Return every broken invariant; *told* and *told_draws* are the answers to users. *seen*
+        counts the items that each check examined: a check without items proves nothing.
         """
         told, told_draws = list(told), list(told_draws)
         seen = Counter() if seen is None else seen
@@ -136,7 +135,7 @@ class LedgerState:
     def checked(
         self, told: list[Told], told_draws: list[Draw]
     ) -> Iterator[tuple[str, int, list[Difference]]]:
-        """Yield each check's name, how many things it looked at, and what it found."""
+        """Yield each check's name, the number of its items, and its differences."""
         packet_ids = {facts.packet.packet_id for facts in self.packets}
         balances_fen, entries = self.balances_fen, self.entries
         held_fen = sum(map(packet_held_fen, self.packets)) + self.outside.held_fen
@@ -223,12 +222,14 @@ class LedgerState:
 
 
 def any_sum(sums: YearSums) -> bool:
-    """Tell whether a user's year has anything in it."""
+    """Return whether a user's year is not empty."""
     return sums != YearSums()
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
-    """Return what two reads find: tables are scanned while sweeps and payouts move money."""
+    """Return what two reads find, because tables are scanned while sweeps and payouts
+    move money.
+    """
     first = read()
     if first:
         time.sleep(2)
@@ -248,10 +249,9 @@ def read_ledger_state(
     *,
     seeds: SeedKeys = PUBLISHED_SEEDS,
 ) -> LedgerState:
-    """Scan the tables with boto3's DynamoDB client, or a fake of it.
-
-    Without *campaigns_table* there are no wins, without *quotas_table* no quota counts, and without
-    *journal_table* no causes of deposits.
+    """Scan the tables with boto3's DynamoDB client, or a fake of it. Without *campaigns_table* the
+    state has no wins, without *quotas_table* no quota counts, and without *journal_table* no causes
+    of deposits.
     """
     accounts = _accounts(scan_rows(dynamodb, accounts_table))
     share_rows = list(scan_rows(dynamodb, shares_table))
@@ -334,7 +334,7 @@ def _packets(
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
     counts = {}
     for row in rows:
-        if "claim_count" in row:  # others are thanks
+        if "claim_count" in row:  # other rows are thanks
             campaign_id, user_id = row["pk"].split("#", 1)
             counts[campaign_id, user_id] = row["claim_count"]
     return counts
@@ -421,7 +421,7 @@ def scan_rows(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 
 def booked_line_of(row: dict[str, Any]) -> BookedLine:
-    """Parse an expected statement line for the comparison with what it was written with."""
+    """Parse an expected statement line for the comparison with the attributes of its row."""
     line, account = line_of(row), payment_account(row.get("of_number", ""))
     if line.kind is StatementKind.TRANSFER:
         account = withdrawal_account(withdrawal_of_transfer(line.number))

@@ -32,18 +32,18 @@ DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
 
 ONLY_TESTS = {"check_told", "check_told_draws"}
-"""Answers to users, which are in no row."""
+"""Checks of answers to users, which no row contains."""
 
 
 class World:
-    """A system with a row of each kind that money depends on, all in order."""
+    """System with a correct row of each kind that money depends on."""
 
     def __init__(self) -> None:
         self.town = PaymentSystem()
         self.system = system = self.town.system
         system.send("sue", count=1, life_ms=HOUR_MS)
         self._log()
-        # A log demands commitments from its second hour on.
+        # A log requires commitments from its second hour.
         system.pass_time(2 * HOUR_MS)
         system.sweep()
         system.audience_rows.edit("guests", ["ann", "bob"], [])
@@ -99,7 +99,7 @@ class World:
             row[column] = {"N": str(int(row.get(column, {"N": "0"})["N"]) + change)}
 
     def first(self, table: str, prefix: str, sk_prefix: str = "") -> dict[str, str]:
-        """Return the first key that begins so."""
+        """Return the first key with a prefix."""
         pk, sk = next(
             key
             for key in sorted(self.system.dynamo.tables[table])
@@ -122,12 +122,12 @@ class World:
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
-        """Run a night as the base of later ones; return the checks that find something."""
+        """Run a night as the base of later ones; return the checks with differences."""
         self.system.pass_time(MOVING_MS + 1)
         return {check.name for check in self.system.reconcile().checks if check.differences}
 
     def told_by_tests(self) -> set[str]:
-        """Return the checks of whole ledgers that find something."""
+        """Return the checks of whole ledgers that find differences."""
         state = self.system.ledger_state()
         return {name for name, _, differences in state.checked([], []) if differences}
 
@@ -298,7 +298,7 @@ PLANTED: dict[str, Plant] = {
         "payments", payment_keys.withdrawn("bob", w.paid.day), "withdrawn_fen", -5_000
     ),
 }
-"""A corruption of stored rows for each check, or time that passes while no sweep runs."""
+"""Corruption of stored rows for each check, or time that passes without a sweep."""
 
 BY_THE_ROW = {
     # The tests' own checks of whole ledgers cover these.
@@ -321,7 +321,7 @@ NEEDS_A_BASE = {"check_kept"}
 """Checks that compare changed rows with the run before."""
 
 FOUND_BY = {
-    # Balances are compared with entries, and the entries with all that holds money.
+    # Balances are compared with entries, and entries with all rows that hold money.
     "check_conservation": "check_entries",
     "check_posted": "check_postings",
     "check_tally": "check_packet_total",
@@ -329,13 +329,12 @@ FOUND_BY = {
     "check_shares": "audit_packets",
     "check_unit": "audit_draws",
 }
-"""SQL checks that find what is planted, where the name is another one."""
+"""SQL checks that find a planted fault under another name."""
 
 
 def missed(check: str, *, is_incremental: bool = False) -> str | None:
-    """Plant the fault of a check; return what the nightly run reports, if not that.
-
-    An *is_incremental* one is planted after a night in order, so that only an increment has it.
+    """Plant the fault of a check; return the nightly run's report if it misses the fault. If
+    *is_incremental*, plant it after a correct night, so that only an increment has it.
     """
     is_incremental |= check in NEEDS_A_BASE
     world = World()

@@ -1,7 +1,7 @@
-"""Proofs of the statements of reconciliation.
+"""Proofs of the SQL statements of reconciliation.
 
-`make sql-parity`: two engines read one meaning. `make sql-faults`: each check finds its planted
-fault in a full export and in an increment. Over random ledgers, clean and then forged in an
+`make sql-parity`: two engines give them one meaning. `make sql-faults`: each check finds its
+planted fault in a full export and in an increment. Over random ledgers, clean and then forged in an
 increment, SQL agrees with the checks in Python.
 """
 
@@ -48,7 +48,7 @@ FORBIDDEN = {
     "a sum of bigint, which overflows in Trino": r"SUM\(CAST\([^)]*AS bigint\)",
     "a word of one engine": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
 }
-"""Constructs that mean two things, or stop a query."""
+"""Constructs with two meanings, or that stop a query."""
 
 REFUSED = (
     "SELECT a / b FROM t",
@@ -59,7 +59,7 @@ REFUSED = (
     "SELECT string_agg(a) FROM t",
     "SELECT a::text FROM t",
 )
-"""Texts with one of them each."""
+"""Statements with one such construct each."""
 
 CHANGED = {
     "accounts": ("balance_fen", "amount_fen", "at_ms", "open_count", "received_fen_2026"),
@@ -71,7 +71,7 @@ CHANGED = {
 
 
 def statements() -> Iterator[tuple[str, str]]:
-    """Yield the name and text of everything that an engine is asked."""
+    """Yield the name and text of every statement that an engine runs."""
     run = Run("00", 1_795_000_000_000, base="look_0")
     for each in (run, replace(run, base="")):
         yield from ((f"{name} {each.base}", text) for name, text in images(each).items())
@@ -90,7 +90,7 @@ def refusals(text: str) -> list[str]:
     """Return why a statement may not be used."""
     code = re.sub("'[^']*'", "''", text)
     reasons = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
-    # Only DuckDB makes text of what `||` joins, so that sqlglot's two texts differ there.
+    # Only DuckDB turns the operands of `||` into text, so sqlglot's two texts differ there.
     plain = text.replace("||", "+")
     try:
         read = [
@@ -120,7 +120,7 @@ def a_ledger(seed: int) -> InMemorySystem:
 
 
 def forge(system: InMemorySystem, random: Random) -> str:
-    """Change a random number of a random row; return what was changed."""
+    """Change a random number of a random row; return a description of the change."""
     cells = [
         (table, key, name)
         for table, names in CHANGED.items()
@@ -135,7 +135,7 @@ def forge(system: InMemorySystem, random: Random) -> str:
 
 
 def move_entry(system: InMemorySystem, giver: str, receiver: str) -> None:
-    """Give the last deposit of an account to another one, and its balance too."""
+    """Move the last deposit of an account, with its balance, to another account."""
     accounts, key = system.dynamo.tables["accounts"], max(_deposits(system, giver))
     row = accounts.pop(key)
     accounts[receiver, key[1]] = {**row, "pk": {"S": receiver}}
@@ -155,7 +155,7 @@ def _deposits(system: InMemorySystem, account: str) -> list[tuple[str, str]]:
 
 
 def disagreement(seed: int) -> dict[str, Any] | None:
-    """Compare both kinds of checks over a ledger, clean and forged; return how they disagree."""
+    """Compare both kinds of checks over a ledger, clean and forged; return their differences."""
     system = a_ledger(seed)
     clean = [*system.differences(), *system.reconcile().differences]
     booked = system.ledger_state().entries
@@ -177,7 +177,9 @@ def _rules(differences: list[Difference]) -> set[str]:
 
 
 def parity() -> dict[str, Any]:
-    """Return which statements two engines may read differently, and which constructs pass."""
+    """Return the statements that two engines may interpret differently, and the accepted
+    constructs.
+    """
     texts = dict(statements())
     refused = {name: why for name, text in texts.items() if (why := refusals(text))}
     passed = [text for text in REFUSED if not refusals(text)]
@@ -196,7 +198,7 @@ def parity() -> dict[str, Any]:
 
 
 def faults(ledgers: int, seed: int) -> dict[str, Any]:
-    """Return which planted faults are missed, and random ledgers on which the checks disagree."""
+    """Return the missed faults, and the random ledgers on which the checks disagree."""
     missing = {
         f"{check}, {'incremental' if is_incremental else 'full'}": told
         for is_incremental in (False, True)

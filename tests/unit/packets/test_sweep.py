@@ -53,7 +53,7 @@ def _slow_down(system: InMemorySystem, row_ms: float, share_ms: float) -> None:
 
 
 def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
-    """Run *times* sweeps, a minute apart; return the longest duration."""
+    """Sweep once a minute, *minutes* times; yield each minute after checking the sweep's time."""
     for minute in range(1, minutes + 1):
         began_ms = system.clock.now_ms()
         system.sweep(WINDOW_MS)
