@@ -121,7 +121,7 @@ class EventSystem:
         return receiver
 
     def announce(self, records: list[Any] | None = None) -> int:
-        """Announce the records of the stream, or *records*; return how many deliveries were queued."""
+        """Announce the stream's records, or *records*; return how many deliveries were queued."""
         process = self.process()
         return announce_batch(
             self.stream.take() if records is None else records,

@@ -684,7 +684,7 @@ def _check_units(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_cash(facts: LotteryFacts) -> list[Difference]:
-    """Check that every won unit of cash is a claim of its winner, and that no other claims exist."""
+    """Check that the won units of cash are claims of their winners, and the only claims."""
     packets = {packet_id for prize in facts.prizes for packet_id, _ in prize.packets}
     claimed: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
     won: dict[ShareRef, list[tuple[str, int]]] = defaultdict(list)
