@@ -532,7 +532,8 @@ class InMemorySystem:
         planned = plan_export(now_ms, before, window_min_ms=0, is_second=bool(first))
         number = next(self._ids)
         run_id = f"{number % 256:02x}"
-        run = Run(run_id, now_ms, self.moving_ms, has_receipts, planned["base"])
+        limit_fen = min(self.everyone_fen, 10**17)
+        run = Run(run_id, now_ms, self.moving_ms, has_receipts, planned["base"], limit_fen)
         engine = self._exported(run, f"look_{number}")
         result = reconcile(
             run,

@@ -10,6 +10,7 @@ from redpacket.operations.api.scopes import AUDITORS
 from redpacket.packets.api.packet_refs import without_ids
 from redpacket.platform.http.api import Api, HttpAnswer
 from redpacket.platform.http.request import HttpRequest
+from redpacket.platform.settings import settings
 from redpacket.reconciliation.api.views import reconciliation_view, run_id_of
 from redpacket.reconciliation.errors import RunNotFound
 from redpacket.reconciliation.use_cases.reconcile import reconcile
@@ -77,7 +78,11 @@ def step(time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     export = event["export"]
     has_receipts = reconciliation.audits.ledger.list_receipts([]) is not None
     run = Run(
-        event["run_id"], export["exported_at_ms"], has_receipts=has_receipts, base=export["base"]
+        event["run_id"],
+        export["exported_at_ms"],
+        has_receipts=has_receipts,
+        base=export["base"],
+        alone_fen=settings.approval_fen[2],
     )
     if "places" in event:
         return {

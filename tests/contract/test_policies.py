@@ -938,9 +938,6 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
 
 # Rights of paths that the scenario does not take, or of a statement that functions share.
 UNUSED = """\
-ApprovalFunction.ReadShares dynamodb:BatchGetItem
-ApprovalFunction.ReadStock dynamodb:BatchGetItem
-CampaignFunction.ReadStock dynamodb:BatchGetItem
 DeliverFunction.KeepDeliveries last_success
 DeliverFunction.KeepDeliveries slow_until_ms
 DeliverFunction.ReadDeliveries dynamodb:BatchGetItem
@@ -957,8 +954,6 @@ PaymentFunction.KeepPayments dynamodb:ConditionCheckItem
 PaymentFunction.KeepPayments dynamodb:Query
 PaymentFunction.PostPayments commitment
 PaymentFunction.ReadPaidPackets dynamodb:GetItem
-PrizeFunction.ReadShares dynamodb:BatchGetItem
-PrizeFunction.ReadStock dynamodb:BatchGetItem
 TransferFunction.KeepPayments dynamodb:BatchGetItem
 TransferFunction.OpenAndCancelPackets closed_at_ms
 WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""

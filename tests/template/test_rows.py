@@ -112,11 +112,10 @@ member               Campaign:ru Erasure:ru Grab:r Lottery:r
 verdict              Admin:u Erasure:ru Grab:r Lottery:r
 user_notice          Announce:u Erasure:ru Grab:u Profile:ru
 campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \
-                     Send:pr
-seed                 Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r Reconcile:r \
-                     Send:pr
+                     Send:r
+seed                 Admin:r Approval:pru Campaign:pru Lottery:r Reconcile:r
 prizes               Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
-                     Send:pr
+                     Send:r
 terms                Admin:r Announce:r Approval:pru Campaign:r Erasure:r Expire:pru Grab:r \
                      Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:r
@@ -250,15 +249,21 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
 
 ADDED = {
     "the cause of moved money": ("Journal", operator_keys.action("1"), {"is_cause"}),
+    "an approved cause": ("Journal", operator_keys.action("1"), {"is_approved"}),
     "a return of a payment": ("Payments", payment_keys.payment_return("1", "t"), {"return_status"}),
-    "a campaign": ("Campaigns", campaign_keys.campaign("c"), {"budget_fen", "title"}),
-    "a lottery": ("Campaigns", campaign_keys.shown("c"), {"prizes"}),
+    "a campaign": ("Campaigns", campaign_keys.campaign("c"), set[str]()),
+    "a lottery": ("Campaigns", campaign_keys.shown("c"), set[str]()),
+    "seeds": ("Campaigns", campaign_keys.lottery_seed("c"), set[str]()),
+    "a window": ("Campaigns", campaign_keys.window("c", 1), set[str]()),
 }
 MAY_ADD = {
     "the cause of moved money": {"Admin", "Approval"},
+    "an approved cause": {"Approval"},
     "a return of a payment": {"Payment", "Transfer"},
     "a campaign": {"Approval", "Campaign"},
     "a lottery": {"Approval", "Campaign"},
+    "seeds": {"Approval", "Campaign"},
+    "a window": {"Approval", "Campaign"},
 }
 
 

@@ -38,6 +38,7 @@ from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.platform import errors
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 from testing.platform.fake_tables import TABLE_NAMES
@@ -78,6 +79,27 @@ def _deposit(
         by=an_operator(by),
         payee=payee,
     )
+
+
+def _moved_alone(system: InMemorySystem, limit_fen: int) -> list[int | str]:
+    """Return the sums above the limit that a nightly run reports."""
+    system.everyone_fen = limit_fen
+    system.pass_time(MOVING_MS + 1)
+    found = system.reconcile().differences
+    return [each.actual for each in found if each.subject == "operators"]
+
+
+def test_a_night_reports_what_was_moved_above_the_limit_without_approval(
+    system: InMemorySystem,
+) -> None:
+    assert _deposit(system, LIMIT_FEN, "first") is None
+    approval = _asked(_deposit(system, LIMIT_FEN, "second"))
+    system.process().approve(approval.approval_id, BOB)
+
+    assert system.balance_fen("user") == 2 * LIMIT_FEN
+    assert _moved_alone(system, LIMIT_FEN) == []
+    # A role set the sums to nothing in between.
+    assert _moved_alone(system, LIMIT_FEN - 1) == [LIMIT_FEN]
 
 
 def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None) -> Approval | None:

@@ -142,7 +142,7 @@ def test_an_insider_with_the_rows_of_a_campaign_cannot_derive_a_days_seed(
 ) -> None:
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     DynamoEditedCampaigns(dynamo, seeds=PUBLISHED_SEEDS).create(a_campaign(campaign_id="gala"))
-    row = system.dynamo.tables["campaigns"]["campaign#gala", "seed"]
+    row = system.dynamo.tables["campaigns"]["seed#gala", "seed"]
     prizes = DynamoPrizes(dynamo, seeds=PUBLISHED_SEEDS)
     snapshot = prizes.find_snapshot("gala")
     assert snapshot

@@ -116,6 +116,15 @@ def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
     assert _subjects(fair.differences()) == {("I1", "fair"), ("I1", packet_id)}
 
 
+@pytest.mark.parametrize(
+    "change", [{"status": {"S": "off"}}, {"ends_at_ms": {"N": str(10**13)}}], ids=str
+)
+def test_a_campaign_that_no_edit_changed_so_is_found(fair: Fair, change: dict[str, Any]) -> None:
+    fair.system.row("campaigns", campaign_keys.campaign("fair")).update(change)
+
+    assert ("I-window", "fair") in _subjects(fair.differences())
+
+
 def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> None:
     system = fair.system
 

@@ -29,7 +29,7 @@ class DynamoCampaigns:
             ProjectionExpression="pk, sk",
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
-                pk=campaign_keys.campaign(campaign_id)["pk"],
+                pk=campaign_keys.packet_list(campaign_id),
                 first=first,
                 last=f"{campaign_keys.CAMPAIGN_PACKET_PREFIX}~",
             ),

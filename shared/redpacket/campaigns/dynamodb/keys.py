@@ -15,20 +15,23 @@ CAMPAIGNS = "campaigns"
 
 def lottery_seed(campaign_id: str) -> dict[str, str]:
     """Return the key of the secret that derives a campaign's daily seeds, in CampaignsTable."""
-    return {"pk": f"campaign#{campaign_id}", "sk": "seed"}
+    return {"pk": f"seed#{campaign_id}", "sk": "seed"}
 
 
 def campaign_packet(campaign_id: str, packet_id: str) -> dict[str, str]:
-    """Return the key of a packet's membership in a campaign, in CampaignsTable."""
-    return {"pk": f"campaign#{campaign_id}", "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
+    """Return the key of a packet's membership in a campaign, in CampaignsTable.
+
+    Its partition has no row of the campaign itself, because a put replaces any row.
+    """
+    return {"pk": packet_list(campaign_id), "sk": f"{CAMPAIGN_PACKET_PREFIX}{packet_id}"}
 
 
 CAMPAIGN_PACKET_PREFIX = "packet#"
 
 
 def window(campaign_id: str, version: int) -> dict[str, str]:
-    """Return the key of the window that an edit gave to a campaign, in CampaignsTable."""
-    return {"pk": f"campaign#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
+    """Return the key of the window of a campaign's edit, apart from what sends change."""
+    return {"pk": f"windows#{campaign_id}", "sk": f"{WINDOW_PREFIX}{version:010d}"}
 
 
 WINDOW_PREFIX = "window#"
@@ -36,16 +39,16 @@ WINDOW_PREFIX = "window#"
 
 def rain(campaign_id: str, position: str) -> dict[str, str]:
     """Return the key of a funded rain in CampaignsTable, sorted by the end of its last round."""
-    return {"pk": f"campaign#{campaign_id}", "sk": f"rain#{position}"}
+    return {"pk": packet_list(campaign_id), "sk": f"rain#{position}"}
 
 
 def rain_plan(campaign_id: str, position: str) -> dict[str, str]:
     """Return the key of a rain's plan in CampaignsTable, which users don't see."""
-    return {"pk": f"campaign#{campaign_id}", "sk": f"plan#{position}"}
+    return {"pk": packet_list(campaign_id), "sk": f"plan#{position}"}
 
 
 def packet_list(campaign_id: str) -> str:
-    """Return the partition of a campaign's packets in CampaignsTable's index by_list."""
+    """Return the partition of a campaign's packets in CampaignsTable and its index by_list."""
     return f"packets#{campaign_id}"
 
 

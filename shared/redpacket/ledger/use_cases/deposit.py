@@ -91,7 +91,10 @@ def deposit(
         if is_for_campaigns and not operator.approved and ports.deposits.is_new(account):
             raise ApprovalNeededError(subject, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, subject, amount_fen, changes=changes)
-        action = Action(operator.person, ActionKind.DEPOSIT, subject, transfer.at_ms, changes)
+        kind, is_approved = ActionKind.DEPOSIT, operator.approved is not None
+        action = Action(
+            operator.person, kind, subject, transfer.at_ms, changes, is_approved=is_approved
+        )
         if case:
             ports.deposits.bind(own_request, transfer.transfer_id)
         ports.deposits.deposit(

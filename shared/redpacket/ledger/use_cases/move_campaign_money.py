@@ -65,7 +65,8 @@ def move_campaign_money(
             raise ApprovalNeededError(counted, amount_fen, 0, changes)
         spent = ports.approval_policy.spend(operator, counted, amount_fen, changes=changes)
         transfer = Transfer(transfer_id, _KIND, source, target, amount_fen, at_ms)
-        action = Action(operator.person, ActionKind.CAMPAIGN_MONEY_MOVED, subject, at_ms, changes)
+        kind, is_approved = ActionKind.CAMPAIGN_MONEY_MOVED, operator.approved is not None
+        action = Action(operator.person, kind, subject, at_ms, changes, is_approved=is_approved)
         ports.deposits.deposit(transfer, request, payee, action, spent)
         return transfer_id
 

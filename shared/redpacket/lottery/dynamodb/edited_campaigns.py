@@ -123,7 +123,13 @@ class DynamoEditedCampaigns(DynamoCampaigns):
             **(snapshots.read_values(snapshot) if snapshot else {}),
         )
         noted = note_action(self._audit_table, action) + spend_allowance(self._approvals, spent)
-        if (campaign.starts_at_ms, campaign.ends_at_ms) != (before.starts_at_ms, before.ends_at_ms):
+        moved = (campaign.starts_at_ms, campaign.ends_at_ms) != (
+            before.starts_at_ms,
+            before.ends_at_ms,
+        )
+        if moved or campaign.status is not before.status:
+            noted.append(self._noted_window(campaign, action))
+        if moved:
             window = EditedWindow(
                 campaign.campaign_id,
                 campaign.version,
@@ -131,17 +137,17 @@ class DynamoEditedCampaigns(DynamoCampaigns):
                 campaign.ends_at_ms,
                 old_ends_at_ms=before.ends_at_ms,
             )
-            noted.append(self._noted_window(campaign, action))
             noted.append(edited(self._packets, window, action.at_ms if action else 0))
         return self._write([operation, shown, *noted])
 
     def _noted_window(self, campaign: Campaign, action: Action | None) -> Operation:
-        """Return the write of a window's permanent row, by which claims are judged later."""
+        """Return the write of a window's permanent row, by which claims and edits are judged."""
         row: dict[str, Value] = {
             **campaign_keys.window(campaign.campaign_id, campaign.version),
             "starts_at_ms": campaign.starts_at_ms,
             "ends_at_ms": campaign.ends_at_ms,
             "set_at_ms": action.at_ms if action else 0,
+            "status": campaign.status,
         }
         return put(self._table, row)
 

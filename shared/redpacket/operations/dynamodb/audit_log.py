@@ -106,6 +106,8 @@ def _put(journal_table: str, key: dict[str, str], action: Action) -> Operation:
             "at_ms": action.at_ms,
             "changes": changes_text(action.changes),
             **({"is_cause": True} if action.kind in _CAUSES else {}),
+            # One role alone may write it; reconciliation limits what the others move.
+            **({"is_approved": True} if action.is_approved else {}),
         },
     )
 

@@ -97,13 +97,14 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Operator's action on *subject*, for the audit log."""
+    """Operator's action on *subject*, for the audit log; another operator may have approved it."""
 
     operator: User
     kind: ActionKind
     subject: str
     at_ms: int
     changes: tuple[Change, ...] = ()
+    is_approved: bool = False
 
     @property
     def operator_id(self) -> str:

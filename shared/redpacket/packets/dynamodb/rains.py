@@ -54,7 +54,7 @@ class DynamoRains:
             _PLANS_MAX,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
-                pk=campaign_keys.campaign(campaign_id)["pk"],
+                pk=campaign_keys.packet_list(campaign_id),
                 first=campaign_keys.rain(campaign_id, f"{after_ms:013d}")["sk"],
                 last=campaign_keys.rain(campaign_id, "~")["sk"],
             ),

@@ -129,6 +129,8 @@ class Run:
     moving_ms: int = MOVING_MS
     has_receipts: bool = True
     base: str = ""
+    alone_fen: int = 10**17
+    """Limit of `ApprovalFen` for all operators, which a UTC day's moves without approval keep."""
 
     @property
     def until_ms(self) -> int:
@@ -150,6 +152,7 @@ class Run:
             "watched_ms": WATCHED_MS,
             "compared_ms": COMPARED_AGAIN_MS,
             "fen_max": FEN_MAX,
+            "alone_fen": self.alone_fen,
             "shard_max": settings.work_shards - 1,
             "longest_ms": START_AHEAD_MS_MAX + LIFE_S_MAX * 1000,
             "has_receipts": int(self.has_receipts),

@@ -25,6 +25,10 @@ SELECT account AS subject, 'entry ' || kind || ' ' || transfer_id || ' with ' ||
     AND NOT (kind = 'payment_refunded' AND amount_fen < 0 AND counterparty = 'receivable:' || substr(account, 6)) -- a debt has no row; its user pays it
     AND NOT (kind = 'payment_refunded' AND amount_fen > 0 AND account = 'receivable:' || substr(counterparty, 6))) x
 WHERE at_ms < :until_ms GROUP BY account, kind, transfer_id, counterparty, at_ms
+UNION ALL
+SELECT 'operators', 'moved without approval on ' || day, CASE WHEN SUM(amount_fen) > :alone_fen THEN :alone_fen ELSE SUM(amount_fen) END, SUM(amount_fen) FROM (
+  SELECT CAST(at_ms - at_ms % 86400000 AS varchar) AS day, amount_fen FROM moved WHERE is_approved IS NULL AND at_ms < :until_ms AND at_ms > :now_ms - 259200000) d
+GROUP BY day
 
 -- check_marks I1
 SELECT account AS subject, 'marks of campaign money' AS what, SUM(wanted) AS expected, SUM(found) AS actual FROM (

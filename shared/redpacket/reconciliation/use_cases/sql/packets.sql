@@ -144,6 +144,10 @@ SELECT p.packet_id AS subject, 'end within that of campaign ' || p.campaign_id A
 FROM packet p JOIN campaign c ON c.campaign_id = p.campaign_id JOIN (
   SELECT campaign_id, MAX(set_at_ms) AS set_at_ms FROM campaign_window GROUP BY campaign_id) w ON w.campaign_id = p.campaign_id
 WHERE p.status = 'open' AND p.prize_id IS NULL AND w.set_at_ms < :until_ms
+UNION ALL
+SELECT c.campaign_id, 'state and window of its last edit', w.shown_as, c.shown_as FROM campaign c JOIN campaign_window w ON w.campaign_id = c.campaign_id
+JOIN (SELECT campaign_id, MAX(version) AS version FROM campaign_window GROUP BY campaign_id) m ON m.campaign_id = w.campaign_id AND m.version = w.version
+WHERE w.shown_as IS NOT NULL AND w.set_at_ms < :until_ms
 
 -- check_own_ends I-window
 SELECT s.packet_id AS subject, 'share ' || CAST(s.share_no AS varchar) || ' claimed at ' || CAST(s.decided_at_ms AS varchar) AS what, 'before the packet ended' AS expected,

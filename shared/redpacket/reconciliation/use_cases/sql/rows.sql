@@ -17,7 +17,7 @@ FROM accounts_raw WHERE text(sk) = 'balance'
 SELECT CASE WHEN text(kind) = 'deposit' THEN text(subject) ELSE 'user:' || regexp_extract(text(changes), '"field":"to","before":null,"after":"([^"]*)"', 1) END AS account,
   CASE WHEN text(kind) = 'deposit' THEN 'deposits' ELSE text(subject) END AS payer,
   CASE WHEN text(kind) = 'deposit' THEN 'deposit' ELSE 'campaign_money' END AS kind,
-  regexp_extract(text(changes), '"field":"transfer_id","before":null,"after":"([^"]*)"', 1) AS transfer_id, num(at_ms) AS at_ms,
+  regexp_extract(text(changes), '"field":"transfer_id","before":null,"after":"([^"]*)"', 1) AS transfer_id, num(at_ms) AS at_ms, flag(is_approved) AS is_approved,
   TRY_CAST(NULLIF(regexp_extract(text(changes), '"field":"amount_fen","before":null,"after":"([0-9]{1,16})"', 1), '') AS decimal(18, 0)) AS amount_fen
 FROM journal_raw WHERE flag(is_cause) = 'true' AND text(kind) IN ('deposit', 'campaign_money_moved')
 
@@ -69,19 +69,21 @@ SELECT split_part(text(pk), '#', 2) AS campaign_id, flag(is_member) AS is_member
 SELECT substr(text(pk), 10) AS campaign_id, num(member_count) AS member_count FROM audience_raw WHERE text(pk) LIKE 'audience#%'
 
 -- campaign
-SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms
+SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms,
+  text(status) || ' ' || CAST(num(starts_at_ms) AS varchar) || ' ' || CAST(num(ends_at_ms) AS varchar) AS shown_as
 FROM campaigns_raw WHERE text(sk) = 'campaign'
 
 -- campaign_window
-SELECT substr(text(pk), 10) AS campaign_id, TRY_CAST(substr(text(sk), 8) AS decimal(18, 0)) AS version,
-  num(starts_at_ms) AS starts_at_ms, num(ends_at_ms) AS ends_at_ms, num(set_at_ms) AS set_at_ms
+SELECT split_part(text(pk), '#', 2) AS campaign_id, TRY_CAST(substr(text(sk), 8) AS decimal(18, 0)) AS version,
+  num(starts_at_ms) AS starts_at_ms, num(ends_at_ms) AS ends_at_ms, num(set_at_ms) AS set_at_ms,
+  text(status) || ' ' || CAST(num(starts_at_ms) AS varchar) || ' ' || CAST(num(ends_at_ms) AS varchar) AS shown_as
 FROM campaigns_raw WHERE text(sk) LIKE 'window#%'
 
 -- sealed
 SELECT substr(text(pk), 10) AS campaign_id, text(commitment) AS commitment FROM campaigns_raw WHERE text(sk) = 'shown'
 
 -- member
-SELECT text(pk) || ' ' || text(sk) AS name, substr(text(pk), 10) AS campaign_id, substr(text(sk), 8) AS packet_id, num(total_fen) AS total_fen, num(created_at_ms) AS created_at_ms
+SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS campaign_id, substr(text(sk), 8) AS packet_id, num(total_fen) AS total_fen, num(created_at_ms) AS created_at_ms
 FROM campaigns_raw WHERE text(sk) LIKE 'packet#%'
 
 -- draw
