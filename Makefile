@@ -120,7 +120,7 @@ demo: setup ## packets of every kind on a stack of its own, from the race to the
 demo-site: setup page ## pages of another origin that embed packets: plain HTML, React, Vue, and a mini-program's web view
 	@PATH="$(NODE_BIN):$$PATH" PYTHONPATH=shared $(APP)/python -m local demo-site
 
-$(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt $(shell find cli -name "*.py")
+$(LOCAL)/bin/redpacket: $(UV) pyproject.toml requirements/dev.txt shared/redpacket/__init__.py $(shell find cli -name "*.py")
 	@UV_TOOL_DIR=$(LOCAL)/tools UV_TOOL_BIN_DIR=$(LOCAL)/bin $(UV) tool install --quiet --force --compile-bytecode --reinstall-package redpacket \
 		--no-config --python "$$(local/find-python)" --constraints requirements/dev.txt .
 	@touch $@

@@ -3,7 +3,9 @@
 The page's own files and a stand-in for the API, which answers after 50 ms, behind a slow 4G
 (1.6 Mbit/s, 150 ms) with a processor that is slowed down four times; a new browser profile each
 time. Usable is when the coin can be tapped, counted from the start of the visit; the median of the
-rounds. axe counts what is serious or critical in the views, in light and dark.
+rounds. The control is a document with a script of one request and one button, visited in the same
+rounds: it has the least that such a page needs. axe counts what is serious or critical in the
+views, in light and dark.
 """
 
 import asyncio
@@ -14,18 +16,20 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import uvicorn
 from playwright.sync_api import Browser, Request, sync_playwright
-from starlette.datastructures import URL
+from starlette.datastructures import URL, Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from bench.rounds import interleaved, ratio
 from local import places
-from local.page import OPERATOR_INDEX, Page
+from local.page import OPERATOR_INDEX, File, Page
 from local.ports import HOST, Ports, is_open
 
 ROUNDS = 7
@@ -115,6 +119,18 @@ sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "bob", nickna
 """
 _COIN = """document.querySelector("red-packet")?.shadowRoot
     ?.querySelector("button.coin[aria-disabled=false]")"""
+_CONTROL_BUTTON = """document.querySelector("button.control")"""
+CONTROL = {
+    "/control.html": b'<!doctype html><meta charset="utf-8"><title>Control</title>'
+    b'<script type="module" src="/control.js"></script><main></main>',
+    "/control.js": f"""
+const record = await (await fetch("/api/packets/{PACKET_ID}")).json();
+const button = document.createElement("button");
+button.className = "control";
+button.textContent = record.greeting;
+document.querySelector("main").append(button);
+""".encode(),
+}
 _GAME = """document.querySelector("rp-rain .primary")"""
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
@@ -131,13 +147,27 @@ def measure() -> dict[str, float]:
     with _served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         link = f"/packets/{PACKET_ID}"
-        visits = [_visit(browser, address, link, _COIN) for _ in range(ROUNDS)]
+        kbs: list[float] = []
+
+        def usable_ms(path: str, usable: str) -> float:
+            kb, ms = _visit(browser, address, path, usable)
+            kbs.append(kb)
+            return ms
+
+        figures = interleaved(
+            {
+                "control": partial(usable_ms, "/control.html", _CONTROL_BUTTON),
+                "usable": partial(usable_ms, link, _COIN),
+            },
+            ROUNDS,
+        )
         line = {
-            "page_kb": max(kb for kb, _ in visits),
+            "page_kb": max(kbs),
             "campaign_kb": _visit(browser, address, f"/campaigns/{CAMPAIGN_ID}", _GAME)[0],
             "element_kb": _packed_kb([places.PAGE / "red-packet.js"]),
             "operator_kb": _packed_kb(path for path in _files() if _is_operators(path)),
-            "usable_ms": round(median(ms for _, ms in visits)),
+            "usable_ms": round(median(figures["usable"])),
+            "usable_over_control": ratio(figures, "control", "usable"),
             "axe_serious": sum(
                 _axe_serious(browser, address, scheme) for scheme in ("light", "dark")
             ),
@@ -160,6 +190,19 @@ def _packed_kb(paths: Iterable[Path]) -> float:
     return round(sum(len(gzip.compress(path.read_bytes(), 9)) for path in paths) / 1024, 1)
 
 
+class _PageWithControl:
+    """The page, and the control beside it."""
+
+    def __init__(self) -> None:
+        self._page = Page(places.PAGE, _api)
+        self._control = {path: File.of(path, content) for path, content in CONTROL.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        file = self._control.get(scope.get("path", ""))
+        answer = file.response(Headers(scope=scope)) if file else self._page
+        await answer(scope, receive, send)
+
+
 async def _api(scope: Scope, receive: Receive, send: Send) -> None:
     await asyncio.sleep(ANSWER_S)
     path = URL(scope=scope).path
@@ -173,7 +216,7 @@ async def _api(scope: Scope, receive: Receive, send: Send) -> None:
 def _served() -> Iterator[str]:
     port = Ports.free().front
     config = uvicorn.Config(
-        Page(places.PAGE, _api), host=HOST, port=port, log_level="critical", lifespan="off"
+        _PageWithControl(), host=HOST, port=port, log_level="critical", lifespan="off"
     )
     server = uvicorn.Server(config)
     threading.Thread(target=server.run, daemon=True).start()

@@ -38,9 +38,10 @@ def a_person() -> User:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Read units of one record page: without profiles, and with uncached profiles."""
+    """Read units of one record page, of the thanks among them, and of uncached profiles."""
 
     page: float
+    thanks: float
     profiles: float
 
 
@@ -114,11 +115,13 @@ class Book:
         self.meter.forget()
         record = self._read(after_no, limit, viewer)
         page = self.meter.units
+        quotas = TABLE_NAMES.quotas
+        thanks = sum(read.units for read in self.meter.reads if read.table == quotas)
         assert (record.mine is None) == (viewer is STRANGER)
         claimers = [claim.claimer for claim in (*record.claims, record.luckiest) if claim]
         seen = [person.user_id for person in (*claimers, self.packet.sender, viewer) if person]
         self._profiles.list_profiles(seen)
-        return Units(page, self.meter.units - page)
+        return Units(page, thanks, self.meter.units - page)
 
     def _cursors(self, limit: int) -> list[int]:
         """Return where pages begin: two that pages tell, and any claims' numbers."""

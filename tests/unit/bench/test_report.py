@@ -86,7 +86,7 @@ def test_a_page_without_lines_states_that_nothing_is_measured() -> None:
 def test_cold_starts_have_bounds_and_controls_that_must_miss_them() -> None:
     bounds = {each.key: each for each in BENCHES["cold"].figures if each.is_bound}
 
-    assert len(bounds) == 7
+    assert len(bounds) == 9
     assert bounds["grab_over_boto3"].is_reached(1.3)
     assert not bounds["grab_over_boto3"].is_reached(1.31)
     assert not bounds["heavy_grab_over_boto3"].is_reached(1.3)

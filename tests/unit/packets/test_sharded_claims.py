@@ -67,9 +67,9 @@ def test_losers_read_the_ledger_only_if_a_shard_lost_its_marks(system: InMemoryS
     calls: list[str] = []
     find_share_of = system.packets.find_share_of
 
-    def counted(packet_id: str, user_id: str) -> Share | None:
+    def counted(packet_id: str, user_id: str, *, is_strong: bool = True) -> Share | None:
         calls.append(user_id)
-        return find_share_of(packet_id, user_id)
+        return find_share_of(packet_id, user_id, is_strong=is_strong)
 
     system.packets.find_share_of = counted  # type: ignore[method-assign]
     *_, first = _users_of(packet, 0, 7)

@@ -85,13 +85,16 @@ class DynamoShares:
         row = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id), is_strong=False)
         return items.claimer_of(row) if row else None
 
-    def find_share_of(self, packet_id: str, user_id: str) -> Share | None:
-        """Return the share that a user durably owns."""
+    def find_share_of(
+        self, packet_id: str, user_id: str, *, is_strong: bool = True
+    ) -> Share | None:
+        """Return the share that a user durably owns; a weak read may miss its last settlement."""
         claimer = self._dynamo.get(self._shares, keys.claimer(packet_id, user_id))
         if claimer is None:
             return None
-        share_no = items.claimer_of(claimer).share_no
-        share = self._dynamo.get(self._shares, keys.share(packet_id, share_no))
+        key = keys.share(packet_id, items.claimer_of(claimer).share_no)
+        share = self._dynamo.get(self._shares, key, is_strong=is_strong)
+        share = share or self._dynamo.get(self._shares, key)
         return items.share_of(share) if share else None
 
     def list_refs(self, refs: Sequence[ShareRef]) -> list[Share]:

@@ -121,9 +121,9 @@ def _read_small(
     shares, _ = packets.list_some_shares(packet.packet_id, 0, SMALL_MAX)
     claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
-    if viewer and mine is None and (own := packets.find_share_of(packet.packet_id, viewer.user_id)):
-        mine = own
-        claims = sorted([*claims, own], key=lambda share: share.share_no)
+    if viewer and mine is None:
+        mine = packets.find_share_of(packet.packet_id, viewer.user_id, is_strong=False)
+        claims = sorted([*claims, mine], key=lambda share: share.share_no) if mine else claims
     later = [share for share in claims if share.share_no > after_no]
     page = later[:limit]
     is_emptied = len(claims) == packet.terms.count
@@ -155,7 +155,7 @@ def _read_large(
     claims = [share for share in shares if share.status is ShareStatus.CLAIMED]
     mine = _own_of(claims, viewer)
     if viewer and mine is None:
-        mine = packets.find_share_of(packet_id, viewer.user_id)
+        mine = packets.find_share_of(packet_id, viewer.user_id, is_strong=False)
     return Record(
         packet=packet,
         status=status_of(packet),
