@@ -1,7 +1,7 @@
 """Fixtures of the contract suites.
 
-The ledger's scenarios run on the fake and on the emulator; those of payments run by each
-gateway's adapter, over real HTTP to a counterparty that is started once, and emptied before each.
+The ledger's scenarios run on the fake and on the emulator. Those of payments run with each
+gateway's adapter over HTTP; its counterparty starts once, and is emptied before each test.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from tests.contract.tables import KINDS, Books, a_client, some_books
 
 @pytest.fixture(scope="session")
 def cloud() -> Iterator[Cloud]:
-    """The AWS emulator with the template's tables and a cache, and none of its functions."""
+    """Yield the AWS emulator with the template's tables and a cache, but no functions."""
     with a_cloud() as running:
         yield running
 
 
 @pytest.fixture(params=KINDS)
 def books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """A ledger that is right after every test."""
+    """Return a ledger, and check its invariants after the test."""
     with a_client(request.param, request) as client:
         yield some_books(client)
         assert not some_books(client).ledger_state().differences()
@@ -37,7 +37,7 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
 
 @pytest.fixture(scope="session")
 def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatSide]:
-    """WeChat Pay, as the fake gateway plays it."""
+    """Return WeChat Pay as the fake gateway simulates it."""
     with a_wechat_side(tmp_path_factory.mktemp("gateway")) as side:
         yield side
 
@@ -46,7 +46,7 @@ def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatS
 def running_host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Side]:
-    """The wallet of an embedding app: the simulated one, or the one that `wallet-check` names."""
+    """Return the simulated wallet of an embedding app, or the one that `wallet-check` names."""
     own: Side | None = request.config.stash.get(OWN_WALLET, None)
     if own:
         yield own
@@ -57,26 +57,28 @@ def running_host(
 
 @pytest.fixture
 def wechat(running_wechat: WeChatSide) -> WeChatSide:
-    """WeChat Pay with empty books."""
+    """Return WeChat Pay with empty books."""
     running_wechat.empty()
     return running_wechat
 
 
 @pytest.fixture
 def host(running_host: Side) -> Side:
-    """The host's wallet with empty books."""
+    """Return the host's wallet with empty books."""
     running_host.empty()
     return running_host
 
 
 @pytest.fixture
 def memory() -> Side:
-    """The simulator in process, as flows and simulations use it."""
+    """Return the in-process simulator, as use cases and simulations use it."""
     return MemorySide()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a scenario that asks for a side with each; in memory as well where its module says so."""
+    """Run a scenario with each provider that it requests; also in memory if its module
+    declares so.
+    """
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []
         sides = ["wechat", "host", *in_memory]
@@ -87,6 +89,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def side(request: pytest.FixtureRequest) -> Side:
-    """One side of `pytest_generate_tests`."""
+    """Return one provider of `pytest_generate_tests`."""
     chosen: Side = request.getfixturevalue(request.param)
     return chosen

@@ -1,4 +1,4 @@
-"""The template's tables, on the fake and on the emulator, and a ledger on them."""
+"""Tables of the template on the fake and on the emulator, and a ledger on them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ REFUNDED_MS = NOW_MS + 70_000
 
 @contextmanager
 def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Yield a DynamoDB client to tables of the template's names (testing/platform/cloud.py)."""
+    """Yield a client for tables named as in the template (testing/platform/cloud.py)."""
     if kind == "fake":
         yield FakeDynamo()
     elif kind == "moto":
@@ -68,7 +68,7 @@ def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
         try:
             yield _motos_client()
         finally:
-            # The next test gets the same tables: to make them takes longer than most tests.
+            # The next test reuses the tables, because creating them takes longer than most tests.
             for table in get_backend("dynamodb")[DEFAULT_ACCOUNT_ID][REGION].tables.values():
                 table.items.clear()
             mock.stop(remove_data=False)
@@ -79,7 +79,7 @@ def a_client(kind: str, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @cache
 def _motos_client() -> Any:
-    """Return a client that moto answers while it mocks, with empty tables."""
+    """Return a client that moto answers inside its mock, with empty tables."""
     client = boto3.session.Session().client(
         "dynamodb", region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
     )
@@ -89,7 +89,7 @@ def _motos_client() -> Any:
 
 @dataclass
 class Books:
-    """The adapters under test, and a look at everything that they wrote."""
+    """Adapters under test, and a view of all their rows."""
 
     client: Any
     ledger: DynamoLedger
@@ -184,7 +184,7 @@ def a_settlement(share: Share, at_ms: int = PAID_MS) -> tuple[Share, Transfer]:
 
 
 def some_refund(packet: Packet, *share_nos: int) -> tuple[list[Share], Transfer]:
-    """Return outcomes of shares with the transfer that gives them back."""
+    """Return refunded shares with the transfer that returns their money."""
     changes = {"refund_no": share_nos[0], "decided_at_ms": REFUNDED_MS}
     shares = [a_refund(packet, no, **changes) for no in share_nos]
     return shares, Transfer(

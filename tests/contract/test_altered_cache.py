@@ -1,4 +1,4 @@
-"""Packets in a cache that an insider writes: no rule is skipped, and no amount is changed."""
+"""Packets in a cache that an insider changes: no rule is skipped, and no amount changes."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ GATED: list[tuple[dict[str, Any], type[Rejected]]] = [
 
 
 class Insider:
-    """Writer of the cache of one system."""
+    """Attacker who writes the cache of one system."""
 
     def __init__(self, cache: OperatorCache) -> None:
         self.cache = cache
@@ -39,7 +39,7 @@ class Insider:
         self.system.claim_cache = self.fresh()
 
     def fresh(self) -> ClaimCache:
-        """Return the claim cache of a process that has just started."""
+        """Return the claim cache of a new process."""
         return ShardedClaims(RedisShards(self.cache, PUBLISHED_SEEDS), clock=self.system.clock)
 
     def replace(self, cache_id: str, old: str, new: str) -> None:

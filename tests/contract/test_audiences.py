@@ -1,4 +1,4 @@
-"""One suite for the lists of users: in memory, on the emulator, and on a real cache."""
+"""Suite for lists of users: in memory, on the emulator, and on a real cache."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,14 +29,14 @@ ALLOW, DENY = AudienceMode.ALLOW, AudienceMode.DENY
 ANN, LIFE_MS = "ann", 10_000
 BUCKET = audience_bucket(ANN)
 BOB = next(user for n in range(10_000) if audience_bucket(user := f"bob-{n}") == BUCKET)
-"""In the same part of a list."""
+"""User in the same part of a list."""
 
 
 # ---- the ledger
 
 
 class Office:
-    """The adapters that edit a list, and those that ask it."""
+    """Adapters that edit a list, and those that read it."""
 
     def __init__(self, client: Any) -> None:
         dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
@@ -62,7 +62,7 @@ class Office:
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
     with a_client(request.param, request) as client:
         yield Office(client)
-        # Tables of the emulator outlive a test, and their sums are compared after others.
+        # Tables of the emulator outlive a test, and other tests compare their sums.
         assert not some_books(client).ledger_state().differences()
 
 
@@ -103,7 +103,7 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
         assert snapshot
         assert (stored.audience_mode, snapshot.audience_mode) == (mode, mode)
         versions.append(snapshot.version)
-        # An approval that waits for the campaign as it was is refused.
+        # An approval of the campaign's earlier version is refused.
         assert stored.version == campaign.version + len(versions)
     assert versions == [2, 3]
 
@@ -145,7 +145,7 @@ def test_a_claim_is_durable_only_for_who_may_take_part(
     assert told == answers
     counts = [office.claims.count_claims(campaign.campaign_id, user) for user in users]
     assert counts == [int(answer == "recorded") for answer in answers]
-    # An owner of a share gets it again, whatever the list says by now.
+    # An owner of a share gets it again, whatever the current list.
     office.rows.edit(campaign.campaign_id, [unknown], [listed])
     taken = [
         (number, user)
@@ -160,7 +160,7 @@ def test_a_claim_is_durable_only_for_who_may_take_part(
 
 
 class Copies:
-    """The cache's two sides of a list."""
+    """Both sides of a list in the cache."""
 
     def __init__(self, audiences: AudienceCache, quotas: Quotas) -> None:
         self.audiences, self.quotas = audiences, quotas
@@ -208,7 +208,7 @@ def test_one_of_many_loads(copies: Copies) -> None:
     assert copies.audiences.begin_load("gala", BUCKET, LIFE_MS) is None
     assert not copies.audiences.load("gala", BUCKET, "another turn", [ANN])
     assert copies.audiences.load("gala", BUCKET, first, [ANN])
-    # Its turn is over.
+    # The turn of the loader is over.
     assert not copies.audiences.load("gala", BUCKET, first, [BOB])
     assert copies.answers(ALLOW) == ["reserved", "not_in_audience"]
 

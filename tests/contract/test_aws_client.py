@@ -1,4 +1,4 @@
-"""Our client of AWS does what botocore's does: on the emulator, and on a service's bad day."""
+"""Our AWS client compared with botocore: on the emulator, and with a failing service."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 REGION = "us-east-1"
 TIMEOUT_S = 0.3
 EMULATOR_TIMEOUT_S = 10.0
-"""A write whose answer comes late is repeated, and then finds its own row."""
+"""Seconds; a write whose answer comes late is repeated, and then finds its own row."""
 
 Connect = Callable[[str, str], Any]
 Reach = Callable[[str], Any]
@@ -74,8 +74,8 @@ def made_by(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
-    """Connect to a service on its bad day."""
-    # The waits of both before a second try: half a second on average after throttling.
+    """Connect to a failing service."""
+    # Waits of both clients before a second try: half a second on average after throttling.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
         yield lambda service, url: made.enter_context(closing(made_by(service, url)))
@@ -310,7 +310,7 @@ def test_what_does_not_pass_is_asked_once(code: str, connect: Connect) -> None:
 
 
 class _Ledger:
-    """Answers transactions as DynamoDB does: what a token has committed is committed."""
+    """Ledger that answers transactions as DynamoDB does: a committed token stays committed."""
 
     def __init__(self) -> None:
         self.rows: set[str] = set()
@@ -331,7 +331,7 @@ class _Ledger:
 
 
 def _behave(stub: AwsStub, ledger: _Ledger, *lost: Drops | Hangs | Says) -> None:
-    """Let a ledger answer, of whose first answers other things become."""
+    """Answer as a ledger whose first answers are replaced."""
     losses = list(lost)
 
     def next_deed(call: Call) -> Any:

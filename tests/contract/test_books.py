@@ -1,4 +1,4 @@
-"""One suite for reads of accounts' books on the fake and on the AWS emulator."""
+"""Suite for reads of accounts' books, on the fake and on the AWS emulator."""
 
 from dataclasses import replace
 
@@ -16,11 +16,11 @@ from testing.reconciliation.checks import expected_entries
 from tests.contract.tables import PAID_MS, Books, a_deposit, a_request
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000
-"""In 2025."""
+"""Time in 2025."""
 
 
 def _a_full_book(books: Books) -> str:
-    """Return a user with deposits and paid claims at equal times, and some apart."""
+    """Return a user with deposits and paid claims, some at equal times."""
     user_id = a_user_id()
     for at_ms in (NOW_MS, NOW_MS + 1, NOW_MS + 1, NOW_MS + 7):
         books.deposits.deposit(a_deposit(user_id, 10, at_ms), a_request("operator"))
@@ -46,7 +46,7 @@ def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books) -> None:
             entries += page
             assert len(page) == limit or (len(page) < limit and cursor is None)
         assert sorted(entries, key=str) == sorted(whole, key=str)
-        # Entries of one moment come before its claims.
+        # At equal times, entries come before claims.
         assert [_order(entry) for entry in entries] == sorted(_order(entry) for entry in whole)
 
 

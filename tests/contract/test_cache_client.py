@@ -19,7 +19,7 @@ TIMEOUT_S = 0.3
 
 
 class Made:
-    """Counts the connections of a client."""
+    """Counter of a client's connections."""
 
     def __init__(self, port: Callable[[], int]) -> None:
         self.count = 0
@@ -112,7 +112,7 @@ def test_a_late_answer_is_not_taken_for_another_one(start: Callable[..., Server]
         cache.ask("GET", "rp:first")
     took_s = time.monotonic() - began_at
     server.thaw()
-    time.sleep(1)  # the server rests
+    time.sleep(1)  # the client pauses calls to the server
 
     assert cache.ask("GET", "rp:second") == "second"
     assert 2 * TIMEOUT_S <= took_s < 2 * TIMEOUT_S + 0.2

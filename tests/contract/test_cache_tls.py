@@ -1,4 +1,4 @@
-"""TLS and AUTH, by the user that the template makes: one server, and a cluster."""
+"""TLS and AUTH with the template's user, for one server and for a cluster."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -191,7 +191,7 @@ def test_a_cluster_is_found_and_used_over_tls(
     for _ in range(8):
         _use_everything(cluster_client)
 
-    # All of them have been asked, and the first one for the map.
+    # The client called all of them, and the first one for the map.
     assert all(front.count for front in fronts)
     cluster_client.close()
 

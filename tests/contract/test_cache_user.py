@@ -1,4 +1,4 @@
-"""Everything that is asked of the cache, as the user that the template makes for the functions."""
+"""Commands to the cache, with the rights of the functions' user in the template."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,13 +42,13 @@ def access_rules(name: str = "FunctionsUser") -> list[str]:
 
 @pytest.fixture
 def functions(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with the rights of the functions, and no others."""
+    """Return a client with the functions' rights only."""
     yield from _client_of(cache, access_rules())
 
 
 @pytest.fixture
 def readers(cache: OperatorCache) -> Iterator[ServerClient]:
-    """Return a client with the rights of the functions that load nothing."""
+    """Return a client with the rights of functions that load nothing."""
     yield from _client_of(cache, access_rules("ReadersUser"))
 
 
@@ -96,7 +96,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
     claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
-    # A script may ask which server this is.
+    # A script may read which server this is.
     assert claim_cache.has_all_claimers(packet.packet_id, "ann")
     for user in ("ann", "bob"):
         claim_cache.grab(packet.packet_id, user)

@@ -1,4 +1,4 @@
-"""One suite for campaigns and their budgets on the fake and on the AWS emulator."""
+"""Suite for campaigns and their budgets, on the fake and on the AWS emulator."""
 
 import itertools
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ FUNDS_FEN = 50_000
 
 @dataclass
 class Office:
-    """The adapters under test, and an operator with money."""
+    """Adapters under test, and an operator with money."""
 
     campaigns: DynamoEditedCampaigns
     ledger: DynamoLedger
@@ -341,7 +341,7 @@ def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
     assert list_shares(office.packets, second.packet_id) == []
     assert office.packets.find_share_of(second.packet_id, "ann") is None
     assert office.claims.count_claims(campaign.campaign_id, "ann") == 1
-    # A repeat does not count twice, each user has a quota of their own, and it can be raised.
+    # A repeat does not count twice, each user has their own quota, and it can be raised.
     assert record(a_claim(first, 3, "ann"), quota) == "user_has_share"
     assert record(a_claim(second, 1, "bob"), quota) == "recorded"
     assert record(a_claim(second, 2, "ann"), replace(quota, count_max=2)) == "recorded"

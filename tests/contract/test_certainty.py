@@ -21,7 +21,7 @@ from testing.fakes import FakeClock, FakeShards
 from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
-"""More claims than one call of the load script brings."""
+"""More claims than one call of the load script can load."""
 
 
 @pytest.fixture(params=["fake", "redis"])
@@ -41,7 +41,7 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 
 
 def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
-    """Ask as a process does that has just started."""
+    """Read as a new process does."""
     fresh = (
         RedisShards(claim_cache._client, PUBLISHED_SEEDS)
         if isinstance(claim_cache, RedisShards)
@@ -282,7 +282,7 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     promoted.load(later, [], is_new=True)
     assert _knows(promoted, later)
 
-    # The first one comes back with what the second had, as the same process as before.
+    # The first one returns with the data of the second, as the same process as before.
     first.admin.replicaof(HOST, second.port)
     _follows(first, second)
     first.admin.replicaof("NO", "ONE")

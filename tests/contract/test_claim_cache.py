@@ -1,6 +1,6 @@
-"""One suite for the claim cache and the quotas in memory and on a real server.
+"""Suite for the claim cache and the quotas, in memory and on a real server.
 
-The random scenario compares all answers; tests of flows say on the fake which ones are right.
+The random scenario compares all answers; tests of use cases state the correct ones on the fake.
 """
 
 import random
@@ -155,7 +155,7 @@ def test_an_owner_learns_that_the_packet_is_closed(claim_cache: ClaimCache) -> N
 
     before = claim_cache.grab(packet.packet_id, "ann")
     claim_cache.close(packet.packet_id)
-    # A process asks the script alone for this long after a claim.
+    # For this long after a claim, a process calls only the script.
     _pass_time(claim_cache, 110)
     after = claim_cache.grab(packet.packet_id, "ann")
 
@@ -240,7 +240,7 @@ def test_what_a_quota_counts_is_forgotten_after_a_day(cache: OperatorCache) -> N
 
 
 class _Scenario:
-    """Random moves on the fake and on a real server, which must answer alike."""
+    """Random calls to the fake and to a real server, which must give the same answers."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self.random = random.Random(seed)
@@ -250,11 +250,11 @@ class _Scenario:
         self.quotas: list[Quotas] = [FakeQuotas(), RedisQuotas(cache)]
         self.forget()
         self.packets = [self._packet() for _ in range(12)]
-        # The ledger's knowledge: the claimer of each durable number.
+        # Contents of the ledger: the claimer of each durable number.
         self.outcomes: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
-        """Forget what processes remember: no answer may depend on it here."""
+        """Clear the processes' caches: here, no answer may depend on them."""
         inner: list[ShardCache] = [self.fake, RedisShards(self.cache, PUBLISHED_SEEDS)]
         self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
@@ -278,7 +278,7 @@ class _Scenario:
         for cache_id in self._caches_of(packet):
             reopens_at_ms = self.fake.caches.get(cache_id, {}).get("reopens_at_ms", 0)
             if abs(reopens_at_ms - self.clock.at_ms) < 300:
-                return  # the server's clock may be on the other side
+                return  # the server's clock may have passed this time
         user = self.random.choice("abcdefg")
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
             *(self._load, self._close, self._admit, self._take, self._ask, self._outcome),
@@ -336,7 +336,7 @@ class _Scenario:
         return lambda side: side.load(packet, shares)
 
     def _outcome(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Make a claim durable, of which the cache may not know."""
+        """Make a claim durable that the cache may lack."""
         outcomes = self.outcomes[packet.packet_id]
         free = {*range(1, packet.terms.count + 1)} - outcomes.keys()
         share_no = self._held(packet, user)
@@ -345,7 +345,7 @@ class _Scenario:
         return self._ask(packet, user)
 
     def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
-        """Lose a part of a packet, of which the server had no room for the keys."""
+        """Delete a shard of a packet, as a server without memory would."""
         cache_id = self.random.choice(self._caches_of(packet))
         if self.random.random() < 0.1:
             self.fake.caches.pop(cache_id, None)
@@ -372,7 +372,7 @@ class _Scenario:
         return lambda side: side.close(packet.packet_id)
 
     def _correct(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Do what a flow does that learns from the ledger whose the number is."""
+        """Call what a use case calls after the ledger names the owner of a number."""
         packet_id = packet.packet_id
         share_no = self._held(packet, user)
         owner = self.outcomes[packet_id].get(share_no)
@@ -397,7 +397,7 @@ class _Scenario:
 def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
     named = outcome.terms if outcome.share_no else ""
     facts = outcome.status, outcome.share_no, outcome.is_last, outcome.is_gated, outcome.shard
-    # An owner is not refused, so that nobody asks.
+    # An owner is not refused, so no caller checks certainty.
     return *facts, named, outcome.share_no or outcome.is_certain
 
 

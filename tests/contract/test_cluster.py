@@ -1,4 +1,4 @@
-"""The claim cache on a cache in cluster mode, where its client has surprises of its own."""
+"""Claim cache in cluster mode, with the special cases of its client."""
 
 import time
 from collections.abc import Iterator
@@ -143,7 +143,7 @@ def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
     finally:
         hanging.thaw()
     wait_for(cluster.is_up, "the cluster")
-    time.sleep(1)  # the server rests
+    time.sleep(1)  # the client pauses calls to the server
     assert claim_cache.grab(packets[hanging.port].packet_id, "ann").share_no == 1
 
 
@@ -161,7 +161,7 @@ def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -
         _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
         assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
-        # One that knows only of the primary.
+        # A client that knows only the primary.
         late = RedisShards(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
         late.grab(packet.packet_id, "cat")
         primary.kill()
@@ -175,7 +175,7 @@ def _ask(server: Server, *words: str) -> str:
 
 
 class _Moving:
-    """A server that sends everybody on, to a port of the same host."""
+    """Server that redirects every client to a port of the same host."""
 
     def __init__(self) -> None:
         self.requests: list[bool] = []

@@ -1,4 +1,4 @@
-"""One suite for codes of prizes: in memory, on moto, and on the emulator."""
+"""Suite for codes of prizes: in memory, on moto, and on the emulator."""
 
 import itertools
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _numbers = itertools.count(1)
 
 
 class Office:
-    """The adapters that add codes, hand them out, and show them."""
+    """Adapters that add, assign and show codes."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

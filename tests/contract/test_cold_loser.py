@@ -1,6 +1,6 @@
-"""A loser's cold start costs no more than it must: nothing is imported that losing does not need.
+"""Imports of a loser's cold start: losing imports nothing that it does not need.
 
-`make bench ONLY=cold` measures it in milliseconds; this test finds who imports it.
+`make bench ONLY=cold` measures the milliseconds; this test finds the importing module.
 """
 
 import json
@@ -60,11 +60,11 @@ USE_CASES = {
         )
     ),
 }
-"""Modules that a grab may import; other handlers have their own flows."""
+"""Modules that a grab may import; other handlers have their own use cases."""
 
 
 def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the answer to a grab in a new process, and the modules that it has imported."""
+    """Return the answer to a grab in a new process, and the imported modules."""
     event = {
         "routeKey": "POST /packets/{packet_id}/grab",
         "pathParameters": {"packet_id": packet_id},

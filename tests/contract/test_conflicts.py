@@ -1,4 +1,4 @@
-"""The proxy before the emulator conflicts as the fake does, and is invisible otherwise."""
+"""Proxy before the emulator: it conflicts as the fake does, and is otherwise invisible."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ def cloud() -> Iterator[Cloud]:
 
 
 class Ledger:
-    """A client, and what keeps an item held while something else is tried."""
+    """Client, and a way to hold an item during another call."""
 
     def __init__(self, client: Any, hold: Callable[[Callable[[], Any]], Any]) -> None:
         self.client = client
@@ -109,7 +109,7 @@ def test_a_plain_read_is_not_refused(ledger: Ledger) -> None:
 
 
 def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
-    # The emulator holds for longer than six tries may take at the least.
+    # The emulator holds for longer than six tries may take at least.
     dynamo = Dynamo(lambda: ledger.client, TABLE_NAMES, pause_s=lambda _: time.sleep(0.1))
     row = {"pk": f"mine-{time.monotonic_ns()}", "sk": "row"}
 
@@ -120,7 +120,7 @@ def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
             lambda: dynamo.transact([put(TABLE, row), update(TABLE, HELD, "ADD n :one", one=1)])
         )
 
-    # Each failed write failed by its condition.
+    # Each failed write failed because of its condition.
     with pytest.raises(TransactionCanceled):
         dynamo.transact([put(TABLE, row)])
 
@@ -136,7 +136,7 @@ def test_other_services_pass_through(cloud: Cloud) -> None:
 
 
 def test_credentials_pass_through(cloud: Cloud) -> None:
-    """The emulator knows its users by their access keys; strangers may do nothing."""
+    """The emulator identifies users by their access keys; unknown keys may do nothing."""
     stranger: Any = boto3.client(
         "dynamodb",
         endpoint_url=cloud.environment()["AWS_ENDPOINT_URL"],

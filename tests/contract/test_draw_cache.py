@@ -1,6 +1,6 @@
-"""One suite for the cache of draws in memory and on a real server.
+"""Suite for the cache of draws, in memory and on a real server.
 
-The random scenario compares all answers; tests of flows say on the fake which ones are right.
+The random scenario compares all answers; tests of use cases state the correct ones on the fake.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from testing.platform.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51
-"""A point in the middle: what has more than half of the weight wins."""
+"""Point in the middle, where the prize with more than half of the weight wins."""
 
 
 def _now_ms() -> int:
@@ -62,7 +62,7 @@ def a_day(name: str = "20270129") -> DrawDay:
 
 @dataclass
 class Lottery:
-    """A claim cache under test, and what is asked of it in a few words."""
+    """Draw cache under test, with short calls."""
 
     claim_cache: DrawCache
     campaign: Campaign
@@ -117,7 +117,7 @@ def test_a_lottery_that_gives_nothing_now_says_why(
     lottery.campaign = a_lottery(**changes)
     lottery.load(a_prize(), version=7)
 
-    # By the version the caller sees whether an edit is missing.
+    # The version shows the caller whether the cache lacks an edit.
     assert lottery.draw() == DrawOutcome(status, snapshot_version=7)
 
 
@@ -222,7 +222,7 @@ def test_one_of_many_loads(lottery: Lottery) -> None:
 
 
 class _Scenario:
-    """Random moves, the same on the fake and on the server."""
+    """Random calls, the same on the fake and on the server."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self._random = random.Random(seed)
@@ -233,7 +233,7 @@ class _Scenario:
         self._asks: list[DrawRequest] = []
         self._version = 0
         self.decided: list[tuple[str, int, str | None]] = []
-        """Odds, point and prize of each draw that was decided anew."""
+        """Odds, point and prize of each new draw."""
 
     def edit(self) -> None:
         pick = self._random
@@ -242,7 +242,7 @@ class _Scenario:
             miss_weight=pick.choice([0, 1, 10, 10**9]),
             when_sold_out=pick.choice(list(WhenSoldOut)),
             rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2))),
-            # Far from the change of an hour, or the two clocks might not agree.
+            # Far from the change of an hour, at which the two clocks might differ.
             starts_at_ms=_now_ms() - HOUR_MS * pick.choice([1, 3]) // 2,
         )
         prizes = [
@@ -285,7 +285,7 @@ class _Scenario:
         assert real == fake
         if real.odds and not real.is_repeat:
             assert real.prize_id == choose(real.odds, ask.point)
-            # The ledger's own check of what the cache decided.
+            # The ledger's own check of the cache's decision.
             assert could_be(real, self._fake.snapshots["spring"], ask.point)
             self.decided.append((real.odds, ask.point, real.prize_id))
 
@@ -364,7 +364,9 @@ console.log(JSON.stringify({ count: cases.length, wrong: wrong.slice(0, 3) }));
 def test_every_implementation_of_the_odds_decides_10_000_draws_alike(
     cache: OperatorCache,
 ) -> None:
-    """The script and the fake build and choose, Python judges, and TypeScript chooses again."""
+    """Build the odds in script and fake, check the choice in Python, and repeat it in
+    TypeScript.
+    """
     decided: list[tuple[str, int, str | None]] = []
     for seed in count(1_000):
         scenario = _Scenario(seed, cache)

@@ -1,4 +1,4 @@
-"""One suite for the lottery's ledger on the fake and on the AWS emulator."""
+"""Suite for the lottery's ledger, on the fake and on the AWS emulator."""
 
 import hashlib
 import itertools
@@ -53,7 +53,7 @@ NO_LIMITS = DrawRules()
 
 @dataclass
 class Fair:
-    """The adapters under test, and one campaign."""
+    """Adapters under test, and one campaign."""
 
     draws: DynamoDraws
     prizes: DynamoPrizes
@@ -70,13 +70,13 @@ class Fair:
         return self.write(prize)
 
     def write(self, prize: lottery.Prize, request: Request | None = None) -> lottery.Prize:
-        """Put a prize into the campaign as it is now."""
+        """Put a prize into the current version of the campaign."""
         written = self.prizes.put_prize(prize, self.snapshot(), request=request)
         assert written
         return written
 
     def cash(self, *counts: int, amount_fen: int = 88, **changes: Any) -> lottery.Prize:
-        """Put a cash prize with a packet of so many shares each."""
+        """Put a cash prize with a packet of *count* shares each."""
         packets = [self.funded("cash", count, amount_fen) for count in counts]
         held = tuple((packet.packet_id, packet.terms.count) for packet in packets)
         changes |= {"kind": lottery.PrizeKind.PACKET, "total": sum(counts), "packets": held}
@@ -181,7 +181,7 @@ def _fair(client: Any) -> Fair:
 
 @pytest.fixture(params=KINDS)
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
-    """A fair whose whole ledger_state is right after every test."""
+    """Return a fair, and check its whole ledger after the test."""
     with a_client(request.param, request) as client:
         yield _fair(client)
         tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments")
@@ -310,7 +310,7 @@ def test_units_that_one_call_can_not_read_are_counted_over_several(
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 12, (10,))
 
 
-# moto lets several transactions through at once, and the fake takes one at a time.
+# moto lets several transactions through at once; the fake runs one at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
 def test_edits_that_race_are_all_done(fair: Fair) -> None:
     def put(number: int) -> None:
@@ -392,7 +392,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
     won = fair.won(prize, 1, day_no=1)
     fair.record(won, DrawRules(1, 1))
 
-    # The cache forgot the draw and decides again.
+    # The cache lost the draw and decides again.
     assert fair.record(won, DrawRules(1, 1)) is lottery.RecordDrawStatus.DRAWN_BEFORE
     again = replace(won, unit_no=2, day_no=2)
     assert fair.record(again) is lottery.RecordDrawStatus.DRAWN_BEFORE
@@ -406,7 +406,7 @@ def test_a_draw_is_recorded_once_and_uses_up_nothing_more(fair: Fair) -> None:
 
 
 def test_only_a_users_own_draws_are_listed_newest_first(fair: Fair) -> None:
-    # In another order than that of the rows, which have the ids.
+    # In another order than the rows, which are ordered by id.
     draws = [fair.missed(draw_id=f"{name} draw", draw_no=no) for no, name in enumerate("cab", 1)]
     for draw in draws:
         fair.record(draw)
@@ -514,7 +514,7 @@ def test_a_once_per_user_prize_is_won_once_per_user(fair: Fair) -> None:
     second = fair.won(prize, 2, day_no=1, day=NEXT_DAY)
 
     assert fair.record(second) is lottery.RecordDrawStatus.WON_BEFORE
-    # It comes before what the unit says: another unit would not help.
+    # This condition is checked before the unit's, because another unit would not help.
     assert fair.record(replace(second, unit_no=1)) is lottery.RecordDrawStatus.WON_BEFORE
 
     assert fair.player(day=NEXT_DAY) == lottery.Player()
@@ -535,7 +535,7 @@ def test_the_stock_tells_the_highest_unit_and_those_below_it_that_are_free(fair:
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 7, (1, 4, 5, 6))
 
 
-# moto lets several transactions through at once, and the fake takes one at a time.
+# moto lets several transactions through at once; the fake runs one at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
 def test_ten_units_are_won_by_ten_of_many_who_race_for_them(fair: Fair) -> None:
     prize = fair.put(total=10)
@@ -720,7 +720,7 @@ def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
     assert fair.write(after, request) == after
     later = fair.write(replace(after, total=9, version=3))
 
-    # Whatever became of the prize since.
+    # Regardless of later changes of the prize.
     assert fair.prizes.find_put(request) == after
     assert fair.write(replace(later, total=12, version=4), request) == after
     assert fair.snapshot().prizes == (later,)
@@ -851,7 +851,7 @@ def test_a_friend_helps_a_user_once_for_ever(fair: Fair) -> None:
 
     assert fair.player() == lottery.Player(-1, help_count=1)
     assert fair.player(day=NEXT_DAY) == lottery.Player()
-    # The other way round, and of somebody else, it is another pair.
+    # The reverse direction, and another inviter, are other pairs.
     assert fair.help("ann", inviter_id="bob") is lottery.HelpStatus.HELPED
     assert fair.help("bob", inviter_id="cat") is lottery.HelpStatus.HELPED
 
@@ -864,7 +864,7 @@ def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
     assert fair.help("cat", helps_max=2) is lottery.HelpStatus.HELPED_BEFORE
 
     assert fair.player() == lottery.Player(-2, help_count=2)
-    # A refused helper has not helped, and may on another day.
+    # A refused helper has not helped, and may help on another day.
     assert fair.help("dan", helps_max=2, day=NEXT_DAY) is lottery.HelpStatus.HELPED
 
 

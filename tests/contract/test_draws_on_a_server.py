@@ -101,9 +101,8 @@ DRAWS = 25_000
 
 
 def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
-    """Make draws of users who draw once each, and yield the script's answers.
-
-    The script itself runs, a thousand times in a call: the client would take most of the time.
+    """Make draws of users who draw once each, and yield the script's answers. The script runs a
+    thousand times in a call, because the client would take most of the time.
     """
     shebang, _, script = read_script("draw_prize").partition("\n")
     many = f"""{shebang}
@@ -130,7 +129,7 @@ def test_prizes_fall_by_their_weights(
     cache: OperatorCache, weights: tuple[int, ...], miss_weight: int
 ) -> None:
     prizes = [_prize(f"p{no:02d}", weight, DRAWS) for no, weight in enumerate(weights)]
-    # A prize that is out must not change what the others get.
+    # A sold-out prize must not change the other prizes' odds.
     prizes.append(_prize("out", 1_000, 0))
     day = _day()
     RedisDraws(cache).load(_snapshot(*prizes, miss_weight=miss_weight), day, [])

@@ -1,4 +1,4 @@
-"""One suite for money that moves on the fake and on the AWS emulator."""
+"""Suite for movements of money, on the fake and on the AWS emulator."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ YEAR = year_of(NOW_MS)
 
 @contextmanager
 def _replaced(books: Books, table: str, row: dict[str, Any]) -> Iterator[None]:
-    """Put a row as nothing of ours may, and take it back."""
+    """Put a row that no function may write, and remove it afterwards."""
     key = to_wire({name: row[name] for name in ("pk", "sk")})
     before = books.client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")
     books.client.put_item(TableName=table, Item=to_wire(row))
@@ -308,7 +308,7 @@ def test_a_request_that_is_under_way_is_told_apart_from_busy_money() -> None:
 
 
 class _Held(FakeDynamo):
-    """Rows that another transaction holds for as long as the test says."""
+    """Rows that another transaction holds for as long as the test requires."""
 
     held: Collection[str] = ()
 
@@ -388,7 +388,7 @@ def test_a_share_that_was_paid_is_not_refunded_though_its_outcome_is_gone(books:
 
 
 def _with_all_outcomes(books: Books, **changes: Any) -> tuple[Packet, str]:
-    """Return a packet that can be closed, and who was luckiest."""
+    """Return a packet that can be closed, and its luckiest user."""
     packet = books.sent(**changes)
     shares = [books.settled(packet, no) for no in (1, 2, 3)]
     assert books.refunded(packet, 4)
@@ -408,7 +408,7 @@ def test_closing_writes_the_sums_once_and_counts_the_luckiest(books: Books) -> N
     assert closed == replace(packet, status=PacketStatus.CLOSED, closed_at_ms=PAID_MS, end=end)
     key = to_wire(packet_keys.packet(packet.packet_id))
     row = books.client.get_item(TableName="packets", Key=key, ConsistentRead=True)["Item"]
-    assert "opened_seed" not in row  # of terms that were never sealed
+    assert "opened_seed" not in row  # from terms that were never sealed
     assert (end.claimed_count, end.refunded_count, end.refunded_at_ms) == (3, 1, REFUNDED_MS)
     assert end.luckiest
     assert end.luckiest.user_id == luckiest_id
@@ -449,7 +449,7 @@ def test_a_packet_that_does_not_exist_is_not_closed(books: Books) -> None:
 
 @pytest.fixture(params=["fake", "moto"])
 def bare_books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """A ledger without receipts; not on the emulator's tables, which other tests share."""
+    """Return a ledger without receipts; not on the emulator's tables, which other tests share."""
     with a_client(request.param, request) as client:
         books = some_books(client, has_receipts=False)
         yield books
@@ -482,7 +482,7 @@ def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
         TableName="shares", Key=to_wire(packet_keys.share(packet.packet_id, 1)), ConsistentRead=True
     )["Item"]
 
-    # An update by those attributes that template.yaml allows.
+    # An update with the attributes that template.yaml allows.
     with _replaced(bare_books, "shares", {**from_wire(before), **written}):
         assert bare_books.ledger.settle([a_settlement(forged)], PAID_MS + 1) == {forged.ref}
 

@@ -1,4 +1,4 @@
-"""One suite for the limits in memory and the limits on a real server."""
+"""Suite for limits, in memory and on a real server."""
 
 import time
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class _RealClock:
 
 @dataclass
 class Counter:
-    """The limits under test, and their clock."""
+    """Limits under test, and their clock."""
 
     limits: Limits
     clock: Clock
@@ -119,7 +119,7 @@ def test_what_is_not_spent_of_a_group_is_left_and_still_asked_for(counter: Count
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # A call that would spend no try is refused like any other: nothing tells them apart.
+    # A call that would use no try is refused like any other, because the limiter cannot tell.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 

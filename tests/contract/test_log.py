@@ -1,4 +1,4 @@
-"""The rows of the public log and of what waits for it, on every kind of table."""
+"""Rows of the public log and of waiting commitments, on every kind of table."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ NOTHING = LogHead(0, EMPTY_ROOT.hex())
 
 @pytest.fixture(params=KINDS)
 def dynamo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dynamo]:
-    """Tables of which each test has a log of its own."""
+    """Return tables on which each test has its own log."""
     number = next(_numbers)
     for name in ("LOG_END", "LOG_HEAD"):
         row = getattr(log_keys, name)
@@ -49,7 +49,7 @@ def _of_test(key: Callable[..., dict[str, str]], number: int) -> Callable[..., d
 
 
 def noted(dynamo: Dynamo, count: int = 1) -> list[Commitment]:
-    """Note commitments as sends do."""
+    """Write commitments as sends do."""
     made = [
         Commitment(CommitmentKind.PACKET, id_hash_of(f"id {next(_numbers)}"), "c" * 64, NOW_MS + no)
         for no in range(count)
@@ -62,7 +62,7 @@ def noted(dynamo: Dynamo, count: int = 1) -> list[Commitment]:
 def appended(
     log: DynamoLog, before: LogHead, entries: list[Commitment]
 ) -> tuple[LogHead, dict[Node, bytes], bool]:
-    """Append entries to what ends with *before*."""
+    """Append entries after *before*."""
     whole = nodes_of(log, before.size)
     peaks = Peaks(before.size, whole)
     nodes = {
@@ -108,7 +108,7 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     assert ids[1] in commitments.list_waiting(1_000)
     assert commitments.find(ids[:1]) == [NotedCommitment(commitment, 0)]
     assert log.find_places(ids) == {ids[0]: 0}
-    # A second place, and a commitment that was never noted, between others.
+    # A second place, and a commitment that was never written, between others.
     assert log.place([(ids[0], 1), ("f" * 64, 2), (ids[1], 3)]) == [ids[0], "f" * 64]
     assert log.find_places(ids) == {ids[0]: 0, ids[1]: 3}
     assert not dynamo.try_transact(

@@ -1,4 +1,4 @@
-"""The header of a script is its contract: what it documents is what it returns, in that order."""
+"""Header of each script: the documented answers are those that it returns, in the same order."""
 
 import re
 
@@ -55,7 +55,7 @@ def test_every_key_and_argument_is_named_once(name: str) -> None:
     used = re.findall(r"(?:KEYS|ARGV)\[\d+\]", body)
 
     assert len(used) == len(set(used))
-    # A loop walks through arguments in pairs or sixes, which come last.
+    # A loop reads the last arguments in pairs or sixes.
     is_walked = "#ARGV" in body
     assert set(used) == set(documented[:-1] if is_walked else documented)
 
@@ -88,7 +88,7 @@ def test_no_user_id_is_among_keys(name: str) -> None:
     header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
 
     for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
-        # A key of ours by name and type; a user is an argument.
+        # Our keys by name and type; a user is an argument.
         assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
 
 
@@ -101,5 +101,5 @@ def test_no_key_is_built_inside_a_script(name: str) -> None:
 
     assert declared
     assert {key for command, key in called if command != "TIME"} <= declared
-    # A server need not report its lifetime; nothing else may fail quietly.
+    # A server need not report its lifetime; no other command may fail quietly.
     assert set(re.findall(r"redis\.pcall\('(\w+)'", script)) <= {"INFO"}

@@ -115,11 +115,11 @@ def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
 def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(5_000)
-    # The first chunk of a load leaves users, and no state yet.
+    # The first chunk of a load writes users, but no state yet.
     cache.hset(keys.claim_cache(packet.packet_id), mapping={"user-1": 1, "user-2": 2})
 
     assert claim_cache.grab(packet.packet_id, "new").status == "packet_not_loaded"
-    # Without a state nothing says which rules the claim was made by.
+    # Without a state, the rules of the claim are unknown.
     assert claim_cache.grab(packet.packet_id, "user-2").status == "packet_not_loaded"
 
 
@@ -138,7 +138,7 @@ def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> N
     finally:
         cache.config_set("maxmemory", "0")
 
-    # It answers: that one packet finds no room says nothing of the next one.
+    # The server answers, so one packet without room does not affect the next one.
     assert not isinstance(refused.value, CacheAway)
     assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
 
@@ -225,7 +225,7 @@ def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
 
-    # The rest of the key's life tells the packet's state: no operator may take it.
+    # The rest of the key's life shows the packet's state: no operator may get it.
     cache.persist(keys.claim_cache(packet.packet_id))
 
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1

@@ -1,4 +1,4 @@
-"""Operators in a user pool: the command, the template's function, and the tokens of both."""
+"""Operators in a user pool: the command, the template's function, and their tokens."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def pool(cloud: Cloud) -> str:
 
 
 def _id_token(cloud: Cloud, pool: str, email: str) -> dict[str, Any]:
-    """Sign in, and return what the ID token says."""
+    """Sign in, and return the claims of the ID token."""
     cognito = cloud.aws("cognito-idp")
     client = cognito.create_user_pool_client(
         UserPoolId=pool, ClientName="console", ExplicitAuthFlows=["ALLOW_ADMIN_USER_PASSWORD_AUTH"]
@@ -56,7 +56,7 @@ def test_an_added_operator_signs_in_with_the_scopes_of_their_roles(cloud: Cloud,
 def _register(
     cloud: Cloud, pool: str, email: str, *, is_confirmed: bool, is_verified: bool
 ) -> None:
-    """Register an account as a stranger does who knows the address."""
+    """Register an account as a stranger who knows the address."""
     cognito = cloud.aws("cognito-idp")
     client = cognito.create_user_pool_client(UserPoolId=pool, ClientName="page")["UserPoolClient"]
     cognito.sign_up(ClientId=client["ClientId"], Username=email, Password=PASSWORD)

@@ -1,4 +1,4 @@
-"""Outcomes: what the local stack puts into CloudWatch from log lines is counted."""
+"""Counts of outcomes that the local stack writes to CloudWatch from log lines."""
 
 import io
 import time
@@ -34,7 +34,7 @@ def test_lines_of_several_processes_add_up(cloud: Cloud, monkeypatch: pytest.Mon
                 cloudwatch.put_metric_data(Namespace=namespace, MetricData=[datum])
 
     assert counts.count(1) == {"packet_emptied": 2, "won": 1}
-    # The answer of a minute ago: each metric of an answer costs.
+    # The cached answer of a minute ago: each metric of a query costs money.
     assert counts.count(24) == {}
     clock.at_ms += 60_000
     assert counts.count(24) == {"packet_emptied": 2, "won": 1}

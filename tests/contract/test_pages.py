@@ -1,4 +1,4 @@
-"""One suite for what record pages read on the fake and on the AWS emulator."""
+"""Suite for reads of record pages, on the fake and on the AWS emulator."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.contract.tables import PAID_MS, Books
 
 
 def _shares(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[Share]:
-    """Return shares by number; a final page tells a claim's time, and not when it was settled."""
+    """Return shares by number; a final page has a claim's time, but not that of its settlement."""
     claims = [
         Share(
             packet_id,
@@ -34,7 +34,7 @@ def _shares(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()
 
 
 def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[Share], list[int]]:
-    """Return all claims that the final pages hold, and the cursors on the way."""
+    """Return all claims on the final pages, and their cursors."""
     shares: list[Share] = []
     cursors: list[int] = []
     after_no: int | None = 0

@@ -1,4 +1,4 @@
-"""One suite for users' accounts and consent, on the fake and on the emulator."""
+"""Suite for users' accounts and consent, on the fake and on the emulator."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ WECHAT = ProviderName.WECHAT
 
 @dataclass
 class Rows:
-    """The adapters under test; *interposed* takes the place of their client."""
+    """Adapters under test; *interposed* replaces their client."""
 
     client: Any
     payees: DynamoPayees
@@ -55,7 +55,7 @@ class Rows:
         return str(row["user_id"]) if row and "user_id" in row else None
 
     def interposed(self, do: Callable[[], None]) -> DynamoPayees:
-        """Return payees before whose first transaction somebody else comes."""
+        """Return payees whose first transaction comes after another caller's."""
         client, pending = self.client, [do]
 
         class Interposed:
@@ -168,7 +168,7 @@ def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_on
     ]
 
 
-# The fake has no threads, and moto is wrong with them.
+# The fake has no threads, and moto does not handle them correctly.
 @pytest.mark.parametrize("rows", ["emulator"], indirect=True)
 def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> None:
     account, users = an_account(), [a_user_id(f"user-{number}") for number in range(4)]

@@ -1,4 +1,4 @@
-"""One suite for the books of payments and withdrawals, on the fake and on the emulator."""
+"""Suite for the books of payments and withdrawals, on the fake and on the emulator."""
 
 import itertools
 import secrets

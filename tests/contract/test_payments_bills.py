@@ -1,4 +1,4 @@
-"""The bills of a day: all that moved, exactly, or nothing at all."""
+"""Daily statements: every movement exactly, or nothing at all."""
 
 import pytest
 
@@ -23,7 +23,7 @@ IN_MEMORY_TOO = True
 
 
 def _at_noon(side: Side) -> str:
-    """Put the clock to tomorrow's noon in Beijing: today has what other scenarios paid."""
+    """Set the clock to tomorrow's noon in Beijing, because today has other scenarios' payments."""
     day_ms = (side.now_ms() + 8 * HOUR_MS) % DAY_MS
     side.advance(DAY_MS - day_ms + 12 * HOUR_MS)
     return statement_day(side.now_ms())

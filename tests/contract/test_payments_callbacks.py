@@ -120,7 +120,7 @@ def test_a_recorded_callback_is_too_old(side: Side) -> None:
     (received,) = side.inbox.wait_for(1)
 
     assert _refused(side, received)
-    # It was true when it was signed: only its age is wrong.
+    # The signature is valid; only its age is wrong.
     assert side.payments_in.query(number).state is OrderState.PAID
 
 
@@ -219,7 +219,7 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
     changed = Received(received.headers | {"wechatpay-serial": serial}, received.body)
 
     assert _refused(wechat, changed)
-    # The library would have asked for certificates.
+    # The library would have fetched certificates.
     assert len(wechat.fake.show("calls")) == before
 
 
@@ -244,7 +244,7 @@ def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
         _callbacks_of(replace(old, api_v3_key=new.api_v3_key)).read(
             received.headers, received.body, now_ms
         )
-    # Calls use the first.
+    # Calls use the first one.
     client = WeChatClient(
         replace(
             old,
@@ -404,7 +404,7 @@ def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
 
 
 def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
-    """A provider has many merchants, and signs for all of them with one key."""
+    """A provider signs for many merchants with one key."""
     keys = GatewayKeys.of(wechat.keys_folder)
 
     def told_to(mch_id: str) -> Received:

@@ -1,4 +1,4 @@
-"""Consent to transfers without a tap, and whose a code is: WeChat alone has them."""
+"""Consent to transfers without confirmation, and sign-in codes: only WeChat has them."""
 
 import pytest
 

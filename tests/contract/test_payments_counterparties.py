@@ -1,4 +1,4 @@
-"""The fake provider and wallet are as strict as the real ones, and keep their own books."""
+"""Fake provider and wallet: they are as strict as the real ones, and keep their own books."""
 
 import json
 import time
@@ -25,7 +25,7 @@ PATH = "/v3/fund-app/mch-transfer/transfer-bills"
 
 
 def _signed(side: WeChatSide, path: str, body: dict[str, Any] | None) -> httpx.Request:
-    """Return a request as the library signs it, to be changed and sent."""
+    """Return a signed request of the library, for a test to change and send."""
     from wechatpayv3.utils import build_authorization
 
     core = side.client._pay._core
@@ -66,7 +66,7 @@ def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
         changed(authorization=given.replace("WECHATPAY2", "WECHATPAY3")),
     ]
 
-    # The signature of the true one is right: it lacks an appid.
+    # The real request is signed correctly, but lacks an appid.
     assert _send(true).json()["code"] == "APPID_MCHID_NOT_MATCH"
     assert set(statuses) == {401}
     assert not wechat.fake.show("book")["out"]
@@ -114,7 +114,7 @@ def _order_body(side: WeChatSide, **changes: Any) -> dict[str, Any]:
 
 def _code(side: WeChatSide, path: str, body: dict[str, Any] | None) -> tuple[int, str]:
     answer = _send(_signed(side, path, body))
-    # Also a refusal is signed: an unsigned one would be an unknown outcome to everybody.
+    # A refusal is also signed: an unsigned one would be an unknown outcome.
     assert "Wechatpay-Signature" in answer.headers
     return answer.status_code, answer.json().get("code", "")
 
@@ -206,7 +206,7 @@ def test_a_statement_that_there_is_not_is_refused(wechat: WeChatSide, query: str
 
 
 def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:
-    """Address of a proxy between us and the provider."""
+    """Return the address of a proxy between us and the provider."""
     order = wechat.order()
     wechat.payments_in.order(order)
     path = f"/v3/pay/transactions/out-trade-no/{order.number}?mchid={wechat.merchant.mch_id}"
@@ -246,7 +246,7 @@ def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:
 
 
 def _until_known(side: Side, order: TransferOrder) -> TransferState:
-    """Repeat the same number until its state is final, as a flow would."""
+    """Repeat the same number until its state is final, as a use case does."""
     for _ in range(20):
         try:
             side.payments_out.transfer(order)
@@ -259,7 +259,9 @@ def _until_known(side: Side, order: TransferOrder) -> TransferState:
 
 
 def test_a_crowd_of_repeats_pays_each_number_once(side: Side) -> None:
-    """A tenth times out after it has paid, a twentieth before; some callbacks come twice."""
+    """A tenth of the calls times out after paying, a twentieth before; some callbacks are
+    repeated.
+    """
     consent: str = a_number()
     if isinstance(side, WeChatSide):
         side.authorizations.ask(consent, side.account("alice"), "alice")

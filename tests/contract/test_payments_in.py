@@ -72,7 +72,7 @@ def test_a_number_with_another_content_is_not_carried_out(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
-    # WeChat says that the number is used, and in process it is a mistake that no test passes over.
+    # WeChat answers that the number is used; in process, this is a mistake that fails the test.
     try:
         again = side.payments_in.order(side.order(number=order.number, amount_fen=3_000))
     except (Unavailable, AssertionError):
@@ -233,7 +233,7 @@ def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
     assert (refund.refund_no, refund.amount_fen) == (order.refund_no, 500)
     assert abs(refund.refunded_at_ms - side.now_ms()) < 60_000
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 500
-    # The payment is still there to see.
+    # The payment can still be queried.
     assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
     told = [notice for notice in side.notices(2) if notice.kind is gateway.ProviderEventKind.REFUND]
     assert [notice.number for notice in told] == [order.refund_no]
@@ -244,7 +244,7 @@ def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
     side.payments_in.refund(_refund(paid, 1_500))
     too_much = _refund(paid, 501)
 
-    # WeChat Pay's refusal is not signed, the host's is.
+    # WeChat Pay does not sign its refusal; the host does.
     if side.channel is ProviderName.WECHAT:
         with pytest.raises(Unavailable):
             side.payments_in.refund(too_much)
@@ -301,5 +301,5 @@ def test_the_client_gets_parameters_that_the_merchant_signed(wechat: WeChatSide)
     assert to_pay["appId"] == wechat.app_id
     assert to_pay["package"].startswith("prepay_id=wx")
     lines = [to_pay[name] for name in ("appId", "timeStamp", "nonceStr", "package")]
-    # PKCS #1 signatures of the same words are the same.
+    # PKCS #1 signatures of the same text are equal.
     assert to_pay["paySign"] == wechat.client.sign(*lines)

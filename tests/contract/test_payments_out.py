@@ -19,7 +19,7 @@ IN_MEMORY_TOO = True
 
 
 def _awaiting(side: Side) -> TransferOrder:
-    """Ask for a transfer that the user has to confirm."""
+    """Request a transfer that the user has to confirm."""
     if side.channel is ProviderName.HOST:
         side.fake.do("mode", mode="asks_confirmation")
     order = side.transfer()
@@ -30,7 +30,7 @@ def _awaiting(side: Side) -> TransferOrder:
 
 
 def _consent(side: Side) -> str:
-    """Return the number of a consent that alice gave."""
+    """Return the number of a consent by alice."""
     number = a_number()
     if isinstance(side, WeChatSide):
         side.authorizations.ask(number, side.account("alice"), "alice")
@@ -81,8 +81,8 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
-    # WeChat Pay says that the number exists; the host's wallet refuses to answer. In process it is
-    # a mistake of the flows that no test may pass over.
+    # WeChat Pay answers that the number exists; the host's wallet does not answer. In process, it
+    # is a mistake of the use cases that fails the test.
     if isinstance(side, WeChatSide):
         again = side.payments_out.transfer(replace(order, amount_fen=900))
         assert again.state is TransferState.PROCESSING
@@ -135,7 +135,7 @@ def test_a_throttled_transfer_was_not_made(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode="throttles")
 
-    # WeChat Pay names it, and says that nothing was taken on; a host's 429 says nothing for sure.
+    # WeChat Pay states that it accepted nothing; a host's 429 does not prove this.
     if side.channel is ProviderName.WECHAT:
         transfer = side.payments_out.transfer(order)
         assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.THROTTLED)
@@ -239,7 +239,7 @@ def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
 
     assert (transfer.state, transfer.refusal) == (TransferState.REFUSED, Refusal.NOT_AUTHORIZED)
     assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
-    # Under a new number, the user is asked again.
+    # Under a new number, the user must confirm again.
     assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
 
 

@@ -1,4 +1,4 @@
-"""Keys, names of users, and bodies are in no log and in no error, whatever goes wrong."""
+"""Keys, users' names and bodies: no log and no error contains them."""
 
 import logging
 import re
@@ -32,7 +32,7 @@ def _everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
 
 
 def _all_of(error: BaseException) -> str:
-    """Return everything that a log could make of an error: its whole chain, its values, locals."""
+    """Return every text that a log could print of an error: its chain, values and locals."""
     told, seen = "", set[int]()
     chain: list[BaseException | None] = [error]
     while chain:
@@ -46,7 +46,7 @@ def _all_of(error: BaseException) -> str:
 
 
 def _calls(side: Side) -> list[Callable[[], Any]]:
-    """Every call of a provider, with a user whose name is known to the test."""
+    """Return every call of a provider, with a user whose name the test knows."""
     alice, number = side.account("alice"), a_number()
     order = side.order(method=PayMethod.JSAPI, payer=alice)
     transfer = side.transfer()
@@ -77,7 +77,7 @@ def _calls(side: Side) -> list[Callable[[], Any]]:
 
 
 def _run(side: Side, caplog: pytest.LogCaptureFixture) -> str:
-    """Make every call, and return all that was said: logs, errors, and what prints of answers."""
+    """Make every call, and return all output: logs, errors, and printed answers."""
     text = ""
     with _everything_logged(caplog) as logged:
         for call in _calls(side):
@@ -129,7 +129,7 @@ def test_the_library_is_given_no_logger(wechat: WeChatSide) -> None:
 def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
     wechat: WeChatSide, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rename would send a test's requests to the real provider: this fails first."""
+    """Fail first if a rename would send a test's requests to the real provider."""
     assert wechat.client._pay._core._gate_way == wechat.fake.url
 
     class Renamed:
@@ -144,7 +144,7 @@ def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
 
 def _assert_silent(side: Side, passphrase: str) -> None:
     assert passphrase
-    # A name of four letters or so would be found in any hash; openids and keys are long.
+    # A name of about four letters would occur in any hash; openids and keys are long.
     for secret, number in zip([*side.secrets, side.name("alice")], count(), strict=False):
         is_long = len(secret) > 8
         matched = secret in passphrase if is_long else re.search(rf"\b{secret}\b", passphrase)

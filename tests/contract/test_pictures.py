@@ -1,4 +1,4 @@
-"""One suite for the pictures that users upload: the fake, and the bucket on the emulator."""
+"""Suite for users' uploaded pictures: the fake, and the bucket on the emulator."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ PICTURE = Picture(b"\xff\xd8\xff\xe0", "image/jpeg")
 
 @dataclass
 class Shelf:
-    """An implementation, and what says whether a picture goes away after a day."""
+    """Implementation, and whether it deletes a picture after a day."""
 
     pictures: Pictures
     is_kept: Callable[[str], bool]

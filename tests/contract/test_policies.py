@@ -1,8 +1,7 @@
-"""Every call that the handlers make is allowed by the translated policies, item by item.
+"""Calls of the handlers to AWS: the translated policies allow each one, item by item.
 
-The handlers run here as they are, on a real cache and a ledger in memory; what they ask of AWS is
-noted and judged by a small evaluator of IAM's rules, which knows what DynamoDB sends for each item
-of a transaction.
+The handlers run on a real cache and an in-memory ledger. A small evaluator of IAM's rules judges
+each recorded call; it knows what DynamoDB sends for each item of a transaction.
 """
 
 import json
@@ -72,7 +71,7 @@ PRIZE = "/admin/campaigns/{campaign_id}/prizes/{prize_id}"
 def _may(
     function: str, action: str, resource: str, *attributes: str, returned: str = "NONE"
 ) -> bool:
-    """Say whether a function's role allows an action on a resource, with these attributes."""
+    """Return whether a function's role allows an action on a resource, with these attributes."""
     return may(STACK, Access(function, action, resource, frozenset(attributes), returned))
 
 
@@ -90,7 +89,7 @@ _ITEMS = {
 
 
 def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
-    """Return the top-level attributes that a request names anywhere."""
+    """Return all top-level attributes in a request."""
     names = arguments.get("ExpressionAttributeNames", {})
     stored = {*arguments.get("Key", {}), *arguments.get("Item", {})}
     stored |= {name for key in arguments.get("Keys", ()) for name in key}
@@ -104,7 +103,7 @@ def _attributes(arguments: dict[str, Any]) -> frozenset[str]:
 
 
 def _named(action: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return what IAM sees of one item, or of one table of a batch."""
+    """Return IAM's view of one item, or of one table of a batch."""
     keys = [*arguments.get("Keys", ()), arguments.get("Key") or arguments.get("Item") or {}]
     select = NAMED if "ProjectionExpression" in arguments else ALL
     return {
@@ -117,7 +116,7 @@ def _named(action: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_dynamodb(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the table or index of each item that a call is about, and what IAM sees of it."""
+    """Yield the table or index of each item of a call, and IAM's view of it."""
     if operation == "transact_write_items":
         for item in arguments["TransactItems"]:
             ((kind, each),) = item.items()
@@ -136,12 +135,12 @@ SECRETS = {
     STACK.arn("WebhookKeys"): json.dumps({"1": "w" * 64}),
     STACK.values["WeChatIssuerSecretArn"]: IssuerKeys.new(0).text(),
 }
-"""Those that functions read by themselves; the providers here are in memory, and have no keys."""
+"""Secrets that functions read themselves; the providers here are in memory, and have no keys."""
 
 
 @dataclass
 class Recorder:
-    """Stands where the wiring makes its clients, and notes what each handler asks."""
+    """Recorder in place of the containers' clients; it stores each handler's calls."""
 
     requests: set[Access] = field(default_factory=set)
     dynamo: FakeDynamo = field(default_factory=FakeDynamo)
@@ -211,7 +210,7 @@ class Recorder:
         return {"Metrics": [{"Dimensions": dimensions}], "MetricDataResults": []}
 
     def _run(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Answer as the state machine, which has ended one run."""
+        """Answer as a state machine with one completed run."""
         resource = arguments.get("stateMachineArn") or arguments["executionArn"]
         self._add(f"states:{operation.title().replace('_', '')}", resource)
         has_ended = arguments.get("statusFilter") == "SUCCEEDED"
@@ -247,7 +246,7 @@ class Recorder:
         return {"Signature": signer.sign(message), "PublicKey": signer.public_key()}
 
     def _invoked(self, payload: bytes) -> bytes:
-        """Let the one function that another one calls answer, as itself."""
+        """Run the function that another one invokes, with its own name."""
         asking, self.function = self.function, "OrderFunction"
         answer = _handler("order")(json.loads(payload), _Context())
         self.function = asking
@@ -277,7 +276,7 @@ class _Context:
 
 @dataclass
 class Handlers:
-    """Calls the handlers as API Gateway, the queue and the schedules do."""
+    """Caller of the handlers, as API Gateway, the queue and the schedules call them."""
 
     recorder: Recorder
     gateway: FakeGateway
@@ -293,7 +292,7 @@ class Handlers:
     def hear(
         self, route: str, sub: str = "ann", body: Any = None, scope: str = "", **path: str
     ) -> dict[str, Any]:
-        """Ask, and return whatever the answer is."""
+        """Send a request, and return any answer."""
         query, key = path.pop("query", None), path.pop("key", None)
         issuer = STACK.values["OperatorIssuer" if scope else "JwtIssuer"]
         claims = {"sub": sub, "iss": issuer, "nickname": f"{sub} of the token"}
@@ -320,7 +319,7 @@ class Handlers:
 
     def call(self, handler: str, event: dict[str, Any]) -> Any:
         if self.recorder.function != _function_of(handler):
-            _forget()  # no function has what another one keeps in memory
+            _forget()  # no function has the in-memory state of another one
         self.recorder.function = _function_of(handler)
         return _handler(handler)(event, _Context())
 
@@ -372,7 +371,7 @@ class Handlers:
         assert self.call("transfer", {"Records": records}) == {"batchItemFailures": []}
 
     def _taken(self, *, is_claim: bool) -> list[str]:
-        """Return the messages of one of the two queues, which are delivered then."""
+        """Return and deliver the messages of one of the two queues."""
         sent = self.recorder.messages
         ours = [each for each in sent if "kind" in json.loads(each)]
         taken = [own for own in ours if (json.loads(own)["kind"] == SETTLE) == is_claim]
@@ -380,7 +379,7 @@ class Handlers:
         return taken
 
     def announce(self) -> None:
-        """Hand the announcer what the stream has, and the deliverer what that queued."""
+        """Pass the stream's records to the announcer, and its queued messages to the deliverer."""
         assert self.recorder.dynamo.stream
         self.call("announce", {"Records": self.recorder.dynamo.stream.take()})
         bodies = [message for message in self.recorder.messages if "webhook" in json.loads(message)]
@@ -394,15 +393,17 @@ class Handlers:
         return self.call("transfer", {"task": task})
 
     def extend_log(self) -> None:
-        """Let the log's function be called by the schedule, which finds what waits, and appends."""
+        """Call the log's function by the schedule, which finds waiting commitments and appends
+        them.
+        """
         assert self.call("log", {})["is_signed"]
-        # The stream names what has its place by then.
+        # By then, the stream names entries that already have their places.
         record = {"dynamodb": {"Keys": {"pk": {"S": id_hash_of("newyear")}}}}
         assert self.call("log", {"Records": [record]})["appended_count"] == 0
 
 
 class _Callbacks:
-    """Implements Callbacks of a provider that signs nothing."""
+    """CallbackVerifier of a provider without signatures."""
 
     def read(self, headers: Any, body: bytes, now_ms: int) -> ProviderEvent:
         told = json.loads(body)
@@ -443,7 +444,7 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     }.items():
         container, member = MEMBERS[name]
         monkeypatch.setattr(type(getattr(containers, container)), member, made)
-    # Packets of campaigns are cut, and what is won is noted at once.
+    # Packets of campaigns are sharded, and wins are stored at once.
     monkeypatch.setattr(type(containers.packets), "shard_share_count", 1)
     monkeypatch.setattr("redpacket.lottery.dynamodb.unit_stock.NOTED_MIN", 0)
     _forget()
@@ -455,13 +456,13 @@ GIFT = {"kind": "equal", "total_fen": 100, "count": 1}
 
 
 def _restart(cache: OperatorCache) -> None:
-    """Let new processes meet a cache that knows nothing."""
+    """Run new processes against an empty cache."""
     cache.flushall()
     _forget()
 
 
 def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
-    """Let everything happen that a handler may come to."""
+    """Exercise everything that a handler may do."""
     now_ms = time.time_ns() // 1_000_000
     handlers.operate("POST /admin/deposits", {"user": "ann", "amount_fen": 100_000})
     handlers.ask("PUT /me/profile", body={"nickname": "Ann", "avatar_url": None})
@@ -486,21 +487,21 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
 
     ends_at_ms = _tell_of_a_rain(handlers, cache)
 
-    # One in two steps, for some recipients, that ends before it is empty.
+    # A two-step packet for some recipients, which expires before it is empty.
     order = {"kind": "equal", "total_fen": 200, "count": 2, "opening": "two_step"}
     some = {"recipients": [tokens["bob"]], "expires_in_s": 1}
     path = {"packet_id": handlers.ask("POST /packets", body={**order, **some})["packet_id"]}
     token = handlers.ask("POST /packets/{packet_id}/grab", "bob", **path)["grab_token"]
     handlers.ask("POST /packets/{packet_id}/open", "bob", {"grab_token": token}, **path)
-    # One that its sender ends early.
+    # A packet that its sender ends early.
     ended = handlers.ask("POST /packets", body={**order, "opening": "one_step"})["packet_id"]
     handlers.ask("POST /packets/{packet_id}/end", packet_id=ended)
-    # One whose send was cut off before it told that the cache has it, and claims without messages.
+    # A packet whose send was interrupted before it reported the load, and claims without messages.
     _lose_messages(handlers, {**order, "opening": "one_step"})
     time.sleep(max(1.1, (ends_at_ms + 100 - time.time_ns() // 1_000_000) / 1000))
     _restart(cache)
     handlers.sweep()
-    # Payouts are off for a while: what arrives is queued again.
+    # Payouts are off for a while, and arriving messages are queued again.
     handlers.operate("PUT /admin/switches/{name}", {"on": False, "reason": "a try"}, name="payout")
     _restart(cache)
     handlers.settle()
@@ -532,7 +533,7 @@ def _cover(handlers: Handlers, user: str = "ann") -> str:
 
 
 def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
-    """Let the sweep load a packet and keep its cover, and queue claims again."""
+    """Let the sweep load a packet and store its cover, and queue claims again."""
     covered = {**order, "cover_url": _cover(handlers)}
     packet_id = handlers.ask("POST /packets", body=covered)["packet_id"]
     packets, shares = (
@@ -547,7 +548,7 @@ def _lose_messages(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
-    """Shorten a campaign that gives a packet; return when both end."""
+    """Shorten a campaign with a packet; return when both end."""
     handlers.ask(
         "POST /admin/deposits", "other", {"user": "operator", "amount_fen": 100_000}, SCOPE
     )
@@ -558,7 +559,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     plan = {"title": "shower", **window, "budget_fen": 300, "status": "on"}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
     packet = {"kind": "lucky", "total_fen": 300, "count": 2}
-    # By a role that may give chosen people only so much.
+    # By a role that may give only limited amounts to chosen users.
     order = {**packet, "campaign_id": "shower"}
     rain = handlers.ask("POST /admin/packets", "operator", order, "hongbao/operate")
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
@@ -568,7 +569,7 @@ def _tell_of_a_rain(handlers: Handlers, cache: OperatorCache) -> int:
     soon = {**drops, "starts_at_ms": starts_at_ms + 9_000, "total_fen": 100, "count": 1}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **drizzle)
     handlers.operate("POST /admin/campaigns/{campaign_id}/rains", soon, **drizzle)
-    # A round of which this packet was a part has a podium.
+    # A round with this packet has a podium.
     played = campaign_keys.rain("shower", f"{starts_at_ms:013d}#played")
     rounds = json.dumps([[starts_at_ms - 1, starts_at_ms, rain["packet_id"]]])
     row: Row = {**played, "rounds": rounds}
@@ -593,7 +594,7 @@ def _tell_of_the_log(handlers: Handlers, packet_id: str) -> None:
 
 
 def _tell_hosts(handlers: Handlers) -> None:
-    """Let a receiver that nothing listens behind be told of all that happened."""
+    """Send all events to a receiver at which nothing listens."""
     path = {"name": "shop"}
     target = {"url": f"http://{HOST}:9/events", "events": list(SUBSCRIBED)}
     handlers.operate("PUT /admin/webhooks/{name}", target, **path)
@@ -609,7 +610,7 @@ def _tell_hosts(handlers: Handlers) -> None:
 
 
 def _tell_of_listed_returns(handlers: Handlers) -> None:
-    """Take off the list what was not ordered so: once outside, and once by a deposit of it."""
+    """Resolve listed refunds that no one ordered: once outside, and once by a deposit."""
     outside = {"by": "outside", "reference": "bank-1", "reason": "his"}
     handlers.operate("POST /admin/payments/returns", {**_listed_return(handlers)[0], **outside})
     named, amount = _listed_return(handlers)
@@ -618,7 +619,7 @@ def _tell_of_listed_returns(handlers: Handlers) -> None:
 
 
 def _listed_return(handlers: Handlers) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the ids of a new return on the list, and the deposit that would settle it."""
+    """Return the ids of a new listed return, and the deposit that would settle it."""
     by_code = {"amount_fen": 1_000, "channel": "wechat", "method": "native"}
     number = handlers.ask("POST /me/payments", "eve", by_code)["payment_id"]
     handlers.gateway.pay(number, amount_fen=999)
@@ -630,7 +631,7 @@ def _listed_return(handlers: Handlers) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _tell_of_campaign_money(handlers: Handlers) -> None:
-    """Move what a user has left for campaigns, and unmark the account."""
+    """Move the unspent campaign money of a user, and unmark the account."""
     for user in ("chest", "till"):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
         waits = handlers.operate("POST /admin/deposits", deposit)["approval_id"]
@@ -651,7 +652,7 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.follow_notices()
     path = {"payment_id": number}
     assert handlers.ask("GET /me/payments/{payment_id}", "eve", **path)["status"] == "paid"
-    # Paid once more, which goes back, and given back in the provider's own console.
+    # Another payment, which is returned, and refunded in the provider's own console.
     gateway.pay(number, is_forced=True)
     gateway.refund_outside(number, 100)
     handlers.ask("POST /gateway/wechat/callback", body=callback)
@@ -707,7 +708,7 @@ def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
 
 
 def _tell_of_an_erasure(handlers: Handlers) -> None:
-    """Erase somebody of whom everything is known, once all their money is gone."""
+    """Erase a user of whom every kind of data is stored, once their money is gone."""
     handlers.ask("POST /me/wechat", "hal", {"code": "code-hal"})
     handlers.ask("POST /me/wechat/authorization", "hal", {"display_name": "Hal"})
     own = {"amount_fen": 900, "channel": "wechat", "method": "jsapi"}
@@ -716,7 +717,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
     out = {"amount_fen": 100, "channel": "wechat"}
     held = handlers.ask("POST /me/withdrawals", "hal", out)["withdrawal_id"]
     handlers.ask("POST /me/withdrawals/{withdrawal_id}/cancel", "hal", withdrawal_id=held)
-    # The provider is asked before the money returns.
+    # The provider is queried before the money returns.
     handlers.transfer("sweep")
     handlers.operate("POST /admin/pictures", {"picture": b64encode(jpeg()).decode()})
     cover = _cover(handlers, "hal")
@@ -751,7 +752,7 @@ def _tell_of_an_erasure(handlers: Handlers) -> None:
 
 
 def _tell_of_a_payout(handlers: Handlers, packet_id: str) -> None:
-    """Let a claim pay out its taker's balance automatically."""
+    """Let a claim automatically pay out the balance of its claimer."""
     handlers.ask("POST /me/wechat/authorization", "gil", {"display_name": "Gil"})
     number = handlers.consents.requests[-1]
     handlers.gateway.agree(number)
@@ -802,7 +803,7 @@ def _tell_of_a_campaign(
     order = {"kind": "equal", "total_fen": 200, "count": 2, "campaign_id": "newyear"}
     rains = [handlers.ask("POST /packets", "operator", order, SCOPE)["packet_id"] for _ in range(3)]
     via = {"via": tokens["cat"]}
-    for packet_id in rains:  # one more than a user may take of
+    for packet_id in rains:  # one more than the user's quota
         handlers.ask("POST /packets/{packet_id}/grab", "bob", via, packet_id=packet_id)
     handlers.operate("POST /admin/campaigns/{campaign_id}/preheat", **path)
     cash = {"title": "Cash", "kind": "packet", "weight": 100, "total": 5, "amount_fen": 10}
@@ -838,14 +839,14 @@ def _tell_of_a_campaign(
     _tell_of_winners(handlers, path)
     _tell_of_codes(handlers, plan)
     _tell_of_approvals(handlers, plan)
-    # The budget as it was approved: it gets lower in an edit of its own.
+    # The approved budget; another edit lowers it.
     edited = {**plan, "title": "Newer", "budget_fen": APPROVED_FEN}
     edited["ends_at_ms"] = now_ms + 7_200_000
     handlers.operate("PUT /admin/campaigns/{campaign_id}", edited, **path)
 
 
 def _tell_of_a_past_campaign(handlers: Handlers) -> None:
-    """Let a day be proved that took a round of a beacon."""
+    """Request the proof of a day with a beacon round."""
     hold_past_campaign(
         Dynamo(lambda: handlers.recorder.dynamo, containers.platform.settings.tables),
         PUBLISHED_SEEDS,
@@ -856,7 +857,7 @@ def _tell_of_a_past_campaign(handlers: Handlers) -> None:
 
 
 def _tell_of_codes(handlers: Handlers, plan: dict[str, Any]) -> None:
-    """Let a code be added, be won, and be read by its winner."""
+    """Add a code, let a user win it, and read it as the winner."""
     path = {"campaign_id": "vouchers"}
     plan = {**plan, "budget_fen": 0, "miss_weight": 0}
     handlers.operate("PUT /admin/campaigns/{campaign_id}", plan, **path)
@@ -877,7 +878,7 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     # A later end reads the packets of cash prizes.
     budget = {**plan, "budget_fen": large, "ends_at_ms": plan["ends_at_ms"] + 60_000}
     edit, put = "PUT /admin/campaigns/{campaign_id}", "/prizes/{prize_id}"
-    # Large sums of cash come before the start.
+    # Large sums of cash are added before the start.
     later = {"campaign_id": "later"}
     handlers.operate(
         edit, {**plan, "budget_fen": 0, "starts_at_ms": plan["ends_at_ms"] - 1}, **later
@@ -906,18 +907,18 @@ def _tell_of_approvals(handlers: Handlers, plan: dict[str, Any]) -> None:
     for operator in ("other", "third"):
         handlers.ask("POST /admin/deposits", operator, deposit, SCOPE)
     first, deposit_id, *others = (each["approval_id"] for each in approvals)
-    # A new end would refuse cash that waits, whose approver sees the window.
+    # A new end would refuse pending cash, whose approver sees the window.
     others = [deposit_id, others.pop(2), *others]
     reject = f"{APPROVALS}/reject"
     assert handlers.ask(reject, "other", None, SCOPE, approval_id=first)["status"] == "rejected"
     for number, approval_id in enumerate(others):
         answer = handlers.ask(f"{APPROVALS}/approve", "other", None, SCOPE, approval_id=approval_id)
-        # The stock of cash is above what its operator has.
+        # The stock of cash exceeds its operator's balance.
         assert answer["answered"] in ({200} if number < 4 else {402, 409, 422}), answer
 
 
 def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
-    """Let goods be won, handed over and drawn again."""
+    """Let goods be won, delivered and drawn again."""
     only = {"title": "Tea", "kind": "goods", "weight": 10**6, "total": 6, "status": "on"}
     handlers.operate(f"PUT {PRIZE}", only, **path, prize_id="tea")
     handlers.ask("POST /campaigns/{campaign_id}/draws", "eve", **path)
@@ -962,7 +963,7 @@ WebhooksFunction.EditWebhooks dynamodb:BatchGetItem"""
 def _unused(accesses: set[Access]) -> set[str]:
     """Return the rights in a function's statement that neither it nor Lambda uses."""
     granted = set()
-    # Reconciliation confirms what differs: here, nothing does.
+    # Reconciliation confirms differences; this ledger has none.
     for function in {each.function for each in accesses} - {"ReconcileFunction"}:
         for statement in statements(STACK, function):
             used = [
@@ -1003,7 +1004,7 @@ OF_SOURCES = {
     *("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"),
     "dynamodb:ListStreams",
 }
-"""Actions by which Lambda itself reads the queue or the stream that calls a function."""
+"""Actions by which Lambda itself reads the queue or the stream of a function."""
 
 
 def test_whom_a_queue_or_a_stream_calls_may_read_it() -> None:

@@ -1,4 +1,4 @@
-"""A packet in parts, on the claim cache in memory."""
+"""Sharded packet on the in-memory claim cache."""
 
 import time
 from collections import Counter
@@ -32,7 +32,7 @@ PARTS = 3
 
 
 class CountedClaimCache:
-    """A claim cache that counts what it is asked."""
+    """Claim cache that counts its calls."""
 
     def __init__(self, claim_cache: ShardCache) -> None:
         self._claim_cache = claim_cache
@@ -50,7 +50,7 @@ class CountedClaimCache:
 
 @dataclass
 class Boards:
-    """A parted claim cache, what is below it, and the clock of its memory."""
+    """Sharded claim cache, the cache below it, and the clock of its memory."""
 
     inner: ShardCache
     forget: Callable[[str], object]
@@ -72,7 +72,7 @@ class Boards:
 
 @pytest.fixture
 def caches() -> Boards:
-    """Caches in memory: test_claim_cache.py compares packets in parts with a real server."""
+    """Return in-memory caches: test_claim_cache.py compares sharded packets with a real server."""
     clock = FakeClock(_now_ms())
     memory = FakeShards(clock)
     return Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
@@ -113,7 +113,7 @@ def _some(packet: Packet, shard: int, number: int) -> list[str]:
 
 
 def _emptied_by_one_shard(caches: Boards, **changes: Any) -> tuple[Packet, dict[str, int]]:
-    """Return a packet whose every share went to users of its first part, by user."""
+    """Return a packet whose shares all went to users of its first shard, by user."""
     packet = _loaded(caches, **changes)
     owned = {}
     for user_id in _some(packet, 0, packet.terms.count):
@@ -246,7 +246,7 @@ def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None
     packet = _loaded(caches)
     owners = {
         user_id: caches.grab(packet, user_id)[1]
-        for user_id in _some(packet, 1, 4)  # one of them elsewhere
+        for user_id in _some(packet, 1, 4)  # one of them in another shard
     }
 
     for _ in range(2):
@@ -254,7 +254,7 @@ def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None
 
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    # Also where their own part was emptied, and the others were not.
+    # Also if their own shard was emptied, and the others were not.
     for shard in range(PARTS):
         *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)
@@ -316,7 +316,7 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
         own = [c for c in claims if shard_of_share(packet.packet_id, c.share_no) == shard]
         caches.claim_cache.load(packet, own, shard)
 
-    # From then on the other parts are not asked for a while.
+    # From then on, the other shards are not called for a while.
     assert caches.grab(packet, "late") == ("packet_emptied", None)
     for user_id, share_no in owned.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
@@ -353,7 +353,7 @@ def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
     caches.lose(packet, 0)
     caches.inner.note(shard_id(packet.packet_id, 0), {user_id: -2})
 
-    # The terms must be known before anything can be compared with them.
+    # The comparison needs the terms.
     outcome = caches.claim_cache.grab(packet.packet_id, user_id)
     assert (outcome.status, outcome.shard) == ("packet_not_loaded", 0)
     caches.claim_cache.load(packet, [], 0)

@@ -1,4 +1,4 @@
-"""One suite for outcomes, packet rows and work lists on the fake and on the AWS emulator."""
+"""Suite for shares, packet rows and work lists, on the fake and on the AWS emulator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from testing.builders import NOW_MS, a_claim, a_packet_id, a_user_id, list_share
 from tests.contract.tables import PAID_MS, REFUNDED_MS, Books, a_client, a_settlement, some_books
 
 LONG_AGO_MS = NOW_MS - 400 * 86_400_000
-"""In 2025."""
+"""Time in 2025."""
 
 
 # ---- claims
@@ -149,7 +149,7 @@ def test_outcomes_after_a_share_are_read_page_by_page(books: Books, shards: int)
 
 
 def _paged(books: Books, packet_id: str, limit: int) -> tuple[list[list[Share]], list[int | None]]:
-    """Return all pages of a packet's outcomes, and the cursors between them."""
+    """Return all pages of a packet's shares, and the cursors between them."""
     pages: list[list[Share]] = []
     cursors: list[int | None] = []
     after_no: int | None = 0
@@ -373,7 +373,7 @@ def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Book
 
 @contextmanager
 def _a_stray(books: Books, at_ms: int) -> Iterator[Unreadable]:
-    """Put a row that is not a share into the work list, as a thief can."""
+    """Put a row that is not a share into the work list, as an attacker can."""
     stray = Unreadable(a_user_id("stray"), "row")
     row: dict[str, str | int] = {
         "pk": stray.pk,
@@ -425,7 +425,7 @@ def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: 
 
 @pytest.fixture(params=["fake", "moto"])
 def own_books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """A ledger in which no other test has left work."""
+    """Return a ledger without work of other tests."""
     with a_client(request.param, request) as client:
         yield some_books(client)
 
@@ -434,7 +434,7 @@ def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_book
     sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
-    # Two in one partition would share what this sender may get.
+    # Two in one partition would divide this sender's quota.
     shards = {keys.work_shard(sender.user_id): sender}
     while len(shards) < 4:
         other = User(a_user_id("other"))
@@ -505,7 +505,7 @@ def test_what_a_user_sent_is_listed_by_year(books: Books) -> None:
     assert listed(2026) == [newest.packet_id, new.packet_id]
     assert listed(2026, after_newest) == [new.packet_id]
     assert listed(2025) == [old.packet_id]
-    # A cursor of a later year is before all of an earlier one's, and not the other way round.
+    # A cursor of a later year precedes all of an earlier one's, and not the other way round.
     assert listed(2025, after_newest) == [old.packet_id]
     assert listed(2027, after_newest) == []
     assert listed(2024) == []

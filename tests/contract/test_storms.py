@@ -1,6 +1,6 @@
-"""Counted ledger calls of a crowd: threads, the real flows and a real cache.
+"""Ledger calls of many concurrent users: threads, the real use cases and a real cache.
 
-The Makefile runs it after the stacks: they would keep the thread that loads waiting.
+The Makefile runs this suite after the stacks, which would delay the loading thread.
 """
 
 import time
@@ -27,11 +27,11 @@ def test_after_a_flush_a_crowd_costs_one_load(
 
     answers = rush(system, packet)
 
-    # A process of 200 threads may keep the one that loads waiting for longer than the others do.
+    # In a process of 200 threads, the loading thread may run for longer than the others wait.
     answers["packet_emptied"] += answers.pop("unavailable", 0)
     assert answers == {"claimed": count, "packet_emptied": CROWD - count}
-    # One load, and one look for owners whom the cache may have forgotten when it is emptied: each
-    # reads the packet and its outcomes.
+    # One load, and one search for owners that the emptied cache may have lost: each reads the
+    # packet and its shares.
     assert meter.strong_count == len(meter.reads) <= 4
 
 

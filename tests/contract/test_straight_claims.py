@@ -1,4 +1,4 @@
-"""Cache calls of a claim when the process has just seen the packet open."""
+"""Cache calls of a claim when the process recently saw the packet open."""
 
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ from testing.platform.servers import OperatorCache
 
 @pytest.fixture(autouse=True)
 def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what was seen count for as long as a test may take."""
+    """Extend the validity of the observation beyond the duration of a test."""
     assert redis_shards._SEEN_OPEN_S <= 0.1
     monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 60.0)
 
@@ -33,13 +33,13 @@ def _packet(count: int = 10, **changes: Any) -> Packet:
 def _loaded(claim_cache: RedisShards, count: int = 10, **changes: Any) -> Packet:
     packet = _packet(count, **changes)
     claim_cache.load(packet, [])
-    claim_cache.take("unknown", "ann", "")  # the server knows the script from then on
+    claim_cache.take("unknown", "ann", "")  # afterwards, the server has the script
     return packet
 
 
 @contextmanager
 def _counted(cache: OperatorCache) -> Iterator[Counter[str]]:
-    """Count what is asked while the block runs, without what scripts do inside the cache."""
+    """Count the calls inside the block, without commands of scripts."""
     calls: Counter[str] = Counter()
     cache.config_resetstat()
     yield calls
@@ -84,7 +84,7 @@ def test_a_repeat_right_after_a_claim_is_one_call(cache: OperatorCache) -> None:
 
     with _counted(cache) as calls:
         again = claim_cache.grab(packet.packet_id, "ann")
-        # Elsewhere somebody takes the last one.
+        # Another process takes the last one.
         RedisShards(cache, PUBLISHED_SEEDS).grab(packet.packet_id, "bob")
         emptied = claim_cache.grab(packet.packet_id, "ann")
 
@@ -102,7 +102,7 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
         other.grab(packet.packet_id, user_id)
 
     with _counted(cache) as calls:
-        # The claimer of the last share knows; a user who saw it open is told once.
+        # The claimer of the last share updates the process; a user who saw it open is refused once.
         assert other.grab(packet.packet_id, "dan").status == "packet_emptied"
     assert calls == {"hmget": 1}
     with _counted(cache) as calls:
@@ -119,7 +119,7 @@ def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorC
     home = shard_id(packet.packet_id, 0)
     assert claim_cache.grab(home, "ann").is_certain
 
-    # It comes back alone, after the end: it may have forgotten who has a share elsewhere.
+    # The server returns alone, after the end: it may have lost owners in other shards.
     cache.delete(keys.claim_cache(home))
     closing = replace(packet, status=PacketStatus.CLOSING)
     claim_cache.load(closing, [], 0, is_whole=False)

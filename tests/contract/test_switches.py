@@ -1,4 +1,4 @@
-"""One suite for the store of the switches, and one for their copy: fakes beside the real things."""
+"""Suites for the store of the switches and for its copy: fakes beside real services."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ OFF = SwitchState(
 
 @pytest.fixture(params=["store", *KINDS])
 def store(request: pytest.FixtureRequest) -> Iterator[SwitchStore]:
-    """Another implementation, or the adapter on a table that no other test has written."""
+    """Return another implementation, or the adapter on a new table."""
     if request.param == "store":
         yield FakeSwitchStore()
         return
@@ -111,7 +111,7 @@ def test_a_limit_stands_as_it_was_put_until_its_default_is_restored(store: Switc
 
 @dataclass
 class Copy:
-    """The copy under test, and a way to let time pass."""
+    """Copy under test, and a way to advance the time."""
 
     copy: SwitchCopy
     sleep_ms: Callable[[int], None]

@@ -1,4 +1,4 @@
-"""A request ends in time although nothing that it calls answers."""
+"""Time limit of a request: it ends in time even if none of its calls is answered."""
 
 import json
 import os
@@ -36,7 +36,7 @@ from redpacket.platform.time_budget import time_budget
 from testing.in_memory_system import VARIABLES
 
 ANSWER_S_MAX = 9.5
-"""The rest of ten seconds is for a cold start and the network."""
+"""Seconds; the rest of ten seconds is for a cold start and the network."""
 
 ASK = """
 import json, runpy, sys, time
@@ -64,11 +64,11 @@ REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
     "send": ("POST /packets", {"kind": "lucky", "total_fen": 100, "count": 1}),
     "payment": ("GET /me/withdrawals", None),
 }
-"""A request for each of these functions: its route and its body."""
+"""Request for each of these functions: its route and its body."""
 
 
 def _ask(hole: str, function: str) -> tuple[int, float]:
-    """Return the status that a new process of a function answers, and the seconds it took."""
+    """Return a new process's status for a function, and its duration in seconds."""
     route, body = REQUESTS[function]
     event = {
         "routeKey": route,
@@ -97,7 +97,7 @@ def _ask(hole: str, function: str) -> tuple[int, float]:
 
 
 def test_a_request_ends_in_time_if_cache_and_ledger_hang(hole: str) -> None:
-    # All they do is wait, so they wait at the same time.
+    # The calls only wait, so they run concurrently.
     with ThreadPoolExecutor(len(REQUESTS)) as pool:
         answers = dict(zip(REQUESTS, pool.map(partial(_ask, hole), REQUESTS), strict=True))
 

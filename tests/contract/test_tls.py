@@ -1,4 +1,4 @@
-"""Trust of TLS connections to AWS and to the cache, tried on servers with a test CA."""
+"""Trust of TLS connections to AWS and to the cache, tested with a test CA."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -92,7 +92,7 @@ def other_bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 DrawCall = Callable[[str, str], object]
-"""Asks something of a server by a host name and a bundle of roots."""
+"""Makes a call to a server, given a host name and a bundle of roots."""
 
 
 @pytest.fixture(params=["aws", "cache"])

@@ -1,6 +1,6 @@
 """Calls of a request in a warm function, counted at each service: cache, ledger, queue.
 
-The handlers themselves run here, on a real Valkey and the emulator.
+The handlers run on a real Valkey and the emulator.
 """
 
 import json
@@ -50,7 +50,7 @@ class Spent:
 
 
 class Handlers:
-    """The grab and the payout function, warm, and what they spend."""
+    """Warm grab and payout functions, and their calls."""
 
     def __init__(
         self, cloud: Cloud, cache: OperatorCache, queue_url: str, monkeypatch: pytest.MonkeyPatch
@@ -61,7 +61,7 @@ class Handlers:
         send = AwsClient._send
 
         def counted(client: AwsClient, operation: str, body: bytes) -> dict[str, Any]:
-            # The switches are read again every few seconds, whatever is asked.
+            # The switches are read every few seconds, independently of requests.
             if json.loads(body).get("TableName") != "switches":
                 self._calls[f"{client._place[1]}.{operation}"] += 1
             return send(client, operation, body)
@@ -108,7 +108,7 @@ class Handlers:
         return str(body.get("outcome") or body["code"])
 
     def settle(self, count: int) -> None:
-        """Hand the payout function *count* messages of the queue, as one batch."""
+        """Pass *count* messages of the queue to the payout function, as one batch."""
         sqs = self._cloud.aws("sqs")
         records: list[dict[str, str]] = []
         while len(records) < count:
@@ -126,7 +126,7 @@ class Handlers:
             yield spent
             self._cache.echo("the end")
             while (call := seen.next_command())["command"] != "ECHO the end":
-                # Calls inside a script are not round trips; nor are those of the switches counted.
+                # Calls inside a script are not round trips; those of the switches are not counted.
                 if call["client_type"] != "lua" and keys.SWITCH_COPY not in call["command"]:
                     spent.cache[call["command"].split()[0].upper()] += 1
         spent.aws.update(self._calls)
@@ -154,7 +154,7 @@ def handlers(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handlers
 
 
 def _forget_clients() -> None:
-    """Reset the wiring, as in a process that has just started."""
+    """Reset the containers, as in a new process."""
     vars(containers).clear()
 
 
@@ -170,7 +170,7 @@ def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
             assert handlers.grab(packet, user_id) == "claimed"
         spent_by_winner.append(spent)
 
-    # The process sees for itself that a packet is open; from then on the script alone decides.
+    # The process sees that a packet is open; from then on it calls only the script.
     assert [spent.cache for spent in spent_by_winner] == [
         {"HMGET": 1, "EVALSHA": 1},
         {"EVALSHA": 1},
@@ -182,7 +182,7 @@ def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
 
 
 def test_a_loser_costs_one_call_of_the_cache_at_the_most(handlers: Handlers) -> None:
-    # A process looks once in ten seconds whether the cache is still the one that saw every claim.
+    # Every ten seconds, a process checks whether the cache is still the one that saw every claim.
     other, packet = handlers.send(count=1), handlers.send(count=1)
     for user_id in ("ann", "bob"):
         handlers.grab(other, user_id)
@@ -210,7 +210,7 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
     with handlers.counted() as spent:
         assert handlers.grab(packet, "ann") == "already_claimed"
 
-    # The script counts it: a repeat asks the ledger.
+    # The script counts it: a repeat reads the ledger.
     assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
     assert spent.aws == {"dynamodb.GetItem": 2}
 
@@ -232,7 +232,7 @@ def test_a_full_batch_is_settled_by_ten_in_a_transaction(
 
     assert not spent.cache
     assert spent.aws == {
-        "dynamodb.BatchGetItem": 3,  # shares, packets, and takers' own rows
+        "dynamodb.BatchGetItem": 3,  # shares, packets, and claimers' own rows
         "dynamodb.TransactWriteItems": BATCH_MAX // CLAIMS_PER_TRANSACTION,
     }
 

@@ -1,4 +1,4 @@
-"""The API over the system in memory, with the invariants after each test."""
+"""API over the in-memory system, with the invariants checked after each test."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def system() -> Iterator[InMemorySystem]:
 
 @pytest.fixture
 def a_user(system: InMemorySystem) -> MakeUser:
-    """Make users; `a_user(funds_fen=1000)` has money."""
+    """Return a factory of users; `a_user(funds_fen=1000)` has money."""
 
     def make(host_id: str | None = None, funds_fen: int = 0, **claims: Any) -> HttpUser:
         host_id = host_id or f"guest-{next(_numbers)}"
@@ -58,13 +58,13 @@ def operator(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def sender(a_user: MakeUser) -> HttpUser:
-    """Somebody with money to lose."""
+    """Return a user with money."""
     return a_user("sender", funds_fen=1_000_000)
 
 
 @pytest.fixture
 def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers stand on it
-    """Invoke a function by its output's name."""
+    """Return a function that invokes another one by its output's name."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = handlers()[function.removesuffix("Function").lower()](
@@ -77,7 +77,7 @@ def invoke(system: InMemorySystem) -> Invoke:  # noqa: ARG001 - the handlers sta
 
 @pytest.fixture
 def eventually(system: InMemorySystem) -> Eventually:
-    """Settle what is queued and let time pass until the result is true; return it."""
+    """Settle the queue and advance the time until the result is true; return it."""
 
     def wait(ask: Callable[[], Any]) -> Any:
         for _ in range(30):

@@ -1,4 +1,4 @@
-"""Addresses of winners of goods: whose they are, until when, and who reads them."""
+"""Addresses of winners of goods: their owners, their lifetime, and their readers."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ WINNERS = "/admin/campaigns/gala/winners"
 
 @pytest.fixture
 def winner(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> HttpUser:
-    """A user who won the first of two cups."""
+    """Return a user who won the first of two cups."""
     now_ms = system.clock.now_ms()
     plan: dict[str, Any] = {
         "title": "抽奖",
@@ -61,7 +61,7 @@ def test_the_winner_alone_says_where_goods_go(
     assert _give(winner, path, address="临时地址") == (200, None)
     assert winner.http.put(path, json=HOME).json() == {"status": "won", **HOME}
 
-    # Another winner sees their own, and a miss has none.
+    # Another winner sees their own address, and a miss has none.
     assert stranger.http.get(_path(stranger)).json()["address"] is None
     assert _give(a_user(), _path(a_user())) == missing
     assert _give(winner, path.replace("gala", "other")) == missing

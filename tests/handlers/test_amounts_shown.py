@@ -43,7 +43,7 @@ def test_hidden_amounts_are_in_no_read_until_the_end(
     assert (mine["claimed_fen"], mine["luckiest"], mine["claimed_count"]) == (None, None, 1)
     assert first.http.get("/me/received").json()["luckiest_count"] == 0
 
-    # The last share is taken: now everything is told, and a page has another tag.
+    # The last share is taken: all amounts are shown, and a page has another ETag.
     tag = _feed(reader, packet_id).headers["etag"]
     assert second.grab(packet_id).json()["amount_fen"] == last_fen
     ended = _feed(reader, packet_id)

@@ -24,7 +24,7 @@ Put = Callable[..., httpx.Response]
 
 @pytest.fixture
 def sponsor(a_user: MakeUser) -> HttpUser:
-    """An operator with money of their own."""
+    """Return an operator with money."""
     return a_user("sponsor", funds_fen=FUNDS_FEN, scope="hongbao/admin")
 
 
@@ -266,7 +266,7 @@ def test_a_winner_is_told_how_many_wins_the_rules_still_allow_today(
     assert [draw["outcome"] for draw in draws] == ["won", "won", "missed"]
     assert repeat["wins_left_today"] == left_of(user) == 0
     assert left_of(other) == 2
-    # The public campaign page is the same for everybody.
+    # The public campaign page is the same for all users.
     assert "wins_left_today" not in shown
 
 
@@ -333,7 +333,7 @@ def test_a_code_is_shown_to_its_winner_alone(
     ]
     empty = _draw(a_user())
     assert (empty["outcome"], empty["code"]) == ("missed", None)
-    # Operators see who won which unit, and what was done; logs and other tables have no code.
+    # Operators see the winner of each unit and their decisions; logs and other tables have no code.
     gala = "/admin/campaigns/gala"
     shown = [sponsor.http.get(path).text for path in (f"{gala}/winners", gala)]
     shown += [answer.text for answer in added]
@@ -387,7 +387,7 @@ def test_what_is_wrong_with_codes_is_said(put: Put, sponsor: HttpUser) -> None:
         answer = sponsor.post(path.format(prize_id), {"add": add})
         assert _refusal(answer) == (422, "invalid_request"), add
     assert _refusal(_add_stock(sponsor, "voucher", 1)) == (422, "invalid_request")
-    # The longest that are allowed fit into one call.
+    # The maximum number fits into one call.
     longest = [f"{number:0100d}" for number in range(500)]
     assert sponsor.post(path.format("voucher"), {"add": longest}).json()["total"] == 500
 
@@ -686,7 +686,7 @@ def test_recipients_get_no_more_than_the_limit_from_one_person(
 
     assert [answer.status_code for answer in answers] == [201, 403, 201]
     assert "another operator can approve" in answers[1].json()["detail"]
-    # 120 and 60 fen are within the limit; 120 more, in a lone share for a friend, are not.
+    # 120 and 60 fen are within the limit; another 120, in a single share for a friend, are not.
     assert [answer.status_code for answer in few] == [201, 403]
     # The treasury's packets of ten shares or more count nothing.
     assert [answer.status_code for answer in public] == [201] * 4
@@ -720,7 +720,7 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
     assert "smaller shares" in above[0].json()["detail"]
     # Equal shares count exactly: 60 and 40 fen.
     assert (below.status_code, by_both.status_code) == (201, 201)
-    # I10: a repeat has its first answer.
+    # I10: a repeat gets its first answer.
     assert repeat.json()["packet_id"] == first.json()["packet_id"]
     sent = [item["summary"] for item in items if item["action"] == "packet_sent"]
     told = "ope sent a packet of ¥0.60 in 1 shares without a passphrase"

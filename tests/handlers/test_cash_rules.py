@@ -1,4 +1,4 @@
-"""Rules that decide who wins a lottery's cash: the treasury paid for the ones that it saw."""
+"""Rules that decide who wins a lottery's cash: the treasury approved the ones that it saw."""
 
 import json
 from collections.abc import Callable
@@ -441,7 +441,7 @@ def test_an_approver_of_large_cash_learns_that_users_may_have_drawn(
         assert _prize(treasury, "small", CASH, total=0).is_success
         waiting = _prize(treasury, "cash", CASH)
         system.pass_time(20_000)
-        # A later start doesn't undo what users drew before.
+        # A later start does not undo earlier draws.
         assert _campaign(second, late).is_success
 
         approved = second.approve(waiting)
@@ -450,7 +450,7 @@ def test_an_approver_of_large_cash_learns_that_users_may_have_drawn(
         )
         shown = second.http.get("/admin/approvals").json()["items"][0]
 
-    # The first request was of a lottery that nobody could have drawn from.
+    # At the first request, no user could have drawn from the lottery.
     assert (approved.status_code, approved.json()["code"]) == (409, "version_conflict")
     assert asked.status_code == 202
     assert shown["summary"].endswith("; users may have drawn before")

@@ -1,4 +1,4 @@
-"""Hints of the console's forms, each compared with what the API does."""
+"""Hints of the console's forms, each compared with the API's behavior."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def _bounds() -> list[tuple[str, str, int, int]]:
 
 @pytest.fixture
 def boss(system: InMemorySystem, a_user: MakeUser) -> HttpUser:
-    """An operator with money and the campaign `gala`, which has a passphrase."""
+    """Return an operator with money and the campaign `gala`, which has a passphrase."""
     boss = a_user("boss", funds_fen=10**7, scope="hongbao/admin")
     assert _put(boss, system).is_success
     return boss
@@ -48,7 +48,7 @@ def _put(boss: HttpUser, system: InMemorySystem, campaign_id: str = "gala", **ch
 def _refused_fields(
     boss: HttpUser, system: InMemorySystem, body: str, name: str, value: int
 ) -> set[str]:
-    """Send *value* in a body of the API; return the fields that it refuses."""
+    """Send *value* in a body of the API; return the refused fields."""
     now_ms = system.clock.now_ms()
     rain = {"starts_at_ms": now_ms + 60_000, "seconds": 20, "total_fen": 100, "count": 1}
     prize = {"title": "tea", "kind": "goods", "weight": 1, "total": 10}

@@ -1,4 +1,4 @@
-"""An API behind a CloudFront distribution refuses requests that avoid it and its web ACL."""
+"""API behind a CloudFront distribution: it refuses requests that bypass it and its web ACL."""
 
 import httpx
 import pytest
@@ -10,12 +10,12 @@ from testing.platform.handlers import HandlerTransport, handlers
 
 OLD, NEW = "old-" + "o" * 40, "new-" + "n" * 40
 DIRECT = {"POST /gateway/host/callback", "POST /gateway/wechat/callback"}
-"""Routes of providers, which have the API's own address and sign each call."""
+"""Routes of providers, which use the API's own address and sign each call."""
 
 
 @pytest.fixture
 def behind(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """Let the functions stand behind a distribution whose key is being replaced."""
+    """Configure the functions with a distribution whose key is being replaced."""
     variables = {**settings.variables, "DISTRIBUTION": f"d1.cloudfront.net,{OLD},{NEW}"}
     monkeypatch.setattr(settings, "variables", variables)
 
@@ -41,7 +41,7 @@ def test_each_route_for_users_refuses_a_request_without_a_key_of_the_distributio
         if not operation.scopes and _answer(operation.key).status_code != 403
     }
 
-    # Both are answered by their own check of a signature.
+    # Both are answered by their own signature check.
     assert admitted == DIRECT
     assert len(operations) > 80
 

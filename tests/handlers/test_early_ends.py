@@ -210,7 +210,7 @@ def test_a_claim_that_meets_the_end_is_recorded_or_refused_and_no_fen_is_lost(
     ends = iter([None, None, sender])
 
     def end_at_the_third(_operations: object) -> None:
-        # In the moment before a claim's transaction is carried out.
+        # Right before a claim's transaction is carried out.
         if (ender := next(ends, None)) is not None:
             assert _end(ender, packet_id).status_code == 202
 

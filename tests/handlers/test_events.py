@@ -1,4 +1,4 @@
-"""Every event of events/ for packets and draws does to its handler what its name says."""
+"""Events of events/ for packets and draws: each has the effect that its name states."""
 
 import hashlib
 import json
@@ -25,14 +25,14 @@ SENDER = "event-sender"
 
 
 class Desk:
-    """Makes packets with the ids that the events name, by the ledger's own adapters."""
+    """Builder of packets with the ids that the events name, by the ledger's own adapters."""
 
     def __init__(self, system: InMemorySystem, sender: HttpUser) -> None:
         self._system = system
         self._sender_id = sender.user_id
 
     def send(self, packet_id: str, count: int, age_ms: int = 0, **changes: Any) -> Packet:
-        """Fund a packet as a send does that dies before it loads the cache."""
+        """Fund a packet, as a send that crashes before it loads the cache."""
         system = self._system
         packet = a_packet(
             packet_id=packet_id,
@@ -46,7 +46,7 @@ class Desk:
         return packet
 
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
-        """Make a claim durable as a grab does that dies before it queues the payout."""
+        """Make a claim durable, as a grab that crashes before it queues the payout."""
         at_ms = self._system.clock.now_ms()
         claim = a_claim(packet, share_no, user_id, decided_at_ms=at_ms)
         self._system.recorder.record_claim(claim)
@@ -64,7 +64,7 @@ def desk(system: InMemorySystem, event_sender: HttpUser) -> Desk:
 
 
 def _id(name: str) -> str:
-    """Return the id with that name, as the events have it: signed with the published key."""
+    """Return the event's id with that name, signed with the published key."""
     return PUBLISHED_IDS.sign(name)
 
 
@@ -273,7 +273,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
     poison = event["Records"][1]["messageId"]
     assert answers == [{"batchItemFailures": [{"itemIdentifier": poison}]}] * 2
     assert [claimer.balance_fen() for claimer in claimers] == amounts_fen
-    # They are what a grab puts into the queue.
+    # A grab queues the same messages.
     for share_no, record in enumerate((event["Records"][number] for number in (0, 2)), start=1):
         body = json.loads(record["body"])
         ref = ShareRef(_id("event-settle-000000001"), share_no)
@@ -285,7 +285,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
 def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
     packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
 
-    # It was never loaded: the first sweep does that, and then it is due.
+    # It was never loaded: the first sweep loads it, and then it is due.
     reports = [invoke("ExpireFunction", _event("sweep")) for _ in range(2)]
 
     assert reports[0]["loaded_count"] == 1

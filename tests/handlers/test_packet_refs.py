@@ -1,4 +1,4 @@
-"""Operators can't claim from packets that they read about and may not end."""
+"""Packet references that operators read: they allow no claims, and no ends without the right."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def auditor(a_user: MakeUser) -> HttpUser:
 
 @pytest.fixture
 def rain(a_user: MakeUser, system: InMemorySystem) -> str:
-    """A packet of a campaign."""
+    """Return a packet of a campaign."""
     boss, now_ms = a_user("boss", funds_fen=1_000, scope="hongbao/admin"), system.clock.now_ms()
     plan = {"title": "Gala", "starts_at_ms": now_ms - 1, "ends_at_ms": now_ms + 10**7}
     plan |= {"budget_fen": 1_000, "status": "on"}
@@ -62,7 +62,7 @@ def test_a_reference_names_the_packet_in_every_route_of_operators(
 
     assert [read.status_code for read in reads] == [httpx.codes.OK] * 3
     assert end.json()["packet_id"] == rain
-    # Nobody can claim any more.
+    # No further claim is possible.
     assert _listed(auditor)["packet_id"] == rain
 
 

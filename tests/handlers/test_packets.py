@@ -180,7 +180,7 @@ def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: HttpUser
 
 
 def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: HttpUser) -> None:
-    # Counted before it is read: what is wrong with it costs no money.
+    # The request is counted before it is parsed, so an invalid body costs no money.
     answers = [sender.post("/packets", {}) for _ in range(310)]
 
     refused = [answer for answer in answers if answer.status_code == 429]
@@ -290,7 +290,7 @@ def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
     ann, bob, cat, dan = (a_user() for _ in range(4))
 
     def take(user: HttpUser, via: object) -> None:
-        """Claim a share by the link of *via*."""
+        """Claim a share through the link of *via*."""
         grabbed = user.http.post(f"/packets/{packet_id}/grab", json={"via": via})
         assert grabbed.is_success, grabbed.text
         if token := grabbed.json().get("grab_token"):

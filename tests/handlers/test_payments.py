@@ -1,4 +1,4 @@
-"""Money in and out over the handlers, by the simulator of both providers in memory."""
+"""Payments and withdrawals over the handlers, with both simulated providers in memory."""
 
 import json
 from io import BytesIO
@@ -155,7 +155,7 @@ def test_an_operator_takes_no_money_of_campaigns(
     both = a_user("desk", scope="hongbao/operate hongbao/treasury")
     assert both.post("/packets", to_one).is_success
 
-    # Without the scope only the account itself can tell whose money it holds.
+    # Without the scope, only the account shows whose money it holds.
     assert a_user("desk").post("/me/withdrawals", withdrawal).is_success
     marked = deposit | {"is_for_campaigns": True}
     assert _refused(operator.post("/admin/deposits", marked)) == (422, "invalid_request")
@@ -356,7 +356,7 @@ def test_money_that_arrives_after_an_early_end_goes_to_the_balance(
     gateways: dict[ProviderName, FakeGateway],
 ) -> None:
     user, packet = unpaid
-    # The payer was faster, and nothing has told us yet.
+    # The payer was faster, and no callback has arrived yet.
     assert gateways[ProviderName.HOST].pay(packet["payment_id"])
 
     ended = user.http.post(f"/packets/{packet['packet_id']}/end")

@@ -1,4 +1,4 @@
-"""Pictures that users upload for covers, over HTTP: only the sender's own, and removable."""
+"""Uploaded cover pictures over HTTP: only the sender's own, and removable."""
 
 from base64 import b64encode
 

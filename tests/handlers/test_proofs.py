@@ -1,4 +1,4 @@
-"""Every split from send to proof, over HTTP, verified as somebody without AWS would."""
+"""Splits from send to proof over HTTP, each verified as a user without AWS would."""
 
 from pathlib import Path
 from typing import Any

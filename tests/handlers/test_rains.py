@@ -20,7 +20,7 @@ Plan = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def sponsor(a_user: MakeUser) -> HttpUser:
-    """An operator with money of their own."""
+    """Return an operator with money."""
     return a_user("sponsor", funds_fen=1_000_000, scope="hongbao/admin")
 
 
@@ -262,7 +262,7 @@ def test_a_rain_above_the_limit_of_an_operator_alone_is_refused_as_a_whole(
 
     assert (refused.status_code, moved_fen) == (403, 0)
     assert "smaller shares" in refused.json()["detail"]
-    # A packet of fewer than ten shares counts for the treasury too.
+    # A packet of fewer than ten shares also counts for the treasury.
     assert [each.status_code for each in by_both] == [403, 201]
     assert small.status_code == 201
 

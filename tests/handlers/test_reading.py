@@ -1,4 +1,4 @@
-"""Public reads: record pages, their own lists and books; never who somebody is."""
+"""Users' reads: record pages, their own lists and books; no answer identifies another user."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -49,7 +49,7 @@ def test_a_record_page_tells_everything_about_a_packet(
     assert {name: shown[name] for name in same} == {name: claim[name] for name in same}
     assert shown["is_luckiest"] is False
     assert claimer.record(sent["packet_id"])["mine"]["share_no"] == claim["share_no"]
-    # Data that only the token has is shown once the claim is settled.
+    # Data that only the token has is shown after the claim is settled.
     system.settle()
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
@@ -89,7 +89,7 @@ def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUs
     assert [claim for page in pages for claim in page["claims"]] == whole["claims"]
     assert {page["claimed_fen"] for page in pages} == {1000}
     assert all(page["luckiest"] == whole["luckiest"] for page in pages)
-    # A full last page is the last.
+    # A full last page has no cursor.
     page = claimers[0].http.get(f"/packets/{packet_id}", params={"limit": 5}).json()
     beyond = claimers[0].http.get(f"/packets/{packet_id}", params={"cursor": 5}).json()
     assert (len(page["claims"]), page["next"]) == (5, None)
@@ -221,7 +221,7 @@ def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
     assert first.record(packet_id)["mine"]["thanks"] == "🎉"
     second.grab(packet_id)
     assert shown() == ["🎉", None]
-    # A closed packet has pages of its own, and thanks may follow.
+    # A closed packet has its own pages, and thanks may follow.
     system.settle()
     assert second.thank(packet_id, "❤️").is_success
     assert shown() == ["🎉", "❤️"]
@@ -306,7 +306,7 @@ def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
 
     items = listed[0]["items"]
     assert [(item["kind"], item["packet_id"]) for item in items] == [("thanked", packet_id)] * 2
-    # A text may be removed, so no copy of it is made.
+    # A text may be removed, so it is not copied.
     assert sorted(item.get("text", "") for item in items) == ["", "🎉"]
     assert [page["unread"] for page in listed] == [2, 0]
     assert listed[1]["items"] == items
@@ -570,7 +570,7 @@ def test_a_book_shows_what_came_and_went_newest_first_in_pages(
             query["cursor"] = page["next"]
         assert [item for items in pages for item in items] == book["items"]
         assert len(pages) == -(-3 // limit)
-    # A cursor of another user shows one's own book.
+    # A cursor of another user shows the caller's own book.
     cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
     shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
     assert {item["amount_fen"] for item in shown} <= {5}

@@ -1,4 +1,4 @@
-"""Requests that no well-behaved client sends: each is refused by name, and nothing moves."""
+"""Malformed requests: each is refused by name, and no money moves."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 
-# With a right tag, so that it is looked for.
+# With a valid tag, so that it is looked up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 ORDER = {"kind": "lucky", "total_fen": 100, "count": 2}
 WRONG_TYPES = [True, 1.5, 100.0, "100", [100], {"fen": 100}, None]
@@ -25,7 +25,7 @@ Changes = tuple[str, list[Any]]
 
 @pytest.fixture(autouse=True)
 def _nothing_moves(system: InMemorySystem, sender: HttpUser) -> Iterator[None]:  # noqa: ARG001 - has its money
-    """Around every test here the sender's money stays, and no money or packet appears."""
+    """Check after each test that the sender's money stayed and no money or packet was created."""
 
     def rows() -> list[Any]:
         tables = system.dynamo.tables
@@ -66,7 +66,7 @@ ORDERS: list[Changes] = [
     ("recipients", [[], "A" * 40, ["A" * 40] * 101]),
     ("recipients.0", [["guest-1"], ["A" * 40], [1]]),
     ("cover_url", ["https://elsewhere.test/1.png", "http://images.example/1.png"]),
-    # tests/unit/users/test_text.py has what is not plain text.
+    # tests/unit/users/test_text.py has the texts that are not plain.
     ("greeting", ["a\x00b", "a\u202eb", "恭" * 51, "👍" * 51, "e\u0301\u0323" * 51]),
     ("greeting", ["e" + "\u0301" * 400, "a\ud83d", 8, None, ["恭喜"]]),
 ]

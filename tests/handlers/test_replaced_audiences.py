@@ -1,4 +1,4 @@
-"""A campaign's list of users that is replaced: cleared in parts, and then filled."""
+"""Replacement of a campaign's list of users: cleared in parts, then filled."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ USERS = [f"user{n}" for n in range(120)]
 
 @pytest.fixture
 def boss(system: InMemorySystem, a_user: MakeUser) -> HttpUser:
-    """An operator with the paused campaign `gala`, whose list allows 120 users."""
+    """Return an operator with the paused campaign `gala`, whose list allows 120 users."""
     boss = a_user("boss", scope="hongbao/admin")
     assert _put(boss, system, status="off").is_success
     assert _edit(boss, add=USERS, mode="allow").json() == {"size": 120, "mode": "allow"}

@@ -1,4 +1,4 @@
-"""A start that the sender chose, over HTTP to the handlers in memory."""
+"""Start times chosen by the sender, over HTTP to the handlers in memory."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reads and writes that a stranger can't do with any claims; the stack walks all routes."""
+"""Reads and writes that a stranger cannot make with any claims; the stack covers all routes."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_a_stranger_does_nothing_in_anothers_name(
     assert stranger.send().json()["code"] == "insufficient_funds"
     assert (sender.balance_fen(), stranger.balance_fen()) == (999_000, 100)
 
-    # A key that another has used is a key of one's own.
+    # Idempotency keys are scoped to the user.
     first, second = (user.draw("own", "the same key").json() for user in (sender, stranger))
     assert first["draw_id"] != second["draw_id"]
     for query in ("", f"?user={sender.host_id}", f"?cursor={first['draw_id']}"):

@@ -42,6 +42,6 @@ def test_a_cap_favours_no_position_of_a_live_split(cap: float, count: int) -> No
         for _ in range(times)
     )
 
-    # Five standard deviations of so many packets: a biased place is off by 4 to 50%.
+    # Five standard deviations of so many packets: a biased position is off by 4 to 50%.
     bound = max(0.01, 5 * min(cap - 1, 1) / math.sqrt(3 * times))
     assert [mean for mean in fairness.means if abs(mean - 1) > bound] == []

@@ -1,4 +1,4 @@
-"""Any scenario of sends, grabs, deliveries, sweeps, crashes and failovers keeps every invariant."""
+"""Invariants under random sends, grabs, deliveries, sweeps, crashes and failovers."""
 
 import os
 from typing import Any
@@ -19,7 +19,7 @@ USERS = st.sampled_from(["ann", "bob", "cat", "dan", "eve"])
 
 
 class Scenario(RuleBasedStateMachine):
-    """Possible events, in any order; hypothesis shrinks a broken scenario to its shortest form."""
+    """Possible events in any order; hypothesis shrinks a failing scenario to its shortest form."""
 
     packets = Bundle("packets")
 
@@ -62,7 +62,7 @@ class Scenario(RuleBasedStateMachine):
             if isinstance(answer, Admission):
                 self.system.open(packet, user, answer.grab_token)
         except Rejected as refusal:
-            # I5: a user who was told an amount is never refused.
+            # I5: a user who got an amount is never refused.
             told = [t for t in self.system.told if t.user_id == user]
             assert packet.packet_id not in [t.packet_id for t in told], refusal.code
 
@@ -121,7 +121,7 @@ class Scenario(RuleBasedStateMachine):
         assert all(count <= QUOTAS["limited"] for count in limited)
 
     def teardown(self) -> None:
-        """I8: left to itself, everything is settled and closed."""
+        """I8: without further events, everything is settled and closed."""
         for _ in range(10):
             self.system.pass_time(LIFE_MS)
             self.system.repair()

@@ -1,4 +1,4 @@
-"""Any scenario of draws, helps, edits, midnights, crashes and failovers keeps every invariant."""
+"""Invariants under random draws, helps, edits, midnights, crashes and failovers."""
 
 import os
 from collections import Counter
@@ -51,7 +51,7 @@ def some_prizes(draw: st.DrawFn) -> list[lottery.Prize]:
 
 
 class Scenario(RuleBasedStateMachine):
-    """Possible events, in any order; hypothesis shrinks a broken scenario to its shortest form."""
+    """Possible events in any order; hypothesis shrinks a failing scenario to its shortest form."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Scenario(RuleBasedStateMachine):
         try:
             draw = self.system.draw("gala", user, key).draw
         except Rejected as refusal:
-            # I5: a user who was told an outcome is never refused.
+            # I5: a user who got an outcome is never refused.
             assert earlier is None, refusal.code
             return
         except Unavailable:
@@ -105,7 +105,7 @@ class Scenario(RuleBasedStateMachine):
         self.told[user, key] = draw
 
     def _is_not_one_miss_too_many(self, draw: lottery.Draw) -> None:
-        """A promised prize comes, whatever the cache forgets, while one is left."""
+        """While a unit is left, a guaranteed prize is won even if the cache loses data."""
         promised_after = self.draw_rules.guaranteed_after_misses
         player = draw.user_id, draw.day
         if draw.prize:
@@ -186,7 +186,7 @@ class Scenario(RuleBasedStateMachine):
         assert self.system.differences() == []
 
     def teardown(self) -> None:
-        """I8: in the end all that was won is paid, and the rest is the operator's again."""
+        """I8: in the end all wins are paid, and the rest is refunded to the operator."""
         self.system.clock.at_ms = max(self.system.clock.at_ms, ENDS_AT_MS)
         for _ in range(10):
             self.system.pass_time(LIFE_MS)
@@ -204,7 +204,7 @@ class Scenario(RuleBasedStateMachine):
         )
         users_fen = sum(self.system.balance_fen(user) for user in ("ann", "bob", "cat"))
         assert users_fen == won_fen
-        # Nothing was deposited where hypothesis gave up before the plan.
+        # Nothing was deposited if hypothesis stopped before the plan.
         assert self.system.balance_fen("operator") in {10_000 - won_fen, 0}
 
 

@@ -1,4 +1,4 @@
-"""Any scenario of a packet in parts: every share once, and owners always get their share."""
+"""Invariants of sharded packets: every share is claimed once, and owners always get their share."""
 
 import os
 
@@ -23,11 +23,11 @@ from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5
-"""Each of them repairs three of nine parts."""
+"""Tries; each of them repairs three of nine shards."""
 
 
 class PartsScenario(RuleBasedStateMachine):
-    """Nodes of the cache lose their data in any order; two processes remember what they saw."""
+    """Cache nodes that lose their data in any order, and two processes that cache their reads."""
 
     @initialize(
         count=st.integers(2, 9),
@@ -43,7 +43,7 @@ class PartsScenario(RuleBasedStateMachine):
             total_fen=1000, count=count, rules=Rules(opening=opening), campaign=campaign
         )
         self.shards = shard_count(self.packet.packet_id)
-        # Users with a number that no other user gets; without a note they may not get it, either.
+        # Users with a number that no other user gets; without a mark, they may not get it either.
         self.stranded: set[str] = set()
         self.processes = [
             ShardedClaims(self.system.memory, clock=self.system.clock) for _ in range(2)
@@ -56,7 +56,7 @@ class PartsScenario(RuleBasedStateMachine):
         try:
             self._grab(user)
         except Rejected as refusal:
-            # I5, although the cache forgets.
+            # I5, although the cache loses data.
             assert user not in told, refusal.code
             assert isinstance(refusal, PacketEmptied) or self._is_over()
 
@@ -67,7 +67,7 @@ class PartsScenario(RuleBasedStateMachine):
                 if isinstance(answer, Admission):
                     self.system.open(self.packet, user, answer.grab_token)
             except Unavailable:
-                continue  # one try repairs a few parts at most
+                continue  # one try repairs at most a few shards
             return
         raise AssertionError("no user is served")
 
@@ -78,7 +78,7 @@ class PartsScenario(RuleBasedStateMachine):
 
     @rule(user=st.sampled_from(USERS))
     def a_lambda_dies_between_two_parts(self, user: str) -> None:
-        """It took a number and could not note it where the user begins."""
+        """The claim took a number but could not mark it in the user's first shard."""
         packet_id = self.packet.packet_id
         others = other_shards(packet_id, user) if self.shards > 1 else []
         for part in (shard_of_user(packet_id, user), *others):
@@ -113,7 +113,7 @@ class PartsScenario(RuleBasedStateMachine):
             assert self.system.differences() == []
 
     def teardown(self) -> None:
-        """Users who come while shares are left get one, and the rest goes back."""
+        """Users who arrive while shares are left get one, and the rest is refunded."""
         if not hasattr(self, "packet"):
             return
         if not self._is_over():

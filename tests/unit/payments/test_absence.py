@@ -1,4 +1,4 @@
-"""Absence in our rows, or in a provider's answer after its horizon, proves nothing."""
+"""Missing rows, and missing transfers after a provider's horizon: they prove nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -218,7 +218,7 @@ def test_a_restored_withdrawal_was_given_up_though_it_had_been_paid(town: Paymen
     withdrawal = town.withdraw("user", 300)
     rows = town.system.dynamo.rows()
     _pay_out(town)
-    # Without the tool that puts it into the list of queries.
+    # Without the tool that adds it to the list of queries.
     town.system.dynamo.hold(rows)
     town.system.pass_time(GIVEN_UP_AFTER_MS)
 
@@ -273,7 +273,7 @@ def test_a_restored_withdrawal_had_been_paid_by_its_second_number(
         assert town.find(withdrawal).transfer_no == withdrawal.next_transfer_no
 
     _restored_after(town, pay_by_second_number)
-    # A provider that would carry out the first number after all.
+    # A provider that would carry out the first number later.
     has_consent[0] = True
     if is_cancelled:
         town.cancel(withdrawal)
@@ -304,7 +304,7 @@ def test_a_payment_that_a_restore_calls_never_ordered_is_asked_for(town: Payment
 
 
 def test_a_refund_of_ours_that_a_restore_forgot_waits_for_nobody(town: PaymentSystem) -> None:
-    """A person would have deposited money that its payer had back."""
+    """Otherwise, an operator would have deposited money that the payer already got back."""
     payment = town.pay_in("user", 100)
 
     def pay_twice_and_return() -> None:
@@ -360,7 +360,7 @@ def test_a_provider_forgot_a_transfer_before_its_old_keys_came_back(
     is_known = days < 30
     assert stored.status is (WithdrawalStatus.PAID if is_known else WithdrawalStatus.CANCELLING)
     assert (_paid_fen(town), town.balance_fen()) == (300, 700)
-    # The alarm of withdrawals that wait names it.
+    # The alarm of waiting withdrawals names it.
     assert ("transfer_late" in town.system.logger.events) is not is_known
 
 
@@ -400,14 +400,14 @@ def test_a_forgotten_transfer_is_not_asked_for_each_minute(town: PaymentSystem) 
 
 @pytest.fixture
 def forgetful(town: PaymentSystem) -> PaymentSystem:
-    """Return a town at noon in China, whose provider forgets."""
+    """Return a system at noon in China whose provider forgets transfers."""
     town.gateway.remembers_ms = 30 * DAY_MS
     town.clock.at_ms = statement_day_start_ms(statement_day(town.clock.now_ms())) + DAY_MS // 2
     return town
 
 
 def _forget(town: PaymentSystem) -> None:
-    """Let 31 days pass without an answer, and compare no statement meanwhile."""
+    """Advance 31 days without an answer of the provider and without a comparison of statements."""
     town.gates_out = {}
     town.system.pass_time(DAY_MS)
     town.sweep_after(30 * DAY_MS)
@@ -652,7 +652,7 @@ def test_the_schedule_of_statements_settles_and_tells_forgotten_transfers(
 
 
 def test_an_order_that_came_late_is_closed_at_the_provider(town: PaymentSystem) -> None:
-    """A call under way at the end of a payment may still create the order."""
+    """A call in progress at the end of a payment may still create the order."""
     town.gateway.is_away = True
     payment = town.start("user", 100)
     town.gateway.is_away = False

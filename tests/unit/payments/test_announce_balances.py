@@ -1,4 +1,4 @@
-"""Claims that raise a balance above the threshold, from the queue of claims to the provider."""
+"""Automatic payouts of balances above the threshold, from the queue of claims to the provider."""
 
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ WECHAT = ProviderName.WECHAT
 
 
 class _Killed(BaseException):
-    """A function that ends here."""
+    """Crash of a function at this point."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def _agree(town: PaymentSystem) -> None:
 
 
 def _packet(town: PaymentSystem) -> Packet:
-    """Send a packet of one share of 1,000 fen, and take it."""
+    """Send a packet of one share of 1,000 fen, and claim it."""
     packet = town.system.send(total_fen=1000, count=1)
     town.system.grab(packet, "taker")
     return packet
@@ -106,7 +106,7 @@ def test_a_function_that_is_killed_pays_out_once_for_a_cause(
 ) -> None:
     _packet(town)
     refs = town.system.queue.take_all()
-    # Each message comes twice, and each function dies once after its work.
+    # Each message is delivered twice, and each function crashes once after its work.
     for _ in range(2):
         _settle(town, queue, refs)
     promised = town.withdrawals.promise

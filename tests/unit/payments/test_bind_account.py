@@ -85,7 +85,7 @@ def test_withdrawals_wait_after_the_first_link_whenever_the_money_comes(
     if not is_funded_before:
         town.system.deposit("alice", 500)
     town.system.pass_time(WAIT_MS - 1)
-    # Linking it again opens it no earlier, and no later.
+    # Linking it again does not change when it can be used.
     bind(town, logins, "alice", "code-a#again")
 
     with pytest.raises(PayeeNotBound, match="new"):
@@ -149,7 +149,7 @@ def test_garbage_of_one_address_costs_few_calls_to_the_provider(
     assert _wrong_codes(town, "203.0.113.7", burst, logins) == {"code_invalid"}
     assert _wrong_codes(town, "203.0.113.7", 1_000, logins) == {"rate_limited"}
     assert logins.calls == burst
-    # Others sign in, and this address again after a while, with one call a refill.
+    # Other users can sign in; this address can later, with one call per refill.
     assert _sign_in(town, "code-bob", "203.0.113.8", logins)
     town.system.pass_time(PROVIDER_CALLS.interval_ms)
     assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"code_invalid"}

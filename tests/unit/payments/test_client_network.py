@@ -1,4 +1,4 @@
-"""The address that a budget of sign-ins counts is one that the caller can't choose."""
+"""Addresses that sign-ins are counted by: callers cannot choose them."""
 
 import pytest
 

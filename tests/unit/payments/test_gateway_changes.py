@@ -1,4 +1,4 @@
-"""Rows whose provider was turned off, or acts for another merchant now."""
+"""Rows whose provider was turned off, or now acts for another merchant."""
 
 from collections.abc import Callable, Iterator
 
@@ -30,7 +30,7 @@ def town() -> PaymentSystem:
 
 
 def _act_for(town: PaymentSystem, merchant: Merchant, gateway: FakeGateway) -> FakeGateway:
-    """Deploy with the keys of *merchant*, whose books *gateway* keeps."""
+    """Deploy with the keys of *merchant*, whose books *gateway* has."""
     gate_in, gate_out = FakePaymentsIn(gateway), FakePaymentsOut(gateway)
     gate_in.merchant = gate_out.merchant = merchant
     town.gates_in, town.gates_out = {WECHAT: gate_in}, {WECHAT: gate_out}

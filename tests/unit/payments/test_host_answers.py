@@ -1,4 +1,4 @@
-"""Answers of a host's wallet that are not for the call that was made."""
+"""Answers of a host's wallet that do not belong to the call."""
 
 import json
 import time
@@ -136,7 +136,7 @@ def test_what_can_not_be_read_is_unknown() -> None:
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer", "balance", "authorization"])
 def test_a_wallet_reports_payments_refunds_and_transfers_alone(kind: str) -> None:
-    """Map what raises a balance and a user's consent."""
+    """Return the calls that raise a balance or need a user's consent."""
     now_ms = int(time.time() * 1000)
     body = json.dumps({"type": f"{kind}.done", "data": {"number": "1"}}).encode()
     headers = signed_headers(RESULTS, "msg_1", body)

@@ -43,7 +43,7 @@ def _tokens(keys: IssuerKeys) -> Rs256Tokens:
 def _read(token: str, published: str) -> dict[str, Any]:
     kid = jwt.get_unverified_header(token)["kid"]
     key = jwt.PyJWKSet.from_json(published)[kid]
-    # These tests have a clock of their own.
+    # These tests have their own clock.
     options: Any = {"verify_exp": False, "verify_iat": False}
     claims: dict[str, Any] = jwt.decode(
         token, key, algorithms=["RS256"], audience="redpacket", issuer=URL, options=options
@@ -66,7 +66,7 @@ def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> Non
 
     claims = _read(token, issuer_files(URL, first)["jwks.json"])
 
-    # Never a scope.
+    # The token never gets a scope.
     assert set(claims) == {"iss", "aud", "sub", "iat", "exp"}
     assert claims["exp"] * 1_000 == expires_at_ms == NOW_MS + LIFE_MS
 
@@ -75,7 +75,7 @@ def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
     subject = _tokens(first).subject_of(ALICE.name_hash)
 
     assert HOST_ID.fullmatch(subject)
-    # User ids are made of it.
+    # User ids are derived from it.
     assert subject.startswith("wechat|")
     assert subject == _tokens(IssuerKeys.of(first.text())).subject_of(ALICE.name_hash)
     assert ALICE.name_hash not in subject

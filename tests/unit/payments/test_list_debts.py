@@ -1,4 +1,4 @@
-"""Lists of operators: returns that wait for a person, and who owes money."""
+"""Operators' lists of returns that need a decision, and of users with debts."""
 
 from redpacket.payments.model.payments import ReturnReason, ReturnStatus
 from redpacket.payments.use_cases.return_payment import collect_owed, list_debts
@@ -13,7 +13,7 @@ def _debts(
 
 
 def _refund(town: PaymentSystem, user_id: str, spent_fen: int) -> None:
-    """Refund 100 fen by hand, of which the user has spent some."""
+    """Refund 100 fen by hand, part of which the user has spent."""
     payment = town.pay_in(user_id, 100)
     if spent_fen:
         town.withdraw(user_id, spent_fen)

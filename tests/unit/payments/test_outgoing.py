@@ -98,7 +98,7 @@ def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.M
     monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
 
     for address in INSIDE:
-        # A global one beside it makes it no better.
+        # An additional global address does not make it acceptable.
         addresses = ["8.8.8.8", address]
         outgoing = HttpClient(
             "https://wallet.example/", call_ms_max=500, resolve=lambda *_, row=addresses: row
@@ -152,7 +152,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
 
 
 def test_only_plain_addresses_are_configured() -> None:
-    # Plain http is for private addresses alone.
+    # Plain HTTP is only for private addresses.
     wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example", "https://]!a"
     for url in (*wrong, "http://wallet.example/"):
         with pytest.raises(ValueError, match=r"^(the address must be a https|http is for)"):

@@ -357,7 +357,7 @@ def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_per
 
 
 def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> None:
-    """Then the refund takes it from the user's account."""
+    """The refund then takes the money from the user's account."""
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
     before = town.gates_in[WECHAT].query(payment.number)
@@ -528,7 +528,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
 
 
 def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
-    """A payment that was made in the last moment wins."""
+    """A payment made at the last moment wins."""
     packet = town.send_unpaid()
     town.gateway.pay(town.start_packet(packet).number)
     town.system.pass_time(payments.PAYMENT_LIFE_MS)
@@ -560,7 +560,7 @@ def test_an_unpaid_packet_is_never_due_and_in_no_list_of_what_was_sent(town: Pay
 
 
 class _Callbacks:
-    """Implements Callbacks for bodies that are numbers."""
+    """CallbackVerifier for bodies that are numbers."""
 
     def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> ProviderEvent:
         if "signature" not in headers:
@@ -697,7 +697,7 @@ def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSyste
 
 
 def _listed(town: PaymentSystem, payment: payments.Payment) -> list[str]:
-    """Return why transactions of a payment wait for a person."""
+    """Return the reasons why transactions of a payment wait for an operator."""
     returns = town.returns.list_returns(payment.number)
     return [each.reason for each in returns if each.status is payments.ReturnStatus.LISTED]
 

@@ -1,4 +1,4 @@
-"""Listed returns leave the list once an operator has settled them, each by one transfer."""
+"""Listed returns: each leaves the list after an operator settles it by one transfer."""
 
 import itertools
 
@@ -57,14 +57,14 @@ def _deposit(
     fen: int = 900,
     operator: str = "ann",
 ) -> str:
-    """Deposit for *returned*, or for another reason."""
+    """Make a deposit that settles *returned*, or one for another reason."""
     request = Request(operator, hash_of_key(f"key-{next(_keys)}"), str(fen))
     case = returned.transaction_id if returned else None
     return town.system.process().deposit(User(user), fen, request, case=case)[0]
 
 
 def _refund(town: PaymentSystem, returned: PaymentReturn, fen: int) -> None:
-    """Refund it in the provider's console, which tells of it."""
+    """Refund it in the provider's console, which sends a callback."""
     second = town.gateway.orders[returned.number].transactions[1]
     note_refund(WECHAT, town.gateway.refund_paid(second, fen), ports=town.payments)
 
@@ -119,7 +119,7 @@ def test_a_deposit_is_found_behind_a_page_of_later_entries(
 
 
 def test_a_deposit_must_name_the_return(town: PaymentSystem) -> None:
-    """A deposit of the same amount for another reason pays nothing back."""
+    """A deposit of the same amount for another reason settles nothing."""
     returned, other = _listed(town), _listed(town)
     for reference in (_deposit(town), _deposit(town, other)):
         with pytest.raises(InvalidRequest, match="whose case is the transaction_id"):
@@ -136,7 +136,7 @@ def test_two_operators_on_one_case_credit_its_user_once(town: PaymentSystem) -> 
     deposits = [_deposit(town, returned, operator=name) for name in ("ann", "bob", "ann")]
     with pytest.raises(IdempotencyKeyReused):
         _deposit(town, returned, fen=901, operator="cat")
-    # The resolution does not ask who made the deposit.
+    # The resolution does not depend on who made the deposit.
     _resolve(town, returned, "")
 
     assert len(set(deposits)) == 1

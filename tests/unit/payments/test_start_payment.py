@@ -44,7 +44,7 @@ def test_a_packet_that_was_ended_is_not_ordered_again_by_a_late_clock(town: Paym
     stale = replace(again, is_ended=False)
 
     assert again.prompt == ""
-    # A request that read the row before the end begins no order either.
+    # A request that read the row before the end also starts no order.
     assert not town.repository.begin_order(stale, town.clock.now_ms())
     assert town.gateway.orders == {}
 
@@ -110,7 +110,7 @@ def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
     assert town.repository.begin_order(payment, now_ms)
     assert not town.repository.begin_order(payment, now_ms)
     assert town.paid(payment).ordered_at_ms == now_ms
-    # One that saw the payment before does not order it.
+    # A request that saw the payment before does not order it.
     town.gateway.is_away = False
     town.system.pass_time(10_000)
     assert not prompt_payment(payment, ports=town.payments).prompt

@@ -51,7 +51,7 @@ def _end(town: PaymentSystem, state: TransferState, after_ms: int) -> None:
 
 
 def _compared(town: PaymentSystem, day: str, *, at_once: bool = False) -> Told:
-    """Compare the days from the one before the lock on, each on the next noon unless *at_once*."""
+    """Compare the days from the one before the lock, each at the next noon unless *at_once*."""
     told = []
     begin_ms = statement_day_start_ms(day)
     for offset in range(-1, 5):
@@ -275,7 +275,7 @@ def test_a_number_that_another_one_replaced_is_locked_and_returned(town: Payment
 
 
 def test_a_provider_that_books_only_payments_has_no_locks(town: PaymentSystem) -> None:
-    """A line of its statement means that the payee has the money."""
+    """A line in its statement means that the payee has the money."""
     gate = town.gates_out[ProviderName.WECHAT]
     gate.locks_money = False
     day, withdrawal = _day(town), _locked(town)

@@ -27,7 +27,7 @@ HOST, WECHAT = ProviderName.HOST, ProviderName.WECHAT
 @pytest.fixture
 def town() -> PaymentSystem:
     town = PaymentSystem()
-    # Noon in China: no line is near midnight.
+    # Noon in China, so that no line is near midnight.
     start_ms = statement_day_start_ms(statement_day(town.clock.now_ms()))
     town.clock.at_ms = start_ms + DAY_MS // 2
     return town
@@ -39,7 +39,7 @@ def day(town: PaymentSystem) -> str:
 
 
 def _move(town: PaymentSystem) -> None:
-    """Move money by each kind of line."""
+    """Make one movement for each kind of line."""
     town.pay_in("user", 500)
     second = town.pay_in("other", 70)
     town.pay_again(second)
@@ -99,7 +99,7 @@ def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
 
 
 class _Schedule:
-    """The runs at 11:00 and 15:00 for two providers; *away* says which fails, on which days."""
+    """Runs at 11:00 and 15:00 for two providers; *away* names the days on which each one fails."""
 
     def __init__(self, town: PaymentSystem) -> None:
         self.town = town
@@ -124,7 +124,7 @@ class _Schedule:
         )
 
     def run(self, hour: int, days: int = 0, **event: Any) -> dict[ProviderName, list[str]]:
-        """Go *days* on, and run at an hour; return the compared days by provider."""
+        """Advance some days, and run at an hour; return the compared days by provider."""
         clock = self.town.clock
         start_ms = statement_day_start_ms(statement_day(clock.now_ms())) + days * DAY_MS
         clock.at_ms = start_ms + hour * 3_600_000
@@ -134,7 +134,7 @@ class _Schedule:
         }
 
     def late(self) -> list[str]:
-        """Return what was late, and forget it."""
+        """Return the late providers, and reset the log."""
         lines = self.town.system.logger.lines
         told = [line for line in lines if line.startswith("bill_differs")]
         lines.clear()
@@ -304,12 +304,12 @@ def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
 STRAY = Line("transfer", "wdsomebodyelses", "bill", 33, 0)
 
 Lines = list[tuple[str, int, int]]
-"""Subjects of differences, with what the provider says and what we know."""
+"""Subjects of differences, with the provider's value and ours."""
 
 
 def _loses(book: list[Line], line: Line) -> Lines:
     book.remove(line)
-    # For a refund we know the transaction, not the provider's number of the refund.
+    # For a refund we store the transaction, but not the provider's number of the refund.
     paid = [paid_line.outside_no for paid_line in book if paid_line.number == line.of_number]
     return [(f"{line.number} {[line.outside_no, *paid][-1]}", 0, line.amount_fen)]
 
@@ -379,7 +379,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     payment = town.pay_in("user", 100)
-    # The provider says that it came a moment later.
+    # The provider reports it a moment later.
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms + 1_000)
     town.clock.at_ms = end_ms + 2 * DAY_MS
@@ -396,7 +396,7 @@ def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_told_with_ours
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms + 1_000
     town.pay_in("user", 100)
-    # The provider says that it came a moment earlier, and more.
+    # The provider reports it a moment earlier, with other values.
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=end_ms - 1_000, amount_fen=101)
     town.clock.at_ms = end_ms + 2 * DAY_MS
@@ -442,7 +442,7 @@ def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
     town.pay_in("user", 100)
     (line,) = town.gateway.book
     town.gateway.book[0] = replace(line, moved_at_ms=begin_ms - 1)
-    # One nearer to midnight, so that the bill of the day before is looked at.
+    # A time nearer to midnight, so that the statement of the day before is also read.
     town.clock.at_ms = begin_ms + EDGE_MS - 2
     town.pay_in("other", 7)
     town.gateway.book[1] = replace(town.gateway.book[1], moved_at_ms=begin_ms - 1)
@@ -513,7 +513,7 @@ def _forge(town: PaymentSystem, table: str, key: str, kind: str, **forged: str |
 
 
 def _check_found(town: PaymentSystem, subject: str, *rules: str) -> None:
-    """Both the checks of tests and reconciliation tell of it."""
+    """Both the checks of tests and the reconciliation report it."""
     assert {difference.rule for difference in town.differences()} >= {"I1", *rules}
     assert ("I1", subject) in _reconciled(town)
 

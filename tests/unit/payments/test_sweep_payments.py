@@ -1,4 +1,4 @@
-"""Sweeps of payments against providers whose calls take time: no provider and no step waits."""
+"""Sweeps of payments if calls to providers take time: no provider and no step waits."""
 
 from functools import partial
 from typing import Any
@@ -27,11 +27,11 @@ from testing.payments.payment_system import WECHAT, PaymentSystem
 MINUTE_MS, SWEEP_MS = 60_000, 47_000
 
 CALL_MS = 5_000 // 10
-"""Time of a call that gets no answer; ten wait side by side."""
+"""Milliseconds of a call without an answer; ten calls run concurrently."""
 
 
 class _SlowIn(FakePaymentsIn):
-    """A provider whose queries take time, and that may give no answer then."""
+    """Provider whose queries take time, and may get no answer."""
 
     query_ms = 0
     is_silent = False
@@ -103,7 +103,7 @@ def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) 
 
 
 def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Packet]]:
-    """Start packets that nobody pays in time, at a provider that then gives no answer."""
+    """Start packets that nobody pays in time, at a provider that then stops answering."""
     slow = _SlowIn(town.gateway)
     town.gates_in = {WECHAT: slow}
     packets = [town.send_unpaid(f"sender-{number}") for number in range(count)]
@@ -212,7 +212,7 @@ def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
     packet = town.send_unpaid()
 
     for packet_id in (packet.packet_id, a_packet_id()):
-        # Neither asks a provider.
+        # Neither queries a provider.
         _cancel_unpaid(packet_id, {}, town.payments)
 
     assert town.system.stored(packet).status is PacketStatus.UNPAID
@@ -225,7 +225,7 @@ def test_one_prompt_that_fails_tells_of_a_silent_provider_in_each_minute(
     payment = town.start()
 
     for _ in range(4):
-        # A sweep takes time, so the next one begins a little less than a minute after its looks.
+        # A sweep takes time, so the next one begins slightly less than a minute after its queries.
         town.sweep_after(59_500)
 
     assert not payment.prompt

@@ -1,4 +1,4 @@
-"""A provider is added by a line of the registry: no use case and no container knows its name."""
+"""Addition of a provider by a line of the registry: no use case and no container names it."""
 
 import json
 import os
@@ -90,7 +90,7 @@ def _start(process: Process, coin: ProviderName) -> Payment:
 
 
 def _tell(process: Process, kind: str, number: str) -> None:
-    """Let the coin call back, and the queue deliver what it holds."""
+    """Send a callback of the coin, and deliver the queued messages."""
     body = json.dumps({"kind": kind, "id": f"{kind}-{number}", "number": number}).encode()
     process.handle_callback(ProviderName("coin"), {"coin-signature": signature_of(body, KEY)}, body)
     while process.notice_queue.notices:
@@ -161,7 +161,7 @@ def test_users_sign_in_by_a_third_provider(process: Process, coin: ProviderName)
 def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
     with pytest.raises(SignatureInvalid):
         process.handle_callback(ProviderName("coin"), {"coin-signature": "forged"}, b"{}")
-    # Nothing sets the others up here.
+    # This deployment configures no other provider.
     with pytest.raises(ChannelUnavailable):
         process.handle_callback(ProviderName.WECHAT, {}, b"{}")
 
@@ -171,7 +171,7 @@ def test_the_registry_forgets_what_a_test_added() -> None:
 
 
 def test_a_third_provider_needs_no_route_of_ours() -> None:
-    """Handlers read the registry when they are imported, hence a process of its own."""
+    """Run in a new process, because handlers read the registry when they are imported."""
     scenario = [sys.executable, "-m", "tests.unit.payments.coin.over_http"]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     told = subprocess.run(scenario, env=paths, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Answers that no honest provider gives, or none so far: they are unknown outcomes."""
+"""Answers that an honest provider does not give, or has not given so far: unknown outcomes."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ TRANSFERRED = {
 
 
 class AnswersOnce:
-    """A client that gives one answer to whatever is asked."""
+    """Client with one answer to every call."""
 
     def __init__(self, status: int, body: Mapping[str, Any], file: bytes = b"") -> None:
         self.merchant = MERCHANT
@@ -166,7 +166,7 @@ def test_what_can_not_be_read_is_unknown() -> None:
 def test_only_the_gateways_own_word_means_that_nothing_is_there(
     ask: Callable[[int, Mapping[str, Any]], Any], code: str
 ) -> None:
-    """A proxy on the way answers 404 too."""
+    """A proxy also answers 404."""
     with pytest.raises(Unavailable):
         ask(404, {"code": code})
 
@@ -210,7 +210,7 @@ class TakesNoCallFromHere(WeChatClient):
 
 
 def test_an_address_that_may_not_call_refuses_no_withdrawal() -> None:
-    """The merchant's settings are wrong, not the payee: the money waits for a call that works."""
+    """The merchant's settings are wrong, so the money waits for a successful call."""
     client = TakesNoCallFromHere()
     orders, transfers = _in(400, {}, client), _out(400, {}, client)
     consents = WeChatAuthorizations(client, ACCOUNTS, notify_url="", scene_id="1000")
@@ -246,7 +246,7 @@ def test_a_refund_that_the_bank_sent_back_is_not_over() -> None:
 
 
 def test_a_code_is_only_ever_a_code() -> None:
-    """It is logged, and nothing proves who wrote it."""
+    """The answer is logged, because nothing proves its author."""
     assert Answer(400, {"code": "PARAM_ERROR"}).code == "PARAM_ERROR"
     for code in ("o1 said: hello", "oLTPCuFqLz-UVHHD67rLX5BxXysI\n", {"a": 1}, "码", None):
         assert Answer(400, {"code": code}).code == ""
@@ -316,7 +316,7 @@ def test_another_movement_of_the_account_is_not_a_transfer() -> None:
 
 
 def test_a_consent_that_can_not_be_displayed_is_queried_without_its_display() -> None:
-    """Integrators disagree whether WeChat answers the display of a consent that waits."""
+    """Integrators disagree whether WeChat answers a query of a pending consent."""
     calls: list[str] = []
     consent = {"out_authorization_no": "consent1", "state": "WAIT_USER_CONFIRM"}
 

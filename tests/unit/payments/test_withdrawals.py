@@ -223,7 +223,7 @@ def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem)
     call_transfer(withdrawal.withdrawal_id, ports=town.transfers)
 
     assert town.gateway.transfers == {}
-    # Nor does one that saw the withdrawal before another took it, or while the other has it.
+    # A call that read the withdrawal earlier also makes no transfer.
     now_ms = town.clock.now_ms()
     assert lease(seen, 10**15, now_ms) is lease(town.find(withdrawal), 10**15, now_ms - 1) is None
 
@@ -289,7 +289,7 @@ def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting_town: Paym
 
 @pytest.fixture
 def waiting_town() -> PaymentSystem:
-    """Return a town whose provider waits for its payees."""
+    """Return a system whose provider waits for its payees."""
     town = PaymentSystem(details="confirm")
     town.system.deposit("user", 1000)
     town.gateway.next_state = lambda state: state
@@ -329,7 +329,7 @@ def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
 
 
 def _called_without_answer(town: PaymentSystem) -> Withdrawal:
-    """Make a bill that its payee has to confirm, and lose the answer."""
+    """Make a transfer that its payee has to confirm, and lose the answer."""
     answers = iter([False])
 
     class Losing(FakePaymentsOut):
@@ -346,7 +346,7 @@ def _called_without_answer(town: PaymentSystem) -> Withdrawal:
 def _refused_when_repeated(
     town: PaymentSystem, refusal: gateway.Refusal = gateway.Refusal.OTHER
 ) -> Withdrawal:
-    """Lose the answer about a bill that no query sees yet, and refuse its repeat."""
+    """Lose the answer about a transfer that no query finds yet, and refuse its repeat."""
     town.gateway.hides_for_ms = lambda: SETTLING_MS - 10_000
     withdrawal = _called_without_answer(town)
     town.sweep_after(LEASE_MS)
@@ -389,7 +389,7 @@ def test_a_refusal_keeps_nobody_from_cancelling(waiting_town: PaymentSystem) -> 
 
     assert (stopped.status, stopped.stop) == (WithdrawalStatus.CANCELLING, Stop.CANCELLED)
     assert waiting_town.cancel(withdrawal) == stopped
-    # Neither a refusal nor the end of our patience replaces the user's word.
+    # Neither a refusal nor a timeout replaces the user's decision.
     for stop in (Stop.REFUSED, Stop.NOT_AUTHORIZED, Stop.EXPIRED):
         for seen in (refused, stopped):
             assert waiting_town.withdrawals.stop(seen, stop, "late", now_ms) is None
@@ -421,7 +421,7 @@ def test_what_was_refused_is_given_up_as_well(waiting_town: PaymentSystem) -> No
 def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     town: PaymentSystem,
 ) -> None:
-    # A schedule of the simulation had a provider that said "processing" for two and a half days.
+    # A simulated schedule had a provider that answered "processing" for two and a half days.
     withdrawal = town.called(300)
     town.gateway.next_state = lambda state: state
     town.sweep_after(1_800_000)
@@ -572,7 +572,7 @@ def test_what_another_process_gives_up_meanwhile_is_left_to_it(
 
 
 def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
-    """Another worker has called by then, and its lease delays the next look."""
+    """By then another worker has called, and its lease delays the next query."""
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
     town.dispatch()
@@ -608,7 +608,7 @@ def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSyste
 
 
 def test_a_thousand_withdrawals_take_the_time_that_arithmetic_says(town: PaymentSystem) -> None:
-    """1,000 bills at 1,800 a minute: 33 seconds, and never more than 31 in a second."""
+    """1,000 transfers at 1,800 a minute take 33 seconds, with at most 31 in any second."""
     town.settings = _limited(count_max=10_000, fen_max=10**8)
     town.system.deposit("user", 10_000)
     expected = [town.withdraw("user", 10).expected_at_ms for _ in range(1_000)]
@@ -679,7 +679,7 @@ def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> Non
     town.dispatch(2_500)
 
     assert len(town.gateway.called_at_ms) == 3
-    # It took one slot behind its end, and no more.
+    # It took one slot after its end, and no more.
     assert town.pace.take(1) == [town.gateway.called_at_ms[0] + 4_000]
 
 

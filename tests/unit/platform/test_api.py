@@ -1,6 +1,5 @@
-"""Requests with the claims of Cognito's three kinds of tokens, as API Gateway hands them over.
-
-Its JWT authorizer makes text of every claim, lists too; `scopes` are those that the route asks for.
+"""Requests with the claims of Cognito's three kinds of tokens, as API Gateway passes them. Its JWT
+authorizer turns every claim into text, also lists; `scopes` are those that the route requires.
 """
 
 from typing import Any
@@ -86,7 +85,7 @@ def test_a_person_is_the_same_user_by_either_token() -> None:
     assert by_access.nickname is None
     assert by_id.nickname is None
     assert _request({**ID, "nickname": "安"}).user.nickname == "安"
-    # A client is a user of its own.
+    # A client is its own user.
     assert _request(CREDENTIALS).user.user_id != by_access.user_id
 
 

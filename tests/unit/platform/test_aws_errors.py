@@ -1,4 +1,4 @@
-"""Temporary errors of any service are Unavailable; others are faults of ours."""
+"""Errors of AWS services: temporary ones are Unavailable, and others are our own faults."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 
 
 class _Failing:
-    """An AWS client whose every operation fails in the same way."""
+    """AWS client whose operations all fail in the same way."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error

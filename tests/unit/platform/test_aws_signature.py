@@ -1,4 +1,4 @@
-"""Our signature is botocore's, of the same request at the same moment."""
+"""Signature of requests to AWS: it equals botocore's for the same request and time."""
 
 import pytest
 from botocore.auth import SigV4Auth

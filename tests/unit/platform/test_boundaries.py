@@ -1,4 +1,4 @@
-"""Boundaries of rules about money that mutants crossed unnoticed (tests/mutants.py)."""
+"""Boundaries of rules about money that surviving mutants crossed (tests/mutants.py)."""
 
 import itertools
 from contextlib import nullcontext
@@ -189,7 +189,7 @@ def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: Paymen
     town.clock.at_ms = int(late.timestamp() * 1000)
     withdrawal = town.withdraw("user", 100)
     town.dispatch()
-    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # it is paid now
+    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # it is paid by now
     town.system.pass_time(60_000)
 
     town.sweep()
@@ -400,7 +400,7 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
-    town.gateway.is_away = True  # and is asked nothing
+    town.gateway.is_away = True  # and gets no call
     for transaction_id in (due.transaction_id, "unknown"):
         return_payment(number, transaction_id, ports=town.payments)
 
@@ -616,7 +616,7 @@ def test_the_cache_learns_which_share_an_owner_has(system: InMemorySystem) -> No
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
-    system.grab(packet, "bob")  # is handed ann's number 1, and gives it back
+    system.grab(packet, "bob")  # gets ann's number 1, and returns it
 
     assert system.memory.grab(packet.packet_id, "bob").share_no == 2
 

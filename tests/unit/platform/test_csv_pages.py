@@ -1,4 +1,4 @@
-"""CSV of lists: what a spreadsheet opens must run nothing and lose nothing."""
+"""CSV of lists: a spreadsheet that opens it runs nothing and loses nothing."""
 
 import csv
 import io

@@ -42,7 +42,7 @@ def _in_progress() -> ClientError:
 
 
 class _Contended(FakeDynamo):
-    """Fails transactions with *errors*, one after the other; then all goes well."""
+    """Client that fails transactions with *errors* in order; later ones succeed."""
 
     def __init__(self, errors: Sequence[Exception]) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
 
     assert set(client.tables["table"]) == {("one", "row"), ("two", "row")}
     assert len(pauses_s) == 2
-    # Canceled, it is another one the next time.
+    # A canceled transaction is retried with a new token.
     assert len(set(client.tokens)) == 3
 
 
@@ -116,7 +116,7 @@ def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
     assert conflict.value.positions == {1}
     assert isinstance(conflict.value, Unavailable)
     assert (client.tables, client.transaction_count) == ({}, TRIES)
-    # Each wait may be twice as long, and all of them are short.
+    # Each wait may be twice as long, and all are short.
     assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
 
 
@@ -152,7 +152,7 @@ def test_a_single_write_that_meets_a_transaction_tries_again() -> None:
 
     dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=pause)
 
-    # It finds what the transaction wrote.
+    # It finds the rows that the transaction wrote.
     assert not dynamo.write(ROWS[0])
     assert len(pauses_s) == 2
 
@@ -173,7 +173,8 @@ def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
     class Committed(_Contended):
         def transact_write_items(self, **request: Any) -> None:
             if not self.tokens:
-                # It is carried out; its caller is only told that it is under way.
+                # It is carried out, although its caller gets an error about a transaction in
+                # progress.
                 FakeDynamo.transact_write_items(self, **request)
             super().transact_write_items(**request)
 

@@ -1,4 +1,4 @@
-"""Checks of every handler, whatever the gateway before it lets through."""
+"""Checks that every handler makes, independently of the gateway."""
 
 import json
 import runpy

@@ -1,4 +1,4 @@
-"""Structure of the package: what contracts of imports cannot say."""
+"""Structure of the package, beyond the import contracts."""
 
 import ast
 import re
@@ -24,12 +24,12 @@ table_of take_callback tell waiting webhook_book wiring withdrawal_book
 """,
     )
 )
-"""Names that had two meanings or none; the glossary has the words in use."""
+"""Names that had two meanings or none; the glossary has the current ones."""
 
 
 @cache
 def _trees() -> dict[Path, ast.Module]:
-    """Parse the package once, and not while tests are collected."""
+    """Parse the package once, and only when a test runs."""
     return {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
 
 

@@ -1,4 +1,4 @@
-"""Hash of a request: what was asked, of which resource."""
+"""Hash of a request: its body and its resource."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The contracts of imports in pyproject.toml hold for typing, too, and leave no module out.
+"""Import contracts of pyproject.toml: they also hold for typing, and cover every module.
 
 import-linter excludes imports under `if TYPE_CHECKING`. The order of the contexts and their
 exceptions come from its contracts.

@@ -1,4 +1,4 @@
-"""Logs never name a user: a log is kept longer, and read by more people, than a ledger."""
+"""Logs without users' names: logs are kept longer, and read by more people, than the ledger."""
 
 from dataclasses import replace
 from typing import Any

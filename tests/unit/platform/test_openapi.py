@@ -1,4 +1,4 @@
-"""openapi.json is what the code does: the same bytes, routes, problems and answers."""
+"""File openapi.json: its bytes, routes, problems and answers are those of the code."""
 
 import json
 import re
@@ -61,7 +61,7 @@ DIFFERENCES = [
 
 
 def errors_in(name: str, value: Any) -> list[str]:
-    """Return what is wrong with *value* as the schema *name*."""
+    """Return the violations of the schema *name* by *value*."""
     schema = {"$ref": f"#/components/schemas/{name}", "components": CONTRACT["components"]}
     validator = jsonschema_rs.Draft202012Validator(schema)
     return [error.message for error in validator.iter_errors(json.loads(json.dumps(value)))]
@@ -204,7 +204,7 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "DELETE /admin/accounts/{user}/campaign-money",
         "DELETE /admin/pictures/{picture_id}",
         "DELETE /admin/packets/{packet_id}/thanks/{share_no}",
-        # Theirs is what the gateway signs, in a form of its own.
+        # The gateway signs these answers, in its own format.
         *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
     }
 
@@ -231,12 +231,12 @@ def test_every_object_is_strict() -> None:
 
     texts = {"type": "string"}
     lists = {"type": "array", "items": texts}
-    # The host's wallet and the host's tokens have fields of their own.
+    # The host's wallet and the host's tokens have their own fields.
     assert loose == [("CampaignAdmin", lists), ("HostPrompt", texts)]
 
 
 def test_a_route_says_who_may_ask() -> None:
-    """Users by default; operations/test_roles.py has the roles of operators."""
+    """Users are the default; operations/test_roles.py has the roles of operators."""
     admin = [{"user": ["hongbao/admin"]}]
     for key, operation in ROUTES:
         security = operation.get("security")
@@ -247,7 +247,7 @@ def test_a_route_says_who_may_ask() -> None:
             assert {each["user"][0] for each in security[1:]} <= roles, key
         else:
             assert security == ([] if key in OPEN_ROUTES else None), key
-        # A callback is refused for its signature.
+        # A callback with a wrong signature is refused.
         assert ("401" in operation["responses"]) == (security != [] or "/gateway/" in key), key
 
 
@@ -267,7 +267,7 @@ def test_a_route_names_the_parameters_of_its_path() -> None:
 
 
 def _shown() -> Iterator[tuple[str, Any]]:
-    """Yield the names of forms with what views show as them; tests/handlers compares all others."""
+    """Yield the schemas with the views' answers; tests/handlers compares all others."""
     for status in PacketStatus:
         packet = a_packet()
         item = SentItem(packet.packet_id, packet.terms.total_fen, NOW_MS)

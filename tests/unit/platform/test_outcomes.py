@@ -1,4 +1,4 @@
-"""Outcomes are counted, and a crowd of losers writes no line each."""
+"""Counts of outcomes: many losers do not write a line each."""
 
 import json
 import time
@@ -40,7 +40,7 @@ def _written(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], 
 
 
 def _ask(error: Exception) -> str:
-    """Ask a handler that fails with *error*; return the code that it answers."""
+    """Call a handler that fails with *error*; return the code of its answer."""
 
     def fail() -> None:
         raise error
@@ -62,7 +62,7 @@ def _answer(do: Callable[[], None]) -> str:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
-    """Let each test begin a process, and count into a namespace."""
+    """Start a process with a namespace for each test."""
     clock = Seconds()
     monkeypatch.setattr("redpacket.platform.http.api.outcomes", Outcomes(clock))
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "redpacket")
@@ -91,7 +91,7 @@ def test_a_crowd_of_losers_writes_ten_times_a_minute(capsys: pytest.CaptureFixtu
     lines = _counted(capsys)
     for line in lines:
         counts[line["outcome"]] += line["outcome_count"]
-    # Two minutes and a moment; the first write of the later ones has both codes.
+    # Two minutes and a moment; the first later write has both codes.
     assert len(lines) == 3 * WRITES_PER_MINUTE - 9 + 2
     assert counts == {"packet_emptied": 2_700, "rate_limited": 301}
 
@@ -134,7 +134,7 @@ def test_each_refusal_of_a_handler_is_counted_by_its_code(
     lines, failed_count = _written(capsys)
     assert answered == code
     assert [line["outcome"] for line in lines] == [code]
-    # Temporary refusals are not logged as errors: a crowd writes no stack traces.
+    # Temporary refusals are not logged as errors, so many of them write no stack traces.
     is_expected = code in {"packet_emptied", "switched_off", "campaign_not_started"}
     assert (caplog.records == []) is is_expected
     assert failed_count == (0 if is_expected else 1)
@@ -159,7 +159,7 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
         _ask(CampaignNotStarted())
         _ask(errors.Unavailable("no answer"))
 
-    # Within the minute, though nothing follows by which a process would write what it counted.
+    # Within the minute, although no later request makes the process write its counts.
     assert _written(capsys)[1] == 12
 
 

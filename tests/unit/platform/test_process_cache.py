@@ -11,7 +11,7 @@ KEPT_MS = 1_000
 
 
 class Store:
-    """Answers with how often it was asked, unless it is away."""
+    """Source that returns its number of calls, unless it is unavailable."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -110,7 +110,7 @@ def test_the_last_value_holds_where_the_store_is_away(
 
     read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
 
-    # The failure is kept like an answer, or each request would wait for the next one.
+    # The failure is cached like an answer; otherwise each request would wait for the next one.
     assert read == [1, 1]
     assert len(store.failures) == 1
     with pytest.raises(Unavailable):
@@ -136,7 +136,7 @@ def test_a_value_that_is_trusted_for_a_while_is_not_returned_after_it(
     clock.at_ms += 1
     with pytest.raises(Unavailable, match="a was last read too long ago"):
         read()
-    # Nobody asks the store again before the period ends.
+    # No caller reads the store again before the period ends.
     assert len(store.failures) == 1
 
     store.is_away = False

@@ -1,4 +1,4 @@
-"""Sign-in of the functions to a cache: by IAM, or with a password that its owner keeps."""
+"""Sign-in of the functions to a cache: by IAM, or with a password that its owner stores."""
 
 import socket
 import time
@@ -30,7 +30,7 @@ SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 
 def _botocores(cache: str, query: dict[str, str], region: str, keys: Keys) -> str:
-    """Sign as the developer guide of ElastiCache does it."""
+    """Sign as in the developer guide of ElastiCache."""
     credentials = Credentials(keys.access_key, keys.secret_key, keys.token or None)
     emitter = HierarchicalEmitter()
     signer = RequestSigner(
@@ -80,7 +80,7 @@ def _parts(url: str) -> dict[str, str]:
 
 
 class _OldServer:
-    """Server that answers each HELLO with *answer*, and keeps what it was told."""
+    """Server that answers each HELLO with *answer*, and stores the commands."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
@@ -102,7 +102,7 @@ class _OldServer:
 
 
 def _told(password: str | Callable[[], str], username: str, answer: bytes) -> tuple[str, list[str]]:
-    """Return the refusals of two connections, and what the server was told."""
+    """Return the refusals of two connections, and the server's received commands."""
     server = _OldServer(answer)
     client = connect(
         HOST, server.port, has_tls=False, username=username, password=password, timeout_s=2
@@ -148,7 +148,7 @@ def test_a_server_that_runs_no_script_is_refused_at_once(answer: bytes, version:
 
 
 class _Store:
-    """Stands in for Secrets Manager; *answers* are passwords and errors."""
+    """Stand-in for Secrets Manager; *answers* are passwords and errors."""
 
     def __init__(self, *answers: str | Exception) -> None:
         self.answers = list(answers)

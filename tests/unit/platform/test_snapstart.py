@@ -1,4 +1,4 @@
-"""Functions that start from a snapshot: what is prepared, and credentials after the restore."""
+"""Functions that start from a snapshot: preparation, and credentials after the restore."""
 
 import json
 import random
@@ -26,7 +26,7 @@ NOW_S = 1_800_000_000
 
 
 class Endpoint:
-    """Endpoint of credentials; *answers* are what it says, the last one again and again."""
+    """Endpoint of credentials; *answers* are its responses, and the last one repeats."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
@@ -54,7 +54,7 @@ def endpoint() -> Iterator[Endpoint]:
             self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Suppress the server's log lines."""
 
     with ThreadingHTTPServer((HOST, 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Messages of ours in SQS: notices of providers, and claims to pay."""
+"""SQS messages: notices of providers, and claims to pay."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ MESSAGE = {
 
 
 class _Queue:
-    """A client of SQS that refuses *refused* of each batch's messages."""
+    """SQS client that refuses *refused* of each batch's messages."""
 
     def __init__(self, refused: int = 0) -> None:
         self.bodies: list[str] = []

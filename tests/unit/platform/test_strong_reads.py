@@ -1,4 +1,4 @@
-"""Reads of tables that decide about money see every write before them."""
+"""Reads of tables that decide about money: they see every earlier write."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ PACKET, USERS = "packet", ["ann"]
 
 
 class _Noting:
-    """A DynamoDB client that notes how tables are read."""
+    """DynamoDB client that records how tables are read."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""The wiring builds late, builds once, and takes what it is given."""
+"""Containers: they build members late and once, and accept replacements."""
 
 import json
 import subprocess
@@ -139,7 +139,7 @@ def test_a_name_of_two_use_cases_is_ambiguous(system: InMemorySystem) -> None:
 
 @pytest.fixture(scope="module")
 def secrets_of_gateways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return what Secrets Manager holds, by the arns that are given below."""
+    """Return the contents of Secrets Manager, by the ARNs that are set below."""
     merchant = GatewayKeys.of(tmp_path_factory.mktemp("keys")).merchant
     return {
         "payees": json.dumps({"1": "k" * 64}),
@@ -191,7 +191,7 @@ def test_everything_can_be_built_over_stand_ins(
     secret = secrets_of_gateways.__getitem__
 
     for name in BUILT:
-        # A wiring of its own for each: what is built needs nothing that was built before.
+        # Each member gets a new container, because it must not depend on earlier members.
         process = Process(settings=given, clock=system.clock, secret=secret)
         assert getattr(process, name) is not None, name
 

@@ -1,4 +1,4 @@
-"""A check that never fails proves nothing: each finds its planted fen."""
+"""Reconciliation checks: each finds a planted fault of one fen."""
 
 from dataclasses import replace
 from typing import Any

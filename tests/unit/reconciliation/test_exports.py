@@ -1,4 +1,4 @@
-"""Increments: when a run takes one, and that its rows are those of a full export."""
+"""Increments: when a run exports one, and that its rows equal those of a full export."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_second_look_builds_on_the_differences_of_the_first() -> None:
 
 
 def _history(random: Random) -> list[Write]:
-    """Return writes of some rows: new ones, changes, changes back, and deletions."""
+    """Return writes of some rows: new rows, changes, reverted changes, and deletions."""
     return [
         (key, random.choice([None, *(_row(key, fen) for fen in (1, 2))]))
         for key in random.choices(KEYS, k=random.randint(1, 25))
@@ -114,10 +114,8 @@ def _at(writes: list[Write]) -> Rows:
 
 
 def _export_writes(folder: Path, random: Random, before: Rows, writes: list[Write]) -> None:
-    """Write an increment in any order over several files.
-
-    A key has some of its writes or, as DynamoDB has it, the last one alone. One that came and went
-    may have none.
+    """Write an increment in any order over several files. A key has some of its writes or, as in
+    DynamoDB, only the last one. A row that was created and deleted may have none.
     """
     first_us = random.randint(1, 9) * 10**14
     last = {key: number for number, (key, _) in enumerate(writes)}
@@ -132,7 +130,7 @@ def _export_writes(folder: Path, random: Random, before: Rows, writes: list[Writ
 
 
 def _differing(folder: Path, seed: int) -> set[str]:
-    """Return the rows of a full export that the chain of its increments lacks, or has besides."""
+    """Return the differences between a full export's rows and those of its chain of increments."""
     random = Random(seed)
     nights = [_history(random) for _ in range(3)]
     whole = len(nights)
@@ -181,9 +179,8 @@ def test_a_run_fails_unless_the_engine_reads_every_exported_row(tmp_path: Path, 
 
 
 def _read(statement: str, line: Any, path: str) -> Any:
-    """Read a value of a line as Trino's OpenX reader does, at any depth.
-
-    Without case, the last of two names that are equal counts.
+    """Read a value of a line as Trino's OpenX reader does, at any depth. Without case, the last of
+    two equal names counts.
     """
     properties = dict(re.findall(r"'([\w.]+)'='(\w+)'", statement))
     is_exact = properties["case.insensitive"] == "FALSE"

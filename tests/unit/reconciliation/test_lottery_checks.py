@@ -1,4 +1,4 @@
-"""Each check of the lottery finds what is planted, and nothing in a lottery in order."""
+"""Checks of the lottery: each finds a planted fault, and none reports a correct lottery."""
 
 from dataclasses import replace
 from typing import Any
@@ -58,7 +58,7 @@ def _found(facts: LotteryFacts) -> list[Difference]:
 
 
 def _with_win(**changes: Any) -> LotteryFacts:
-    """Return the facts with a changed win of the cup, and the rows that go with it."""
+    """Return the facts with a changed win of the cup, and its related rows."""
     won = replace(WON_CUP, **changes)
     assert won.prize
     units = [Unit("cup", won.unit_no, won.draw_id), Unit("cup", won.day_no, won.draw_id, DAY)]
@@ -77,7 +77,7 @@ def test_a_unit_outside_the_stock_is_found() -> None:
         assert difference.what == "unit within"
     (difference,) = _found(_with_win(day_no=3))
     assert (difference.expected, difference.actual) == (2, 3)
-    # Above stock that was lowered since is no difference.
+    # Units won before the stock was lowered are not reported.
     assert check_lottery(replace(FACTS, prizes=[replace(CUP, total=1), CASH])) == []
 
 

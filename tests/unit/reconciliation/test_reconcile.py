@@ -27,14 +27,14 @@ from testing.reconciliation.planted import forge_transfer
 LIFE_MS = 3_600_000
 
 ALL = ("I1", "all accounts")
-"""Wallets and packets do not add up to the deposits."""
+"""Difference if wallets and packets do not add up to the deposits."""
 
 Rules = set[tuple[str, str]]
 
 
 @pytest.fixture
 def town() -> InMemorySystem:
-    """A system with an open packet and an emptied one, all of it settled."""
+    """Return a system with an open packet and an emptied one, all of it settled."""
     system = InMemorySystem()
     for packet in [system.send(count=count, life_ms=LIFE_MS) for count in (4, 2)]:
         for user in ("ann", "bob"):
@@ -47,7 +47,7 @@ def town() -> InMemorySystem:
 
 @pytest.fixture
 def packet_id(town: InMemorySystem) -> str:
-    """The first of its packets."""
+    """Return the first of its packets."""
     return town.ledger_state().packets[0].packet.packet_id
 
 
@@ -72,7 +72,7 @@ def _examined(reconciliation: Reconciliation) -> dict[str, int]:
 
 
 def _plant(system: InMemorySystem) -> None:
-    """Plant a fen in ann's balance."""
+    """Add a fen to ann's balance."""
     system.row("accounts", keys.account("user:ann"))["balance_fen"] = {"N": "1"}
 
 
@@ -112,7 +112,7 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
     share = list_shares(system.packets, packet.packet_id)[4]
     system.dynamo.tables["shares"].pop(_key(packet_keys.share(packet.packet_id, share.share_no)))
 
-    # Its claim's entry, receipt, taker's row and count have no outcome.
+    # The claim's entry, receipt, claimer's row and count have no outcome.
     assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
 
 
@@ -126,7 +126,7 @@ def test_a_town_in_order_has_no_differences(town: InMemorySystem) -> None:
     examined = _examined(reconciliation)
     # A send and two claims of each packet.
     assert (examined["check_tally"], examined["check_postings"]) == (2, 2 * (1 + 2))
-    # Nobody draws here, and nobody pays.
+    # The system has no draws and no payments.
     assert (examined["check_lottery"], examined["check_payments"]) == (0, 0)
     assert town.logger.events == ["reconcile_complete"]
 
@@ -178,7 +178,7 @@ def test_a_row_that_was_changed_or_lost_is_found(
     assert town.logger.events == ["difference_found"] * len(reconciliation.differences) + [
         "reconcile_complete"
     ]
-    # An audit of the packet says so too, except of balances.
+    # An audit of the packet reports the same, except for balances.
     of_packet = {told for told in wanted if told[1] == packet_id}
     assert of_packet <= _rules(_audit(town, packet_id)) | {("I2", packet_id)}
     if expected == {("I4", P)}:
@@ -272,7 +272,7 @@ def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, pack
 def test_terms_that_are_not_those_that_the_sender_was_promised_are_found(
     town: InMemorySystem, packet_id: str
 ) -> None:
-    # Nothing of the other was claimed yet: only the sender's entry has the commitment.
+    # The other packet has no claims yet, so only the sender's entry has the commitment.
     for packet in (town.ledger_state().packets[0].packet, town.send(life_ms=LIFE_MS)):
         terms = replace(packet.terms, seed=b"a seed of a thief")
         town.row("packets", packet_keys.packet(packet.packet_id))["terms"] = {"S": str(terms)}
@@ -321,7 +321,7 @@ def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemo
 
 
 def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
-    """A thief's book has a claim that was another's, and both balances agree with it."""
+    """In an attacker's book, a claim belongs to another user, and both balances agree with it."""
     accounts = town.dynamo.tables["accounts"]
     key = next(key for key in accounts if key[0] == "user:bob" and key[1].startswith("claim#"))
     entry = {**accounts.pop(key), "pk": {"S": "user:eve"}}
@@ -487,7 +487,7 @@ def _end(town: InMemorySystem) -> None:
 
 
 def _entry_of_a_moment_ago(town: InMemorySystem) -> None:
-    """Put an entry without a packet, in the time that is left to the next run."""
+    """Put an entry without a packet, at a time that is left to the next run."""
     at_ms = str(town.clock.now_ms() - 60_000)
     key = {"pk": "user:eve", "sk": "claim#1700000000000#x#1"}
     texts = {"transfer_id": "settle:x:1", "kind": "settle", "counterparty": "packet:x"}

@@ -28,7 +28,9 @@ CASH_FEN = 100
 
 
 class Fair:
-    """A system with a rain of two packets and a lottery of goods and cash, an hour into it."""
+    """A system with a rain of two packets and a lottery of goods and cash, an hour after
+    its start.
+    """
 
     def __init__(self) -> None:
         self.system = system = InMemorySystem()
@@ -91,7 +93,7 @@ def test_a_campaign_in_order_has_no_differences(
     assert fair.draws(fair.cash)
     assert fair.draws(fair.cup)
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 0)
-    fair.system.load_campaign("fair")  # notes up to which unit all are won
+    fair.system.load_campaign("fair")  # stores up to which unit all are won
     assert any(pk.startswith("stock#") for pk, _ in fair.table("draws"))
 
     assert fair.differences() == []
@@ -131,7 +133,7 @@ def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> 
     before = system.campaigns.find_campaign("fair")
     assert before
     edited = replace(before, ends_at_ms=before.ends_at_ms + HOUR_MS, version=2)
-    # An edit that was cut off in front of its prizes.
+    # An edit that was interrupted before its prizes.
     assert system.campaigns.edit(edited, before)
     ((packet_id, _),) = fair.cash.packets
 
@@ -219,7 +221,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
         for difference in differences
         if difference.subject == "fair cash"
     )
-    # It is not queued, so it is late as well.
+    # It is not queued, so it is also late.
     assert _subjects(differences) == {("I9", "fair cash"), ("I8", packet_id)}
 
 

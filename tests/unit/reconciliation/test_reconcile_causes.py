@@ -1,4 +1,4 @@
-"""Money without a cause: forged by a role that may write accounts, with every entry in order."""
+"""Money without a cause: forged by a role that may write accounts, with consistent entries."""
 
 import pytest
 
@@ -14,7 +14,7 @@ MONEY = Request("treasurer", "campaign money", "")
 
 @pytest.fixture
 def town() -> InMemorySystem:
-    """A system with a user's money, campaign money, and a move of a part of it."""
+    """Return a system with a user's money, campaign money, and a partial move."""
     system = InMemorySystem()
     system.deposit("ann", 1_000)
     for user in ("rain", "storm"):
@@ -26,7 +26,7 @@ def town() -> InMemorySystem:
 
 
 def _night(system: InMemorySystem) -> tuple[set[str], set[str]]:
-    """Return the checks that find something by SQL, and those of whole ledgers that do."""
+    """Return the SQL checks that find a difference, and those of whole ledgers that do."""
     system.pass_time(MOVING_MS + 1)
     result = system.reconcile()
     by_python = system.ledger_state().checked([], [])
@@ -87,7 +87,7 @@ def test_a_row_of_the_audit_log_that_others_may_put_is_no_cause(
     rows = [row for row in town.dynamo.tables["journal"].values() if row["kind"]["S"] == kind]
 
     for row in rows:
-        # Seven roles put rows, and none of them with this attribute.
+        # Seven roles put rows, and none of them may put this attribute.
         assert row.pop("is_cause") == {"BOOL": True}
 
     assert rows

@@ -1,4 +1,4 @@
-"""Each report over a ledger of known rows, and a report for each saved query."""
+"""Reports over a ledger of known rows, and the report for each saved query."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ Rows = list[dict[str, str | None]]
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    """A world with a claim that waits."""
+    """Return a ledger with a pending claim."""
     world = World()
     world.system.grab(world.open, "zoe")
     world.system.pass_time(MOVING_MS)
@@ -100,7 +100,7 @@ def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: 
 
 
 def test_refunds_tell_the_rate(world: World) -> None:
-    """One of the two packets that are closed was claimed as a whole, and one not at all."""
+    """Of the two closed packets, one was fully claimed, and the other not at all."""
     (rows,) = _shown(world, "refunds")
 
     assert rows == {

@@ -1,4 +1,4 @@
-"""Statements of reconciliation: two engines read them alike; each check finds its own breach."""
+"""SQL statements of reconciliation: two engines agree on them; each check finds its own breach."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_every_check_looks_at_something(world: World) -> None:
     reconciliation = world.system.reconcile()
 
     blind = {check.name for check in reconciliation.checks if not check.examined}
-    # No run was before this one.
+    # No earlier run exists.
     assert blind == {"audit_history", "check_kept"}
     assert reconciliation.differences == []
 
@@ -110,7 +110,7 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
 
 
 def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
-    """Its amount and time stay, so that all sums over all accounts stay too."""
+    """Its amount and time stay, so the sums over all accounts stay as well."""
     world.system.deposit("ann", 10_000)
     world.system.pass_time(MOVING_MS + 1)
     assert world.system.reconcile().differences == []
@@ -119,7 +119,7 @@ def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world:
     move_entry(world.system, "user:ann", "user:bob")
 
     differences = world.system.reconcile().differences
-    # Neither account has the entries that the audit log asks for, and one lost a row.
+    # Neither account has the entries that the audit log implies, and one lost a row.
     assert {difference.rule for difference in differences} == {"I1", "I3", "history"}
     assert {
         difference.subject
@@ -128,7 +128,7 @@ def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world:
 
 
 def _lose(world: World, *tables: str) -> None:
-    """Let tables lose what they got in a short while, as a restore to its beginning does."""
+    """Remove the latest rows of some tables, as a restore to an earlier moment does."""
     before = {table: deepcopy(world.system.dynamo.tables[table]) for table in tables}
     packet = world.system.send("sue", count=1, life_ms=HOUR_MS)
     world.system.grab(packet, "ann")

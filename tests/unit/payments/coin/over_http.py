@@ -1,6 +1,7 @@
-"""A user links an account at the coin, pays and withdraws, over HTTP; prints each answer.
+"""Program in which a user links an account at the coin, pays and withdraws over HTTP; it prints
+each answer.
 
-The contract, written from the same registry, has the coin's routes and fields.
+The contract, generated from the same registry, has the coin's routes and fields.
 """
 
 import json
@@ -17,7 +18,7 @@ KEY = "a key that coin and we share"
 
 
 def _contract() -> dict[str, list[Any]]:
-    """Return the coin's places in the HTTP contract."""
+    """Return the coin's parts of the HTTP contract."""
     from local.openapi import document
 
     contract, routes = document(), ("/me/coin", "/gateway/coin/callback")

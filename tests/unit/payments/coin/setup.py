@@ -1,4 +1,4 @@
-"""A third provider, which only tests register: every part of it stands on the simulator."""
+"""Third provider, which only tests register: the simulator implements every part of it."""
 
 import hashlib
 import hmac
@@ -24,7 +24,7 @@ from tests.unit.payments.coin.settings import CoinSettings
 
 
 class CoinCallbacks:
-    """Implements CallbackVerifier."""
+    """CallbackVerifier of the coin."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -72,7 +72,7 @@ def signature_of(body: bytes, key: str) -> str:
 
 
 def registry_line() -> ProviderName:
-    """Make the line `COIN = "coin", "...setup:Coin"` of the registry."""
+    """Add the line `COIN = "coin", "...setup:Coin"` to the registry."""
     line = ProviderName.__new_member__(ProviderName, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
     line._name_ = "COIN"
     return line

@@ -1,1 +1,1 @@
-"""The coin's simulator, in a folder beside those of `local/gateways/`."""
+"""Simulator of the coin, in a folder beside those of `local/gateways/`."""

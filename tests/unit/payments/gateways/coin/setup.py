@@ -1,4 +1,4 @@
-"""The coin in a stack's parameters and in the page's configuration."""
+"""Setup of the coin for a stack's parameters and the page's configuration."""
 
 from pathlib import Path
 
