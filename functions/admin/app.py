@@ -429,7 +429,10 @@ def read_winners(request: HttpRequest) -> HttpAnswer[WinnerPage]:
 def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     """List what operators did, newest first."""
     page, cursor = containers.operators.actions.list_actions(
-        listed.subject_of(request), listed.action_cursor_of(request), listed.list_limit_of(request)
+        listed.subject_of(request),
+        listed.action_cursor_of(request),
+        listed.list_limit_of(request),
+        containers.platform.clock.now_ms(),
     )
     ids = summaries.ids_of([noted.action for noted in page])
     users = containers.users.profiles.list_users(ids)

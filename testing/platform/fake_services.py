@@ -8,7 +8,7 @@ from redpacket.operations.model.limits import Limit, LimitName
 from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.operations.ports import SwitchesSeen, SwitchRow
 from redpacket.packets.model.claim import ShareRef
-from redpacket.packets.model.picture import Picture
+from redpacket.packets.model.picture import PICTURE_TYPES, Picture
 from redpacket.platform.errors import CacheAway, Unavailable
 from testing.builders import NOW_MS
 
@@ -217,7 +217,8 @@ class FakePictures:
         self.kept |= {picture_id} if is_kept else set()
 
     def find(self, picture_id: str) -> Picture | None:
-        return self._pictures[picture_id][0] if picture_id in self._pictures else None
+        picture, _ = self._pictures.get(picture_id, (None, ""))
+        return picture if picture and picture.media_type in PICTURE_TYPES else None
 
     def owner_of(self, picture_id: str) -> str | None:
         return self._pictures[picture_id][1] if picture_id in self._pictures else None

@@ -65,6 +65,8 @@ def test_a_picture_is_its_owners_until_it_is_blanked(shelf: Shelf) -> None:
     assert shelf.is_kept("one")
     assert (pictures.find("one"), pictures.owner_of("one")) == (PICTURE, "ann")
 
+    pictures.put("page", Picture(b"<p>", "text/html"), "ann")
+    assert pictures.find("page") is None
     pictures.put("two", PICTURE, "ann", is_kept=True)
     assert shelf.is_kept("two")
     assert pictures.owner_of("two") == "ann"

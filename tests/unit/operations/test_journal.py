@@ -12,6 +12,7 @@ from redpacket.operations.model.operators import Action, ActionKind, Change
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.model.packet import Rules
 from redpacket.platform import errors
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.idempotency import Request
 from testing.builders import a_campaign, a_prize
@@ -64,9 +65,9 @@ def test_an_edit_is_logged_with_the_fields_that_it_changes(system: InMemorySyste
     edit(plan, 100, None, ANN)
     system.clock.sleep_ms(1)
 
-    edit(replace(plan, title="new"), 300, 1, ANN)
+    edit(replace(plan, title="new", passphrase="天王盖地虎"), 300, 1, ANN)
     # The repeat of an edit, and a late one.
-    edit(replace(plan, title="new"), 300, 1, ANN)
+    edit(replace(plan, title="new", passphrase="天王盖地虎"), 300, 1, ANN)
     with pytest.raises(errors.VersionConflict):
         edit(plan, 100, 1, ANN)
 
@@ -74,6 +75,7 @@ def test_an_edit_is_logged_with_the_fields_that_it_changes(system: InMemorySyste
     assert {change.before for change in first.changes} == {None}
     assert last.changes == (
         Change("title", "红包雨", "new"),
+        Change("passphrase", None, "..."),
         Change("budget_fen", "100", "300"),
         Change("version", "1", "2"),
     )
@@ -180,6 +182,8 @@ def test_the_audit_log_continues_after_the_last_row_of_a_page(system: InMemorySy
             if cursor is None:
                 return operator_ids
 
+    page, _ = actions.list_actions(None, None, 9, 1 - CLOCKS_DIFFER_MS)
+    assert {noted.action.at_ms for noted in page} == {0, 1}
     for limit in (1, 2, 3):
         assert sorted(walk(None, limit)) == [f"op-{number}" for number in range(5)]
     assert walk("user:bob") == ["op-4", "op-2", "op-0"]

@@ -8,7 +8,7 @@ import pytest
 
 from redpacket.packets.dynamodb import keys
 from redpacket.reconciliation.use_cases.reconcile import sums_of
-from redpacket.reconciliation.use_cases.statements import MOVING_MS, rules
+from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, expanded, rules, texts
 from testing.reconciliation import sql
 from testing.reconciliation.checks import CHECKS, compare_history
 from testing.reconciliation.planted import (
@@ -150,6 +150,13 @@ def test_a_gap_in_all_tables_is_in_the_providers_statement_alone(world: World) -
     _lose(world, *world.system.dynamo.tables)
 
     assert world.night(0) == {"I6"}
+
+
+@pytest.mark.parametrize("kind", ["packets", "draws"])
+def test_which_of_many_are_audited_depends_on_the_run(kind: str) -> None:
+    asked = [expanded(texts("audits")[kind], Run(run_id, 0)) for run_id in ("00", "01", "02")]
+
+    assert len({text.partition("ORDER BY")[2] for text in asked}) == len(asked)
 
 
 def test_a_count_that_an_engine_leaves_out_is_zero() -> None:

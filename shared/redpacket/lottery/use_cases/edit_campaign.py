@@ -15,6 +15,7 @@ from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import (
     Action,
     ActionKind,
+    Change,
     Duty,
     Operator,
     campaign_subject,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _AT_ONCE = 100
 
 _TRIES = 4
+
+_HIDDEN = "..."
+"""Text that the audit log has for a passphrase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +195,15 @@ def _action(operator: Operator, after: Campaign, before: Campaign | None, clock:
         ActionKind.CAMPAIGN_EDITED,
         campaign_subject(after.campaign_id),
         clock.now_ms(),
-        changes_between(facts[0], facts[1] or {}),
+        tuple(map(_without_passphrase, changes_between(facts[0], facts[1] or {}))),
     )
+
+
+def _without_passphrase(change: Change) -> Change:
+    """Return a change without the passphrase's text, since many may read the audit log."""
+    if change.field != "passphrase":
+        return change
+    return Change(change.field, change.before and _HIDDEN, change.after and _HIDDEN)
 
 
 def _spend(

@@ -19,6 +19,7 @@ from redpacket.operations.model.operators import (
     Change,
     LoggedAction,
 )
+from redpacket.platform.bounds import CLOCKS_DIFFER_MS
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, put
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.errors import InvariantViolated
@@ -72,12 +73,16 @@ class DynamoActions:
             raise InvariantViolated("an action with this key is already logged")
 
     def list_actions(
-        self, subject: str | None, cursor: str | None, limit: int
+        self, subject: str | None, cursor: str | None, limit: int, now_ms: int = 10**13 - 1
     ) -> tuple[list[LoggedAction], str | None]:
-        """Return a page of actions, newest first, and the next cursor; it may lag."""
+        """Return a page of actions up to *now_ms*, newest first, and the next cursor; it may lag.
+
+        A row that is dated ahead would stand first until then.
+        """
         name, index = (subject, "by_list") if subject else (operator_keys.JOURNAL, None)
         lists = NewestFirst(self._dynamo, self._audit_table, ACTION_CURSOR, index)
-        page, more = lists.page(name, cursor, limit)
+        until = f"{min(now_ms + CLOCKS_DIFFER_MS, 10**13 - 1):013d}#~"
+        page, more = lists.page(name, cursor, limit, ("0", until))
         return [logged_of(row) for row in page], more
 
 

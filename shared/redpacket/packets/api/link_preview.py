@@ -13,7 +13,9 @@ PICTURE_PATH = "/share.png"
 CONTENT_TYPE = "text/html; charset=utf-8"
 CACHING = "public, max-age=300"
 SECURITY_HEADERS = {
-    "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "content-security-policy": (
+        "default-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }

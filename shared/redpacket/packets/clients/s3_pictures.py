@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from redpacket.packets.model.picture import Picture
+from redpacket.packets.model.picture import PICTURE_TYPES, Picture
 from redpacket.platform.aws.errors import translated
 
 if TYPE_CHECKING:
@@ -36,7 +36,11 @@ class S3Pictures:
     def find(self, picture_id: str) -> Picture | None:
         answer = self._call("get_object", Key=picture_id)
         content = answer["Body"].read() if answer else b""
-        return Picture(content, answer["ContentType"]) if answer and content else None
+        # A function that may put objects chooses their type, and a page is not shown as a picture.
+        is_picture = answer and answer["ContentType"] in PICTURE_TYPES
+        return (
+            Picture(content, answer["ContentType"]) if answer and is_picture and content else None
+        )
 
     def owner_of(self, picture_id: str) -> str | None:
         answer = self._call("head_object", Key=picture_id)

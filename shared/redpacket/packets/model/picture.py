@@ -12,6 +12,7 @@ from hashlib import sha256
 PICTURE_BYTES_MAX = 300 * 1024
 PICTURE_SIDE_MAX = 4096
 """Pixels of a side: phones decode a picture to 4 bytes a pixel, however small its file is."""
+PICTURE_TYPES = frozenset(("image/png", "image/jpeg", "image/webp"))
 PICTURE_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _OWNER_LETTERS = 11
 """Letters of a cover's id that all covers of one user have in common; as many are random."""

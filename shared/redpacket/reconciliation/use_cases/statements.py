@@ -163,8 +163,9 @@ class Run:
             "audited_ms": AUDITED_MS,
             "audits_max": AUDITS_MAX,
             "dormant_ms": DORMANT_MS,
-            # Its audited older packets are unknown before the run.
+            # Which packets and draws it audits is unknown before the run.
             "letter": _LETTERS[int(self.run_id[:2], 16) % len(_LETTERS)],
+            "place": 1 + int(self.run_id[:2], 16) % 12,
             **{name: ", ".join(f"'{word}'" for word in sorted(of)) for name, of in _WORDS.items()},
         }
 
