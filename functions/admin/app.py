@@ -29,7 +29,7 @@ from redpacket.ledger.use_cases import move_campaign_money as moves
 from redpacket.ledger.use_cases.deposit import deposit as credit
 from redpacket.lottery.use_cases.list_winners import list_winners
 from redpacket.operations.api import views
-from redpacket.operations.api.reads import noted_read
+from redpacket.operations.api.reads import is_known, noted_read
 from redpacket.operations.api.schemas import LimitBody, RiskBody, SwitchBody
 from redpacket.operations.api.scopes import (
     ADMINS,
@@ -284,7 +284,7 @@ def read_campaigns(request: HttpRequest) -> HttpAnswer[CampaignPage]:
 def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
     """List packets of a campaign or of a sender; without both all that have not ended."""
     sender, packet_id = listed.sender_of(request), looked_up_packet_of(request)
-    if packet_id is None:
+    if packet_id is None and (sender is None or is_known(sender.user_id)):
         page, cursor = list_packets(
             listed.of_campaign(request),
             sender.user_id if sender else None,
@@ -293,6 +293,8 @@ def read_packets(request: HttpRequest) -> HttpAnswer[PacketPage]:
             listed.list_limit_of(request),
             ports=containers.operators.list_ports,
         )
+    elif packet_id is None:
+        page, cursor = [], None
     else:
         page, cursor = [find_packet(packet_id, ports=containers.operators.list_ports)], None
         note_look_up(request, page[0])

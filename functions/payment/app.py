@@ -8,7 +8,7 @@ from redpacket.containers import containers
 from redpacket.ledger.errors import ChannelUnavailable, InsufficientFunds
 from redpacket.ledger.provider_name import ProviderName
 from redpacket.operations.api import guards
-from redpacket.operations.api.reads import noted_read
+from redpacket.operations.api.reads import is_known, noted_read
 from redpacket.operations.api.scopes import AUDITORS, TREASURERS, operator_of, refuse_operators
 from redpacket.payments.api.parameters import (
     any_withdrawals_cursor_of,
@@ -230,8 +230,13 @@ def resolve_return(request: RequestOf[ResolutionBody]) -> HttpAnswer[ListedRetur
 )
 def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
     """List withdrawals that have not ended, the oldest first, or all of a user."""
+    user_id = withdrawer_of(request)
+    if user_id and not is_known(user_id):
+        return HttpAnswer(
+            {"items": noted_read(request, "withdrawals", [], user=user_id), "next": None}
+        )
     page, cursor = withdrawal_flow.list_withdrawals(
-        withdrawer_of(request),
+        user_id,
         withdrawal_status_of(request),
         any_withdrawals_cursor_of(request),
         ports=containers.payments.withdrawal_ports,
@@ -241,7 +246,7 @@ def list_withdrawals(request: HttpRequest) -> HttpAnswer[WithdrawalPage]:
         request,
         "withdrawals",
         listed_withdrawals(page),
-        user=withdrawer_of(request),
+        user=user_id,
         status=withdrawal_status_of(request),
     )
     return HttpAnswer({"items": rows, "next": cursor})

@@ -570,6 +570,18 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
     packet_id = received["items"][0]["packet_id"]
     assert _refusal(bob.grab(packet_id)) == (404, "packet_not_found")
 
+    def others_are_hidden() -> None:
+        """A winner sees their own claims alone, and neither other winners nor the stock."""
+        packet = f"/packets/{packet_id}"
+        for user, count in ((ann, 2), (bob, 1)):
+            record = user.http.get(packet).json()
+            assert (record["count"], record["total_fen"]) == (count, count * 88)
+            assert {each["user_token"] for each in record["claims"]} == {user.user_token()}
+            assert (len(record["claims"]), record["remaining_count"]) == (count, 0)
+        assert _refusal(a_user().http.get(packet)) == (404, "packet_not_found")
+
+    others_are_hidden()
+
     def is_back() -> bool:
         invoke("ExpireFunction", {"source": "aws.events"})
         return sponsor.balance_fen() == FUNDS_FEN - 3 * 88
@@ -578,6 +590,7 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
     system.pass_time(1)
     assert _refusal(bob.draw("gala")) == (409, "campaign_ended")
     eventually(is_back)
+    others_are_hidden()
     audit = sponsor.http.get(f"/admin/packets/{packet_id}/audit").json()
     assert (audit["ok"], audit["differences"]) == (True, [])
 

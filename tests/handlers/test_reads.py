@@ -86,3 +86,24 @@ def test_a_log_line_of_an_operators_request_has_the_pseudonym_and_no_host_id(
     (told,) = [line for line in lines if line["message"] == "operator"]
     assert (told["operator"], told["route"]) == (operator.user_id, "GET /admin/packets")
     assert told["request_id"]
+
+
+def test_an_empty_page_about_a_person_is_logged_and_an_erased_person_is_not_found(
+    system: InMemorySystem, operator: HttpUser, a_user: MakeUser
+) -> None:
+    auditor, sender = a_user("aud", scope="hongbao/audit"), a_user("alice", funds_fen=100)
+    order = {"kind": "equal", "total_fen": 100, "count": 1}
+    packet_id = sender.post("/packets", order).json()["packet_id"]
+    listed = "/admin/packets?sender=alice"
+    open_page = auditor.http.get(f"{listed}&status=cancelled").json()
+    (logged,) = _reads(operator)
+    a_user("bob").grab(packet_id)
+    system.settle()
+    found = auditor.http.get(listed).json()["items"]
+
+    assert operator.http.delete("/admin/users/alice").is_success
+
+    assert (open_page["items"], len(found)) == ([], 1)
+    assert _facts(logged).items() >= {"sender": sender.user_token(), "row_count": "1"}.items()
+    for path in (listed, "/admin/withdrawals?user=alice"):
+        assert auditor.http.get(path).json() == {"items": [], "next": None}

@@ -375,6 +375,9 @@ def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
         ["https://red.example/signed-in"],
         ["https://red.example/operator/signed-in"],
     ]
+    # Users write no claim that a campaign may require.
+    written = [clients[name]["WriteAttributes"] for name in ("UserPoolClient", "ConsoleClient")]
+    assert written == [["email", "nickname"]] * 2
 
 
 def test_only_the_distribution_and_functions_know_the_key_that_closes_the_apis_own_address() -> (

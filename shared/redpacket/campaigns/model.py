@@ -173,8 +173,11 @@ def audience_bucket(user_id: str) -> int:
 def meets(required: RequiredClaims, claims: Mapping[str, Any]) -> bool:
     """Return whether a token's claims have one of the values of each required claim.
 
-    API Gateway writes a list as "[a b]" and every other value as text.
+    API Gateway writes a list as "[a b]" and every other value as text. An email address that its
+    issuer calls unverified is nobody's.
     """
+    if str(claims.get("email_verified")).lower() == "false":
+        claims = {name: value for name, value in claims.items() if name != "email"}
     return all(_values(claims.get(name)).intersection(allowed) for name, allowed in required)
 
 

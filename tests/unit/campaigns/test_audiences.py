@@ -265,6 +265,15 @@ def test_numbers_and_booleans_of_a_token_are_compared_as_text() -> None:
     assert meets((("level", ("3",)), ("is_staff", ("true",))), {"level": "3", "is_staff": "true"})
 
 
+def test_an_unverified_email_address_meets_no_required_claim() -> None:
+    required = (("email", ("cfo@corp.example",)),)
+    claims = {"email": "cfo@corp.example"}
+
+    assert meets(required, claims)
+    assert meets(required, {**claims, "email_verified": "true"})
+    assert not any(meets(required, {**claims, "email_verified": no}) for no in (False, "false"))
+
+
 def test_only_tokens_with_the_claim_get_a_share_and_draw(system: InMemorySystem) -> None:
     campaign = system.rain(quota_per_user=0, required_claims=GOLD, miss_weight=10)
     campaign_id, process = campaign.campaign_id, system.process()

@@ -17,16 +17,26 @@ from redpacket.platform.http.request import HttpRequest
 
 Row = TypeVar("Row")
 
+_PEOPLE = {"sender", "user"}
+"""Filters that name a person."""
+
+
+def is_known(user_id: str) -> bool:
+    """Return whether the host's id of a user is stored; after an erasure it must find nothing."""
+    users = containers.users.profiles.list_users([user_id])
+    return any(user.host_id for user in users.values())
+
 
 def noted_read(
     request: HttpRequest, name: str, rows: Sequence[Row], **filters: str | None
 ) -> list[Row]:
     """Return the rows of list *name* after logging who reads them by which *filters*.
 
-    Users in *filters* are pseudonyms, because the log is permanent.
+    Users in *filters* are pseudonyms, because the log is permanent. An empty page about a person is
+    logged as one row, because it tells of them too.
     """
-    if rows:
-        chosen = {field: value for field, value in filters.items() if value}
+    chosen = {field: value for field, value in filters.items() if value}
+    if rows or chosen.keys() & _PEOPLE:
         facts = {"list": name, "format": "csv" if is_csv_asked(request.headers) else "json"}
         action = Action(
             request.user,
@@ -35,5 +45,5 @@ def noted_read(
             containers.platform.clock.now_ms(),
             changes_between(None, facts | chosen),
         )
-        containers.operators.actions.note_read(action, len(rows))
+        containers.operators.actions.note_read(action, len(rows) or 1)
     return list(rows)

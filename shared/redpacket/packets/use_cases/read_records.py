@@ -64,7 +64,8 @@ def read_record(
 ) -> Record:
     """Return a record; *after_no* is a `next_no`, or 0.
 
-    Raises PacketNotFound, also if the viewer may not read the packet.
+    A winner sees only their own claim of a prize. Raises PacketNotFound, also if the viewer may
+    not read the packet.
     """
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
@@ -76,9 +77,30 @@ def read_record(
     else:
         record = _read_large(packet, viewer, after_no, limit, packets, pages)
     is_sender = viewer is not None and viewer.user_id == packet.sender.user_id
+    if packet.rules.prize_id and not is_sender:
+        record = _of_winner(record)
     shown = [*record.claims, record.luckiest, record.mine]
     thanks = pages.thanks.find({share.ref for share in shown if share})
     return replace(record, is_sender=is_sender, thanks=thanks)
+
+
+def _of_winner(record: Record) -> Record:
+    """Return a prize's record without other winners and its stock. Raises PacketNotFound."""
+    packet, mine = record.packet, record.mine
+    if mine is None:
+        raise PacketNotFound
+    own = [each for each in record.claims if each.claimer == mine.claimer] or [mine]
+    count, fen = len(own), sum(each.amount_fen for each in own)
+    return replace(
+        record,
+        packet=replace(packet, terms=replace(packet.terms, total_fen=fen, count=count)),
+        claims=own,
+        next_no=None,
+        claimed_count=count,
+        claimed_fen=fen,
+        emptied_in_ms=None,
+        luckiest=None,
+    )
 
 
 def _read_closed(
