@@ -1,6 +1,7 @@
 """Records docs/tour.webp and pictures of its scenes on the stack of `make up`.
 
-The scenes are opening, rain, console, stage and proof.
+The scenes are opening with a face and thanks, the sender's notices, a round of rain with its
+podium, console, stage and proof.
 
 make docs RECORD=1
 """
@@ -31,6 +32,10 @@ GROUND = "#efe3d0"
 FRAME_MS = 125
 STILL_MS = 1800
 HOUR_MS = 3_600_000
+ROUND_AHEAD_MS = 15_000
+"""Time to load the campaign's page before its round begins."""
+SENDER = {"sub": f"mother-{uuid.uuid4().hex[:6]}", "nickname": "妈妈"}
+NAME = "小美"
 CROWD = ("小李", "阿强", "Mia", "老王", "Tom", "小红", "Ken", "佳佳")
 
 Shot = tuple[float, bytes]
@@ -56,10 +61,10 @@ class Film:
             self._frames.append(_on_ground(Image.open(io.BytesIO(picture))))
             self._durations.append(min(STILL_MS, round((end_s - at_s) * 1000)) or STILL_MS)
 
-    def picture(self, name: str, back: int = 1) -> None:
-        """Write one of the last frames, *back* from the end, as a picture of its own."""
+    def picture(self, name: str) -> None:
+        """Write the last frame as a picture of its own."""
         PICTURES.mkdir(exist_ok=True)
-        self._frames[-back].save(PICTURES / f"{name}.webp", quality=60, method=6)
+        self._frames[-1].save(PICTURES / f"{name}.webp", quality=60, method=6)
 
     def save(self) -> None:
         """Write the film."""
@@ -132,19 +137,31 @@ class Stage:
 
     def send(self) -> str:
         """Send a packet of a mother."""
-        self.treasurer.post("/admin/deposits", {"user": "mother", "amount_fen": 100_000})
+        self.treasurer.post("/admin/deposits", {"user": SENDER["sub"], "amount_fen": 100_000})
         packet = {"kind": "lucky", "total_fen": 8_888, "count": 6, "greeting": "新春快乐，万事如意"}
-        return str(self.client("mother", nickname="妈妈").post("/packets", packet)["packet_id"])
+        return str(self.client(**SENDER).post("/packets", packet)["packet_id"])
 
-    def plan(self) -> list[str]:
-        """Start a campaign and send its rain."""
+    def plan(self) -> None:
+        """Start a campaign."""
         now_ms = int(time.time() * 1000)
         self.treasurer.post("/admin/deposits", {"user": "operator", "amount_fen": 1_000_000})
         path = f"/admin/campaigns/{self.campaign_id}"
         times = {"starts_at_ms": now_ms, "ends_at_ms": now_ms + HOUR_MS}
         body = {"title": "新春红包雨", "status": "on", "budget_fen": 500_000, **times}
-        body["amounts_shown"] = "live"
+        body |= {"amounts_shown": "live", "quota_per_user": 100}
         self.operator.put(path, body)
+
+    def plan_round(self) -> list[str]:
+        """Plan a round of rain, and return its packets."""
+        starts_at_ms = int(time.time() * 1000) + ROUND_AHEAD_MS
+        body = {"starts_at_ms": starts_at_ms, "seconds": 10, "packets": 3}
+        body |= {"total_fen": 30_000, "count": 20}
+        path = f"/admin/campaigns/{self.campaign_id}/rains"
+        packet_ids: list[str] = self.operator.post(path, body)["rains"][0]["packets"]
+        return packet_ids
+
+    def send_rain(self) -> list[str]:
+        """Send packets of the campaign that are open at once."""
         rain = {"kind": "lucky", "total_fen": 50_000, "count": 100, "greeting": "恭喜发财"}
         rain["campaign_id"] = self.campaign_id
         return [str(self.operator.post("/admin/packets", rain)["packet_id"]) for _ in range(5)]
@@ -161,9 +178,11 @@ def main() -> None:
     """Record all scenes on the running stack."""
     running = json.loads((places.STATES / "up" / "stack.json").read_text(encoding="utf-8"))
     stage, film = Stage(running["api"]), Film()
-    packet_id, rain = stage.send(), stage.plan()
+    packet_id = stage.send()
+    stage.plan()
     stage.grab(packet_id, CROWD[:2])
-    reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": "Bob"}
+    # Users without a name are asked for one after their first amount.
+    reader = {"sub": f"bob-{uuid.uuid4().hex[:6]}", "nickname": ""}
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -172,14 +191,25 @@ def main() -> None:
             page.get_by_role("button", name="拆开红包").wait_for()
             film.add(_film(page, lambda: _open(page)))
             film.picture("open")
+        with _page(browser, SENDER, PHONE) as page:
+            page.goto(stage.api)
+            page.locator(".ways .badge").wait_for()
+            film.add(_film(page, lambda: _read_notices(page)))
+        packets = stage.plan_round()
+        with _page(browser, reader, PHONE) as page:
             page.goto(f"{stage.api}/campaigns/{stage.campaign_id}")
-            page.get_by_role("button", name="开始抢").wait_for()
-            film.add(_film(page, lambda: _catch(page)))
-            film.picture("rain", back=15)
+            page.locator(".rain-count").wait_for()
+            film.add(_film(page, lambda: _play(page, stage, packets)), speed=1.5)
+            film.picture("rain")
+            podium = page.locator(".rain-podium li").first
+            podium.wait_for()
+            podium.scroll_into_view_if_needed()
+            film.add(_film(page, lambda: page.wait_for_timeout(1000)))
+        rain = stage.send_rain()
         operator = {"sub": "operator", "nickname": "Operator", "scope": ADMIN_SCOPE}
         with _page(browser, operator, DESK) as page:
             page.goto(f"{stage.api}/operator/campaigns/{stage.campaign_id}")
-            page.locator("canvas").first.wait_for()
+            page.locator("op-charts polyline").first.wait_for(state="attached")
             film.add(_film(page, lambda: _watch(page, stage, rain[:3])), speed=6)
             film.picture("console")
             page.set_viewport_size({"width": 1280, "height": 720})
@@ -187,7 +217,7 @@ def main() -> None:
             page.locator(".lucky li").first.wait_for()
             film.add(_film(page, lambda: _watch(page, stage, rain[3:])), speed=3)
         stage.grab(packet_id, CROWD[2:5])
-        with _page(browser, reader, PHONE) as page:
+        with _page(browser, reader | {"nickname": NAME}, PHONE) as page:
             page.goto(f"{stage.api}/packets/{packet_id}/proof")
             page.get_by_text("完全一致").first.wait_for()
             film.add(_film(page, lambda: page.wait_for_timeout(1000)))
@@ -202,20 +232,37 @@ def _open(page: Page) -> None:
     # The coin breathes, so that it is never still enough for a click.
     page.get_by_role("button", name="拆开红包").click(force=True)
     page.locator(".amount").wait_for()
-    page.wait_for_timeout(2500)
-
-
-def _catch(page: Page) -> None:
-    page.wait_for_timeout(800)
-    page.get_by_role("button", name="开始抢").click()
-    tap = page.get_by_role("button", name="抢一个")
-    tap.wait_for()
-    for _ in range(4):
-        page.wait_for_timeout(700)
-        tap.evaluate("button => button.click()")
-    page.wait_for_timeout(1500)
-    page.get_by_role("button", name="提前结束").click(force=True)
+    sheet = page.get_by_role("dialog", name="让大家认出你")
+    sheet.wait_for()
     page.wait_for_timeout(600)
+    sheet.get_by_label("昵称", exact=True).press_sequentially(NAME, delay=250)
+    sheet.get_by_label("龙", exact=True).check(force=True)
+    page.wait_for_timeout(900)
+    sheet.get_by_role("button", name="就用这个").click()
+    page.locator(".bar .name", has_text=NAME).wait_for()
+    page.wait_for_timeout(900)
+    bar = page.get_by_role("form", name="给 TA 道声谢")
+    bar.get_by_role("textbox").press_sequentially("谢谢老板", delay=200)
+    page.wait_for_timeout(500)
+    bar.get_by_role("button", name="🙏").click()
+    page.get_by_text("已道谢").wait_for()
+    page.wait_for_timeout(1500)
+
+
+def _read_notices(page: Page) -> None:
+    page.wait_for_timeout(900)
+    page.locator(".ways .badge").click()
+    page.locator(".notices li").first.wait_for()
+    page.wait_for_timeout(1500)
+
+
+def _play(page: Page, stage: Stage, packets: list[str]) -> None:
+    tap = page.locator(".rain-tap")
+    tap.wait_for()
+    for caught, packet_id in enumerate(packets):
+        page.wait_for_timeout(1200)
+        tap.evaluate("button => button.click()")
+        stage.grab(packet_id, CROWD[caught : caught + 3])
 
 
 def _watch(page: Page, stage: Stage, rain: list[str]) -> None:
