@@ -355,6 +355,9 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
     skeleton = ola.page.locator(".skeleton")
     expect(skeleton).to_be_visible()
     ola.shoot("skeleton", full=False)
+    for scheme in ("light", "dark"):
+        ola.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert ola.audit() == []
 
     held[0].continue_()
 

@@ -171,6 +171,42 @@ def test_a_view_that_is_opened_without_a_network_waits_for_it(
     assert tunnel.page.url.startswith(tunnel.api)
 
 
+def test_what_a_view_shows_until_its_data_comes_keeps_nobody_out(
+    a_person: MakePerson, operator: Operator
+) -> None:
+    packet_id, campaign_id = operator.send(), plan(operator)
+    lea = a_person("Operator", None, viewport=NARROW)
+
+    def hold(route: Route) -> None:
+        request = route.request
+        is_data = request.method == "GET" and request.resource_type == "fetch"
+        if not is_data or request.url.endswith("/config.json"):
+            route.continue_()
+
+    lea.page.route("**/*", hold)
+    found: dict[str, Any] = {}
+    for name, path in (
+        ("home", "/"),
+        ("send", "/send"),
+        ("wallet", "/wallet"),
+        ("notices", "/notices"),
+        ("share", f"/packets/{packet_id}/share"),
+        ("packets", "/operator/packets"),
+        ("campaign", f"/operator/campaigns/{campaign_id}"),
+        ("edit", f"/operator/campaigns/{campaign_id}/edit"),
+        ("wall", f"/operator/campaigns/{campaign_id}/wall"),
+    ):
+        lea.go(path)
+        expect(lea.page.locator(".bone").first).to_be_visible()
+        for scheme in ("light", "dark"):
+            lea.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found[f"{name}-{scheme}"] = lea.audit(is_strict=True), lea.overflow_px()
+            lea.shoot(f"skeleton-{name}-{scheme}", full=False)
+    lea.page.unroute_all(behavior="ignoreErrors")
+
+    assert {view: told for view, told in found.items() if told != ([], 0)} == {}
+
+
 def _measure(person: BrowserUser, seen: str) -> dict[str, Any]:
     """Wait for *seen*, and return what is wider than the screen."""
     expect(person.page.locator(seen).first).to_be_visible()

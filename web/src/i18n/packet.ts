@@ -134,7 +134,7 @@ const en: Record<PacketWord, string> = {
   take_own: "Take a share yourself",
   watch: "See everybody's luck",
   thank: "Say thank you",
-  thanked: "You said thank you",
+  thanked: "You said:",
   thanks_text: "Say thank you, up to 20 letters",
   send_thanks: "Send",
   more_emoji: "More emoji",

@@ -30,12 +30,16 @@ export class OperatorCampaign extends CampaignView {
   override render() {
     const { campaign, seen } = this;
     const trouble = this.trouble ? problemView(this.trouble, () => this.poll.start()) : nothing;
-    if (!campaign || !seen) return this.trouble ? trouble : loadingView();
+    // Focus stays on the heading when the rest comes.
+    return html`<h1 tabindex="-1">${campaign?.title ?? this.campaignId}</h1>
+      ${campaign && seen ? this.#whole(campaign, seen, trouble) : this.trouble ? trouble : loadingView()}`;
+  }
+
+  #whole(campaign: Campaign, seen: Look, trouble: unknown) {
     const id = campaign.campaign_id;
     const shown = warnings(campaign, this.switches);
     const card = (title: string, body: unknown) => html`<section class="card"><h2>${title}</h2>${body}</section>`;
     return html`
-      <h1 tabindex="-1">${campaign.title}</h1>
       <p class="hint">
         <b>${o(`state_${stateOf(campaign)}`)}</b> · ${inZone(campaign.starts_at_ms, campaign.timezone)} –
         ${inZone(campaign.ends_at_ms, campaign.timezone)} · ${campaign.timezone}

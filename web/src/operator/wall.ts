@@ -120,7 +120,10 @@ export class OperatorWall extends ConsoleView {
 
   override render() {
     const { campaign } = this;
-    if (!campaign) return this.trouble ? problemView(this.trouble, () => this.#poll.start()) : loadingView();
+    if (!campaign) {
+      const waits = this.trouble ? problemView(this.trouble, () => this.#poll.start()) : loadingView();
+      return html`<div class="wall"><h1 tabindex="-1">${this.campaignId}</h1>${waits}</div>`;
+    }
     const newest = [...this.#lucky].sort((first, other) => other.atMs - first.atMs).slice(0, SHOWN_MAX);
     return html`
       <div class="wall">
