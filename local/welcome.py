@@ -12,13 +12,18 @@ PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greet
 DEPOSIT_FEN = 100_000
 # Operators pay for prizes from their own account, and can't credit themselves.
 OPERATOR_FEN = 10_000_000
+PAYERS = "operator", "operate", "treasury"
+"""Users that the console's sign-in offers as administrator, for campaigns and as treasury."""
 
 
 def welcome(stack: Stack) -> str:
     """Fund a first user and the operator, send a packet, and return a text that shows the rest."""
     alice, bob = stack.token("alice", nickname="Alice"), stack.token("bob", nickname="Bob")
     with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
-        for user, amount_fen in (("alice", DEPOSIT_FEN), ("operator", OPERATOR_FEN)):
+        for user, amount_fen in (
+            ("alice", DEPOSIT_FEN),
+            *((each, OPERATOR_FEN) for each in PAYERS),
+        ):
             deposit = {"user": user, "amount_fen": amount_fen}
             treasurer.post("/admin/deposits", deposit, f"first-{user}")
     if stack.issuer:
@@ -28,7 +33,7 @@ def welcome(stack: Stack) -> str:
     return f"""
 The page:     {stack.page}/
 A packet:     {stack.page}/packets/{packet_id}
-The console:  {stack.page}/operator   (sign in as Operator)
+The console:  {stack.page}/operator   (sign in as Administrator)
 The API:      {stack.api}   (for the page also under /api)
 
 To try the API, paste this into another terminal. Alice has {stack.unit.text(DEPOSIT_FEN)}.

@@ -91,6 +91,10 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
     page = boss.page
     _press(page, "发红包雨")
     dialog = page.get_by_role("dialog")
+    dialog.get_by_label("金额").fill("1,000,000.02")
+    expect(dialog).to_contain_text("超过剩余的活动预算 ¥1,000,000.01")
+    _agree(boss, "发红包雨")
+    expect(dialog).to_be_visible()
     dialog.get_by_label("金额").fill("88.80")
     dialog.get_by_label("个数").fill("10")
     boss.shoot("console-rain", full=False)

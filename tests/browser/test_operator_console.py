@@ -97,7 +97,7 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     tom.page.get_by_role("button", name="财务").click()
     # The role sees no journal, and is told so.
     expect(tom.page.get_by_role("navigation").get_by_role("link", name="操作日志")).to_have_count(0)
-    expect(tom.page.get_by_text("没有权限，因此不显示：提现, 操作日志")).to_be_visible()
+    expect(tom.page.get_by_text("没有权限，因此不显示：提现和操作日志")).to_be_visible()
     tom.page.get_by_label("用户").fill(payee)
     tom.page.get_by_label("金额").fill(ABOVE_THE_LIMIT_YUAN)
     tom.page.get_by_role("button", name="入账").click()

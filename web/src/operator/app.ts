@@ -127,7 +127,8 @@ export class OperatorApp extends View {
     const open = PARENT[place] ?? place;
     const mine = duties();
     const hidden = PLACES.filter(({ duty }) => !mine.may(duty));
-    const roles = mine.roles.map((role) => o(`role_${role}`)).join(", ");
+    const list = new Intl.ListFormat(language());
+    const roles = list.format(mine.roles.map((role) => o(`role_${role}`)));
     return html`
       <nav aria-label=${o("places")}>
         ${PLACES.filter((entry) => !hidden.includes(entry)).map(
@@ -136,7 +137,7 @@ export class OperatorApp extends View {
         )}
         <p class="roles">
           ${o("your_role", { roles })}
-          ${hidden.length ? o("hidden", { names: hidden.map((entry) => o(entry.place)).join(", ") }) : nothing}
+          ${hidden.length ? o("hidden", { names: list.format(hidden.map((entry) => o(entry.place))) }) : nothing}
         </p>
       </nav>
     `;

@@ -41,7 +41,8 @@ function curveView({ label, show }: Curve, times: readonly number[], values: rea
     return `${x.toFixed(2)},${(100 - (100 * value) / top).toFixed(2)}`;
   });
   const now = values.length ? show(values.at(-1)!) : "…";
-  const labels = [top, top / 2, 0].map((value) => html`<span>${show(value)}</span>`);
+  // Half of a small top is shown as one of its neighbors.
+  const labels = [...new Set([top, top / 2, 0].map(show))].map((value) => html`<span>${value}</span>`);
   const ends = new Set(times.length ? [firstMs, (firstMs + lastMs) / 2, lastMs] : []);
   return html`<figure>
     <figcaption>${o(label)} <b>${now}</b></figcaption>

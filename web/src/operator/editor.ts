@@ -408,7 +408,7 @@ export class OperatorEditor extends ConsoleView {
       if (prize === undefined) version = answer.version;
       else versions.set(prize, answer.version);
     }
-    handOver(closed);
+    handOver(closed || o("done"));
     return undefined;
   }
 }

@@ -57,11 +57,12 @@ function field(label: string, more: ReturnType<typeof html>) {
   return html`<label class="field tall"><span>${label}</span>${more}</label>`;
 }
 
-function sumField() {
+function sumField(leftFen: number) {
   const type = ({ target }: InputEvent) => {
     const input = target as HTMLInputElement;
-    const read = reading(input.value);
-    const isWrong = amountProblem(input.value) !== undefined;
+    const isOver = (parseAmount(input.value) ?? 0) > leftFen;
+    const read = isOver ? o("over_budget", { left: money(leftFen) }) : reading(input.value);
+    const isWrong = isOver || amountProblem(input.value) !== undefined;
     input.setCustomValidity(isWrong ? read || o("bad_amount") : "");
     input.nextElementSibling!.textContent = read;
   };
@@ -84,7 +85,7 @@ export async function planRain(campaign: Campaign) {
   };
   const body = html`
     <p class="hint">${o("plan_rain_hint", { left: money(campaign.budget_left_fen), quota: quota || o("no_limit") })}</p>
-    ${sumField()} ${field(o("starts"), html`<input name="starts" data-api="starts_at_ms" type="datetime-local" .value=${starts} required />`)}
+    ${sumField(campaign.budget_left_fen)} ${field(o("starts"), html`<input name="starts" data-api="starts_at_ms" type="datetime-local" .value=${starts} required />`)}
     ${number("seconds", 20)} ${number("rounds", 1)} ${number("packets", Math.min(6, quota || 6))} ${number("count", 100)}
   `;
   let done: string | undefined;
@@ -110,7 +111,7 @@ async function once<Answer extends object>(slot: string, path: string, sent: obj
 export async function sendRain(campaign: Campaign) {
   const body = html`
     <p class="hint">${o("rain_hint", { left: money(campaign.budget_left_fen) })}</p>
-    ${sumField()}
+    ${sumField(campaign.budget_left_fen)}
     ${field(o("shares"), html`<input name="count" type="number" min=${BOUNDS.SendBody.count[0]} max=${BOUNDS.SendBody.count[1]} required autocomplete="off" />`)}
     ${field(o("greeting"), html`<input name="greeting" @input=${atMost(50)} autocomplete="off" placeholder=${o("greeting_default")} />`)}
   `;
