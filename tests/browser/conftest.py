@@ -1,4 +1,4 @@
-"""Real people in a real browser: Chromium on the deployed local stack, one for all tests here."""
+"""Users in a real browser: Chromium on one deployed local stack for all tests here."""
 
 import os
 import re
@@ -31,7 +31,7 @@ SHOTS = places.LOCAL / "screenshots"
 AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 PACKAGES = ("chromium", "fonts-noto-cjk", "fonts-noto-color-emoji")
 PHONE: ViewportSize = {"width": 390, "height": 844}
-# WCAG 2.5.5: a target for fingers.
+# WCAG 2.5.5: minimum size of a touch target.
 FINGER_PX = 44
 # WCAG 1.4.10: content fits into 320 px.
 NARROW: ViewportSize = {"width": 320, "height": 640}
@@ -40,12 +40,12 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Views with each pair of language, screen and colors: what is wrong in a pair shows in one."""
+"""Views by pair of language, screen and colors; one view shows what is wrong with a pair."""
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
 """Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
 
-# Cold functions on a machine that other suites keep busy may answer 503 several times first.
+# Cold functions on a busy machine may answer 503 several times first.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -56,7 +56,7 @@ def chromium() -> str | None:
 
 
 def _install() -> None:
-    """Install Debian's Chromium and a Chinese font, where we may."""
+    """Install Debian's Chromium and a Chinese font, if permitted."""
     if os.geteuid() or not shutil.which("apt-get"):
         return
     for command in (
@@ -68,7 +68,7 @@ def _install() -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium; where it can't be had the tests are skipped, and fail in CI."""
+    """Yield Chromium; without one, the tests are skipped, and fail in CI."""
     if chromium() is None:
         _install()
     path = chromium()
@@ -84,7 +84,7 @@ def browser() -> Iterator[Browser]:
 
 
 class BrowserUser:
-    """Somebody with a phone, signed in as a user of their own."""
+    """User with a phone, signed in."""
 
     def __init__(self, page: Page, context: BrowserContext, api: str, name: str) -> None:
         self.page = page
@@ -96,7 +96,7 @@ class BrowserUser:
         page.on("console", self._note)
 
     def _note(self, message: Any) -> None:
-        # A refusal is an answer, which Chromium tells as an error.
+        # A refusal is an answer, which Chromium logs as an error.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.errors.append(message.text)
 
@@ -104,12 +104,12 @@ class BrowserUser:
         self.page.goto(self.api + path)
 
     def agree(self, way: str = "塞钱进红包") -> None:
-        """Tap the button *way* of a form, and agree on the sheet that it opens."""
+        """Tap the button *way* of a form, and confirm on the sheet that it opens."""
         self.page.get_by_role("button", name=re.compile(f"^{way}")).click()
         self.page.get_by_role("dialog").get_by_role("button", name="确认").click()
 
     def shoot(self, name: str, *, full: bool = True, is_moving: bool = False) -> None:
-        """Keep a picture of what is seen, in .local/screenshots."""
+        """Save a screenshot in .local/screenshots."""
         SHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(
             path=SHOTS / f"{name}.png",
@@ -118,7 +118,7 @@ class BrowserUser:
         )
 
     def audit(self, *, is_strict: bool = False) -> list[str]:
-        """Return what axe finds that keeps people out; all that it finds if *is_strict*."""
+        """Return axe's findings that exclude users; all findings if *is_strict*."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         results = self.page.evaluate("axe.run({resultTypes: ['violations']})")
@@ -130,7 +130,7 @@ class BrowserUser:
         ]
 
     def audit_views(self, name: str, *, is_strict: bool = False) -> None:
-        """Assert that axe and a ruler find nothing in any of VIEWS, and keep their pictures."""
+        """Assert that axe and size checks find nothing in any of VIEWS, and save screenshots."""
         before = self.page.viewport_size or PHONE
         spoken = self.page.locator("html").get_attribute("lang") or "zh-CN"
         measured: dict[str, Any] = {}
@@ -148,11 +148,11 @@ class BrowserUser:
         assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
 
     def speak(self, language: str) -> None:
-        """Choose *language*, also where the wall hides the choice."""
+        """Choose *language*, also if the wall hides the choice."""
         self.page.locator(".tongue").select_option(language, force=True)
 
     def small_buttons(self) -> list[str]:
-        """Return the buttons that a finger misses."""
+        """Return the buttons that are too small for a finger."""
         texts: list[str] = self.page.locator(".primary, .secondary").evaluate_all(
             "(all, least) => all.map(each => [each.textContent.trim(), each.offsetHeight])"
             ".filter(([, height]) => height && height < least).map(String)",
@@ -161,7 +161,7 @@ class BrowserUser:
         return texts
 
     def overflow_px(self) -> int:
-        """Return how far the page is wider than the screen."""
+        """Return by how much the page is wider than the screen."""
         width: int = self.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
@@ -172,7 +172,7 @@ MakePerson = Callable[..., BrowserUser]
 
 
 class Operator:
-    """The API behind the page, for what a test prepares."""
+    """API behind the page, with which a test prepares data."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
@@ -198,16 +198,16 @@ class Operator:
 
     @property
     def http(self) -> httpx.Client:
-        """A client with an operator's scope."""
+        """Return a client with an operator's scope."""
         return self.as_user("operator", nickname="Operator", scope="hongbao/admin")
 
     def fund(self, sub: str, amount_fen: int = 100_000) -> None:
-        """Put money into an account; operators can't credit themselves."""
+        """Put money into an account; operators cannot credit themselves."""
         treasurer = self.as_user("treasurer", scope="hongbao/admin")
         self._post(treasurer, "/admin/deposits", {"user": sub, "amount_fen": amount_fen})
 
     def send(self, client: httpx.Client | None = None, **body: Any) -> str:
-        """Send a packet, as a mother by default, and return its id."""
+        """Send a packet, by default as the user "mother", and return its id."""
         if client is None:
             self.fund("sender")
             client = self.as_user("sender", nickname="妈妈")
@@ -215,7 +215,7 @@ class Operator:
         return str(self._post(client, "/packets", wanted)["packet_id"])
 
     def _post(self, client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Post *body*, again where the answer is 503: the same key has no second effect."""
+        """Post *body*, and retry while the answer is 503: the same key has no second effect."""
         key = {"Idempotency-Key": uuid.uuid4().hex}
         answer = client.post(path, json=body, headers=key)
         for _ in range(10):
@@ -249,7 +249,9 @@ def operator(stack: Stack) -> Iterator[Operator]:
 
 @pytest.fixture(scope="session")
 def _outcomes(stack: Stack) -> None:
-    """Count outcomes before a console is opened: functions cache the counts for a minute."""
+    """Count outcomes before a console is opened, because functions cache the counts for a
+    minute.
+    """
     for outcome, count in OUTCOMES.items():
         dimensions = [{"Name": "outcome", "Value": outcome}]
         metric = {"MetricName": OUTCOME_COUNT, "Value": count, "Dimensions": dimensions}
@@ -258,7 +260,7 @@ def _outcomes(stack: Stack) -> None:
 
 @pytest.fixture
 def a_person(browser: Browser, stack: Stack, _outcomes: None) -> Iterator[MakePerson]:
-    """Make people with a phone each; none of their pages may throw."""
+    """Create users with a phone each; none of their pages may throw."""
     made: list[BrowserUser] = []
 
     def make(name: str | None = "Bob", path: str | None = "/", **options: Any) -> BrowserUser:

@@ -1,4 +1,4 @@
-"""Serve the page as `make deploy ONLY=page` configures it for an issuer of another origin.
+"""Server of the page as `make deploy ONLY=page` configures it for an issuer of another origin.
 
 python -m tests.browser.deployed_page PORT EMULATOR_PORT API_ID ISSUER
 """
@@ -15,7 +15,7 @@ from local.publish import configuration
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until the process is stopped."""
     port, emulator_port, api_id, issuer = sys.argv[1:]
     config = configuration({}, {"JwtIssuer": issuer, "PageClientId": "page"}, "eu-central-1")
     proxy = Proxy(int(emulator_port), f"/_aws/execute-api/{api_id}/$default")

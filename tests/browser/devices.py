@@ -1,4 +1,4 @@
-"""Hostile devices: phones, browsers and networks that people have and developers do not."""
+"""Hostile devices: phones, browsers and networks that users have and developers do not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ SLOW_NETWORK = {
     "downloadThroughput": 200_000,
     "uploadThroughput": 90_000,
 }
-"""The slow 4G of `bench/page.py`, in milliseconds and bytes a second."""
+"""Slow 4G of `bench/page.py`, in milliseconds and bytes a second."""
 
 STORAGE = """for (const name of ["localStorage", "sessionStorage"])
   Object.defineProperty(window, name, { get() { %s } });"""
@@ -45,7 +45,7 @@ LARGE_FONTS = """(() => {
   };
   setInterval(() => look(document), 50);
 })();"""
-"""Sets every text twice as large, as the font sizes of WeChat and of Android do."""
+"""Script that doubles every text's size, as the font sizes of WeChat and of Android do."""
 
 Prepare = Callable[[BrowserContext, Page], None]
 
@@ -77,7 +77,7 @@ def _slow_down(context: BrowserContext, page: Page) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device that differs from a developer's in one thing."""
+    """Device that differs from a developer's in one property."""
 
     name: str
     script: str = ""
@@ -86,12 +86,12 @@ class Device:
     """Options of the browser's context."""
     prepare: Prepare = _nothing
     remembers: bool = True
-    """Whether a page load finds the user who signed in before."""
+    """Whether a page load restores the signed-in user."""
     comma: str = "."
     """Decimal separator of its keyboard."""
     nickname: str = "小明"
     language: str = "zh-CN"
-    """Language that the page is expected to speak."""
+    """Expected language of the page."""
 
 
 DEVICES = {

@@ -1,4 +1,4 @@
-"""Stand-ins for what hears a passphrase: the browser's recognition, and WeChat's JS-SDK."""
+"""Stand-ins for speech recognition: the browser's, and WeChat's JS-SDK."""
 
 from playwright.sync_api import Page
 
@@ -22,13 +22,12 @@ _JS_SDK = """globalThis.wx = {
 
 
 def fake_speech_recognition(page: Page) -> None:
-    """Let the open page hear 新年快乐 at once."""
+    """Let the open page recognize 新年快乐 at once."""
     page.evaluate(_RECOGNITION)
 
 
 def fake_js_sdk(page: Page) -> None:
-    """Serve a JS-SDK that accepts any signature, and records and translates 新年快乐.
-
-    Call it before the page opens: the page loads the JS-SDK at once for its share card.
+    """Serve a JS-SDK that accepts any signature and recognizes 新年快乐. Call it before
+    the page opens, because the page loads the JS-SDK at once for its share card.
     """
     page.route("https://res.wx.qq.com/**", lambda route: route.fulfill(body=_JS_SDK))

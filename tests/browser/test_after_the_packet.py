@@ -29,14 +29,14 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     bob.page.get_by_role("button", name="🎉").click()
     expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
 
-    # The list changes under the sender's eyes.
+    # The list updates while the sender reads it.
     expect(sender.page.get_by_text("还剩 2 个")).to_be_visible()
     expect(sender.page.locator("red-packet li")).to_contain_text("🎉")
     sender.audit_views("packet-of-sender")
     bob.page.reload()
     expect(bob.page.get_by_text("已道谢 🎉")).to_be_visible()
     expect(bob.page.locator("red-packet .thanks")).to_have_count(0)
-    # Their own share is one tap further.
+    # Their own share is one tap away.
     sender.page.get_by_role("button", name="我也拆一个").click()
     coin(sender.page).click()
     state(sender.page, "opened").to_be_visible()
@@ -159,7 +159,7 @@ def test_readers_see_everybodys_luck_before_they_open(
     bob = a_person("Bob-Watches", f"/packets/{packet_id}")
     watch = bob.page.get_by_role("button", name="看看大家的手气")
     state(bob.page, "ready").to_be_visible()
-    expect(watch).to_have_count(0)  # there is nothing to see yet
+    expect(watch).to_have_count(0)  # no claim is visible yet
     operator.grab("cid-watched", packet_id, "小西")
     stranger = a_person(None, f"/packets/{packet_id}")
     state(stranger.page, "signed_out").to_be_visible()
@@ -177,7 +177,7 @@ def test_readers_see_everybodys_luck_before_they_open(
     bob.page.get_by_role("button", name="我也拆一个").click()
     coin(bob.page).click()
     state(bob.page, "opened").to_be_visible()
-    # Who watches while the last share goes learns it, and a late reader has the list at once.
+    # A user who watches the last claim sees the list, and so does a late reader.
     stranger.page.get_by_role("button", name="看看大家的手气").click()
     operator.grab("dan-watched", packet_id, "小丹")
     expect(stranger.page.locator("red-packet .sorry")).to_have_text("手慢了，红包派完了")

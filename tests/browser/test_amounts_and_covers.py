@@ -18,7 +18,7 @@ fill="#b8562f"/><path d="M0 340q90-60 170-10t130-20v90H0z" fill="#8d2f22"/>
 
 
 def _show_cover(person: BrowserUser) -> list[str]:
-    """Serve the picture, as its own host would; return the headers `Referer` that it was asked."""
+    """Serve the picture as its own host; return the `Referer` headers of the requests."""
     calls: list[str] = []
 
     def serve(route: Route) -> None:
@@ -60,10 +60,10 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
         "document.querySelector('red-packet').shadowRoot.querySelector('.flap img').naturalWidth"
     )
     assert width > 0
-    assert cover == [""]  # the picture's host is not told who looks at which packet
+    assert cover == [""]  # the picture's host does not learn who reads which packet
     jo.shoot("packet-cover", full=False)
 
-    # Jo sees the own amount and that another's is sealed; so does the sender.
+    # Jo sees the own amount, and that another one is sealed; so does the sender.
     operator.grab("kim", packet_id, "小金")
     coin(jo.page).click()
     state(jo.page, "opened").to_be_visible()
@@ -73,7 +73,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     expect(jo.page.get_by_text("已领取 2/3 个 · 金额结束后揭晓")).to_be_visible()
     jo.audit_views("packet-sealed")
 
-    # The last share is taken: the page opens all without a tap.
+    # The last share is taken: the page shows all amounts without a tap.
     operator.grab("lee", packet_id, "阿丽")
     expect(jo.page.locator("red-packet .sealed")).to_have_count(0)
     expect(jo.page.locator("red-packet .share b")).to_have_count(3)
@@ -125,7 +125,7 @@ def test_avatars_are_shown_and_a_lost_one_leaves_the_letter(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # The sender, Pat without a picture, Nan's claim and the lost picture's.
+    # The sender, Pat without a picture, Nan's claim, and the lost picture's.
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

@@ -1,4 +1,4 @@
-"""A whole campaign by console and phone alone: no file, no command, no call of the API."""
+"""A whole campaign by console and phone: no file, no command, no direct API call."""
 
 import csv
 import re
@@ -28,7 +28,7 @@ IS_DRAWN = """(line, name) => {
     const isHigh = line.getBoundingClientRect().top < box.top + box.height / 2;
     return isHigh && box.height > 0 && color === wanted;
 }"""
-"""Whether a curve reaches the upper half of its box, in the color of a variable."""
+"""Script that returns whether a curve reaches the upper half of its box, in a variable's color."""
 ABOVE_THE_LIMIT_YUAN = "1,000,000.01"
 
 
@@ -109,7 +109,7 @@ def _send_a_rain(boss: BrowserUser, folder: Path) -> str:
 
 
 def _plan_a_rain(boss: BrowserUser, operator: Operator, campaign_id: str) -> None:
-    """Plan a round within the quota, which the API shows without ids."""
+    """Plan a round within the quota, which the API lists without ids."""
     page = boss.page
     _press(page, "预订红包雨")
     dialog = page.get_by_role("dialog")
@@ -130,7 +130,7 @@ def _rains(operator: Operator, campaign_id: str) -> list[dict[str, Any]]:
 
 
 def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
-    """Pause, so that a phone is told, and resume."""
+    """Pause, which the phone shows, and resume."""
     page = boss.page
     _press(page, "暂停")
     expect(page.get_by_role("dialog")).to_contain_text("用户会看到")
@@ -145,7 +145,7 @@ def _pause_and_resume(boss: BrowserUser, ann: BrowserUser) -> None:
 
 
 def _edit(boss: BrowserUser, campaign_id: str) -> None:
-    """Change words, the end and the budget, and leave the rest as it is."""
+    """Change texts, the end and the budget, and nothing else."""
     page = boss.page
     page.get_by_role("link", name="编辑", exact=True).click()
     expect(page.get_by_label("标题")).to_have_value(TITLE)
@@ -160,7 +160,7 @@ def _edit(boss: BrowserUser, campaign_id: str) -> None:
 
 
 def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
-    """Assert that the row of the edit names three fields: words, a time and an amount."""
+    """Assert that the row of the edit names three fields: texts, a time and an amount."""
     rows = boss.page.get_by_role("row").filter(has_text=f"修改了 活动 {campaign_id}")
     edit = rows.filter(has_text="全员开抢")
     expect(edit.locator("summary").first).to_have_text("改动 3 项")
@@ -173,20 +173,20 @@ def _check_audit_log(boss: BrowserUser, campaign_id: str) -> None:
         ]
     )
     boss.audit_views("console-audit-log")
-    # Rows of new things have all their fields, in the reader's words.
+    # Rows of new objects have all their fields, in the reader's language.
     boss.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     fields = boss.page.locator("details.changes li")
     expect(fields.filter(has_text="每人每天可抽").first).to_contain_text("3")
     expect(fields.filter(has_text="抽完后的权重").first).to_contain_text("分给其他奖品")
     names = fields.locator("b").all_inner_texts()
-    # A prize stands there by its id.
+    # A prize is listed by its id.
     named = [name for name in names if not re.fullmatch("p-[0-9a-f]{6}", name)]
     assert [name for name in named if re.search("[A-Za-z]", name)] == []
     boss.shoot("console-audit-log-all")
 
 
 def _upload_people(boss: BrowserUser, folder: Path) -> None:
-    """Upload a list with a line that names nobody; no use is chosen before, and it asks."""
+    """Upload a list with an invalid line; no use is preselected, and the console asks for one."""
     page = boss.page
     file = folder / "people.csv"
     file.write_text("user\nann\nbob\n王伟\n", encoding="utf-8")
@@ -206,7 +206,7 @@ def _upload_people(boss: BrowserUser, folder: Path) -> None:
 
 
 def _end(boss: BrowserUser) -> None:
-    """End the campaign, after who takes part and what is left was read."""
+    """End the campaign after reading its participants and its remaining budget."""
     _press(boss.page, "立即结束")
     for fact in ("名单里的人不能参加（2 人）", "没领完的红包里最多还有"):
         expect(boss.page.get_by_role("dialog")).to_contain_text(fact)
@@ -215,7 +215,7 @@ def _end(boss: BrowserUser) -> None:
 
 
 def _check_curves(page: Page) -> None:
-    """Assert that both curves rise: a line of zeros lies at the bottom."""
+    """Assert that both curves rise, because a line of zeros lies at the bottom."""
     curves = page.locator("op-charts polyline")
     expect(curves).to_have_count(2)
     for at, color in enumerate(("--accent", "--in")):
@@ -239,7 +239,7 @@ def test_a_campaign_is_run_by_console_and_phone_alone(
     expect(ann.page.get_by_role("heading", name=TITLE)).to_be_visible()
     play(ann).click()
     expect(ann.page.get_by_text("你抢到 1 个").first).to_be_visible()
-    # The only packet is caught, so the round ends.
+    # The only packet is claimed, so the round ends.
     expect(ann.page.locator(".rain-result h2")).to_be_visible()
     _press(ann.page, "抽大奖")
     expect(ann.page.locator("img[src^='/pictures/']").first).to_be_visible()

@@ -58,7 +58,7 @@ def play(person: BrowserUser) -> Locator:
 
 @pytest.fixture
 def lottery(operator: Operator) -> str:
-    """A lottery that everybody wins, with help of friends."""
+    """Create a lottery that every user wins, with help of friends."""
     rules = {"attempts_per_user_per_day": 2, "helps_per_user_per_day": 3}
     operator.fund("operator")
     campaign_id = plan(operator, rules=rules, passphrase="新年快乐")
@@ -89,7 +89,7 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
     una.page.get_by_role("button", name="再抽一次").click()
 
     expect(una.page.get_by_role("alert")).to_contain_text("今天的抽奖次数用完了")
-    # A draw can be checked only when its day is over.
+    # A draw can be verified only after its day is over.
     una.page.get_by_role("button", name="验证").first.click()
     expect(una.page.get_by_text("当天结束后可以验证")).to_be_visible()
 
@@ -123,7 +123,7 @@ def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_keeps_what_was_won
     kim = a_person(f"kim-{campaign_id}", f"/campaigns/{campaign_id}")
     dialog = kim.page.get_by_role("dialog", name="恭喜中奖")
 
-    # Before the first draw the rules are known.
+    # The rules are shown before the first draw.
     expect(kim.page.get_by_text("今天还能抽 3 次 最多再中 3 次")).to_be_visible()
     kim.page.get_by_role("button", name="我的奖品").click()
     expect(kim.page.get_by_text("还没有中奖")).to_be_visible()
@@ -142,7 +142,7 @@ def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_keeps_what_was_won
     winners = f"/admin/campaigns/{campaign_id}/winners"
     (won,) = operator.http.get(winners).json()["items"]
     assert (won["recipient"], won["address"]) == ("王小明", "上海市世纪大道 1 号")
-    # Cash is in the balance, and a code is copied where it is won.
+    # Cash is in the balance, and a code can be copied in the dialog.
     put_prize(operator, campaign_id, "tea", title="明前龙井", weight=0)
     put_prize(operator, campaign_id, "cash", title="现金", kind="packet", amount_fen=888, total=10)
     kim.page.reload()
@@ -181,7 +181,7 @@ def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
         "谢谢参与",
     ]
     assert [len(lines) - 1 for lines in texts] == [2, 2, 1]
-    # No line reaches over the edges of its sector.
+    # No text crosses the edges of its sector.
     widths = sectors.evaluate_all(
         "all => all.flatMap(each => [...each.querySelectorAll('text')].map(text => "
         "text.getComputedTextLength() / -text.getAttribute('y') / 2 / Math.tan(Math.PI / 6)))"

@@ -1,4 +1,4 @@
-"""The classic packet in a phone's browser: sent, opened, recorded, checked, by several people."""
+"""Classic packet in phones' browsers: several users send, open, read and verify it."""
 
 import re
 from typing import Any
@@ -33,7 +33,7 @@ def balance_fen(operator: Operator, sub: str) -> int:
 
 
 def _name_nobody(route: Route) -> None:
-    """Answer as the feed does before the settlement has told it a name."""
+    """Answer as the feed does before the settlement has stored a name."""
     told = route.fetch()
     route.fulfill(response=told, body=told.text().replace("Cid", "用户Ij9_"))
 
@@ -70,7 +70,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     ann.shoot("share")
     assert _copied(ann) == f"【红包】Ann的红包“新年快乐”，点开领取：{link}"
 
-    # Ben has no account here yet: he sees the cover, signs in, and comes back to it.
+    # Ben has no account yet: he sees the cover, signs in, and returns to it.
     ben = a_person(None, urlsplit(link).path)
     expect(ben.page.get_by_text("新年快乐")).to_be_visible()
     ben.page.get_by_role("button", name="登录后领取").click()
@@ -82,14 +82,14 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     state(ben.page, "opened").to_be_visible()
     bens_fen = amount_fen(ben.page)
 
-    # Cid takes the rest, Dan is too late, and all read who took how much.
+    # Cid takes the last share, Dan is too late, and all see who took how much.
     cid = a_person("Cid", None)
     cid.page.route("**/feed?*", _name_nobody)
     cid.go(urlsplit(link).path)
     coin(cid.page).click()
     state(cid.page, "opened").to_be_visible()
     assert bens_fen + amount_fen(cid.page) == 1000
-    # The own row comes first, with the own name.
+    # The user's own row and name come first.
     expect(cid.page.locator("red-packet li").first).to_contain_text("Cid 我")
     expect(cid.page.locator("red-packet li").nth(1)).to_contain_text("小本")
     expect(cid.page.get_by_role("link", name="分享")).to_have_count(0)
@@ -101,7 +101,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     dan.shoot("packet-gone")
     ben.shoot("packet-opened")
 
-    # Ben saw the commitment while the packet was open, and checks it now.
+    # Ben saw the commitment while the packet was open, and verifies it now.
     ben.page.get_by_role("link", name="验证公平").click()
     expect(ben.page.get_by_text("完全一致")).to_be_visible()
     expect(ben.page.get_by_text(re.compile("校验码与你在 .* 看到的相同"))).to_be_visible()
@@ -194,7 +194,7 @@ def test_back_goes_back_and_a_link_opens_where_it_points(
     state(gus.page, "opened").to_be_visible()
     gus.page.reload()
 
-    # After a reload it is still theirs, and told as theirs before.
+    # After a reload, the share is still theirs, with the same text.
     expect(gus.page.get_by_text("你已领取过这个红包")).to_be_visible()
 
 
@@ -234,7 +234,7 @@ def test_a_passphrase_may_be_said_aloud(a_person: MakePerson, operator: Operator
     ivy = a_person("Ivy", f"/packets/{packet_id}")
     expect(coin(ivy.page)).to_be_visible()
     fake_speech_recognition(ivy.page)
-    # The element asks for the recognition when it renders.
+    # The element looks for the recognition when it renders.
     ivy.page.evaluate("document.querySelector('red-packet').requestUpdate()")
 
     ivy.page.get_by_role("button", name="用语音说口令").click()
@@ -426,7 +426,7 @@ def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
     oli.page.keyboard.press("Enter")
 
     state(oli.page, "opened").to_be_visible()
-    # A screen reader continues at the amount and reads it out.
+    # A screen reader continues at the amount and reads it aloud.
     expect(oli.page.locator("red-packet .amount")).to_be_focused()
     expect(oli.page.locator("red-packet [role=status]")).to_contain_text("红包已打开")
 

@@ -1,4 +1,4 @@
-"""The main jobs on hostile devices: the API has what the person meant, and the page says so."""
+"""Main jobs on hostile devices: the API stores the user's intent, and the page confirms it."""
 
 import re
 import time
@@ -32,12 +32,12 @@ LOOK_MS = 200
 MOVING = """[document, document.querySelector("red-packet").shadowRoot].flatMap(
     (root) => root.getAnimations().filter(({ playState }) => playState === "running")
 ).map(({ animationName }) => animationName ?? "transition")"""
-"""Names of the animations that run."""
+"""Script that returns the names of running animations."""
 NOTE_THE_RETURN = """
 sessionStorage.setItem("redpacket.dev-user", JSON.stringify({ sub: "slower", nickname: "慢慢" }));
 addEventListener("pageshow", ({ persisted }) => (window.isBack = persisted));
 """
-"""Signs in, and notes whether the page was kept for Back."""
+"""Script that signs in, and records whether the page was cached for Back."""
 ALL_JOBS = ("open", "send", "rain", "draw", "wallet", "create", "deposit", "approve")
 SOME_JOBS = {
     "module-fails-once": ("send", "draw", "create"),
@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Jobs of the devices that do not do all; tests below have devices with a scenario of their own."""
+"""Jobs of devices that do not run all; tests below have scenarios for other devices."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -64,7 +64,7 @@ MATRIX = [(name, job) for name in WITH_ALL_JOBS for job in ALL_JOBS] + [
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """Campaigns that every device plays: a rain and a lottery that everybody wins."""
+    """Campaigns on every device: a rain, and a lottery that every user wins."""
 
     rain: str
     lottery: str
@@ -72,7 +72,7 @@ class Games:
 
 @pytest.fixture(scope="module")
 def games(operator: Operator) -> Games:
-    """Plan campaigns that a wrong clock takes for others: they began, and end within an hour."""
+    """Plan campaigns that a wrong clock misjudges: they began, and end within an hour."""
     operator.fund("operator")
     ago_ms = -5 * MINUTE_MS
     rules = {"title": "红包雨", "budget_fen": 10_000, "quota_per_user": 1}
@@ -84,7 +84,7 @@ def games(operator: Operator) -> Games:
 
 
 class Phone:
-    """A person with a hostile device, and the API's view of them."""
+    """User of a hostile device, and the API's view of them."""
 
     def __init__(
         self, device: Device, make: MakePerson, operator: Operator, stack: Stack, games: Games
@@ -98,7 +98,7 @@ class Phone:
         self.person: BrowserUser
 
     def pick_up(self, *, is_operator: bool = False) -> None:
-        """Open a browser as on the device, with a user who signed in before if it remembers."""
+        """Open a browser as on the device; the user is signed in if it remembers."""
         device = self.device
         self.person = self._make(None, None, **{"locale": "zh-CN", **device.options})
         page = self.person.page
@@ -116,14 +116,14 @@ class Phone:
         return f"sessionStorage.setItem('redpacket.dev-user', JSON.stringify({user!r}))"
 
     def visit(self, path: str, seen: str, *, is_operator: bool = False) -> Locator:
-        """Open the page at *path*, sign in if it asks, and return what is *seen* there."""
+        """Open the page at *path*, sign in if required, and return the element *seen* there."""
         self.pick_up(is_operator=is_operator)
         page = self.person.page
         self.person.go(path)
         if not self.device.remembers:
             self._sign_in(is_operator=is_operator)
         shown = page.locator(seen).first
-        # The ways on that the page offers: a reload, and another try of a module.
+        # Ways to continue that the page offers: a reload, and another try of a module.
         ways_on = page.locator(".late a, .problem button").first
         for _ in range(2):
             expect(shown.or_(ways_on).first).to_be_visible()
@@ -135,7 +135,7 @@ class Phone:
 
     @property
     def nickname(self) -> str:
-        """The name that friends see: one who can't be remembered types it at each sign-in."""
+        """Name that friends see: a user who cannot be remembered types it at each sign-in."""
         return self.device.nickname if self.device.remembers else self.sub
 
     def _sign_in(self, *, is_operator: bool) -> None:
@@ -161,11 +161,11 @@ class Phone:
 
     @property
     def http(self) -> httpx.Client:
-        """The API as the person."""
+        """Return a client of the API for the user."""
         return self.operator.as_user(self.sub)
 
     def wait_until(self, is_true: Callable[[], bool]) -> None:
-        """Wait for the settlement, within the limit of requests of one user."""
+        """Wait for the settlement, within one user's rate limit."""
         for _ in range(PATIENCE_MS // LOOK_MS):
             if is_true():
                 return
@@ -179,7 +179,7 @@ class Phone:
         return yuan.translate(str.maketrans(".,", ",."))
 
     def agree(self, *said: str) -> None:
-        """Agree to the question, which has to say *said*."""
+        """Confirm the question, which must contain *said*."""
         question = self.person.page.locator("dialog.ask")
         for text in said:
             expect(question).to_contain_text(text)
@@ -194,7 +194,7 @@ def phone(
     stack: Stack,
     games: Games,
 ) -> Iterator[Phone]:
-    """The device of the test's id; what was seen last is kept as a picture."""
+    """Yield the device of the test's id, and save its last screenshot."""
     device = DEVICES[request.param]
     made = Phone(device, a_person, operator, stack, games)
     yield made
@@ -366,7 +366,7 @@ def _yuan(fen: int) -> str:
 
 
 def _post(gateway: str, payment_id: str) -> None:
-    """Pay as somebody who scans the code does."""
+    """Pay as a user who scans the code does."""
     body = {"payment_id": payment_id}
     answer = httpx.post(f"{gateway}/_fake/pay", json=body, trust_env=False, timeout=30)
     assert answer.is_success, answer.text
@@ -436,7 +436,7 @@ def test_a_frozen_page_that_comes_back_tells_what_happened_meanwhile(
     browser: Browser, operator: Operator, stack: Stack
 ) -> None:
     packet_id = operator.send(count=1, total_fen=100)
-    # Playwright keeps no page for Back, because its own pages would lose events.
+    # Playwright disables the cache for Back, because its own pages would lose events.
     keeping = browser.browser_type.launch(
         executable_path=chromium(),
         args=["--no-sandbox"],

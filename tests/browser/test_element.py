@@ -1,4 +1,4 @@
-"""The packet in pages of another origin: plain, React, Vue, a mini-program's web view."""
+"""Packet element in pages of another origin: plain, React, Vue, and a mini-program's web view."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ Visit = Callable[..., BrowserUser]
 
 @pytest.fixture(scope="module")
 def examples(stack: Stack) -> Path:
-    """Build the example pages, as their own bundlers would."""
+    """Build the example pages with their own bundlers."""
     command = [str(NODE_BIN / "npm"), "run", "--silent", "examples"]
     path = f"{NODE_BIN}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(
@@ -47,7 +47,7 @@ def examples(stack: Stack) -> Path:
 
 @pytest.fixture
 def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
-    """Let a guest open a page of a host, whose own server is this function."""
+    """Let a guest open a host's page, which this function serves."""
 
     def serve(route: Route) -> None:
         path = urlsplit(route.request.url).path.removeprefix("/")
@@ -60,7 +60,8 @@ def visit(a_person: MakePerson, operator: Operator, examples: Path) -> Visit:
 
     def visit(page: str, packet_id: str, *, user: str = "", origin: str = EMBEDS) -> BrowserUser:
         guest = a_person(None, None)
-        # A test's own answer has no address, so that Chromium would ask for this machine's.
+        # A stubbed response has no address, so Chromium would ask for permission to reach this
+        # machine.
         guest.context.grant_permissions(["local-network-access"])
         guest.page.route(f"{origin}/**", serve)
         guest.page.goto(f"{origin}/{page}.html?packet={packet_id}&user={user}")
@@ -124,7 +125,7 @@ def test_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) ->
 
     expect(guest.page.get_by_role("strong")).to_have_text("This page may not show red packets yet")
 
-    # Chromium's own words name no setting.
+    # Chromium's own text names no setting.
     own = [text for text in guest.errors if text.startswith("red-packet: ")]
     guest.errors.clear()
     assert f"make up EMBED={REFUSED}" in own[0]

@@ -1,4 +1,4 @@
-"""Names and pictures that people choose, and where other people see them."""
+"""Names and pictures that users choose, on every page that shows them."""
 
 from playwright.sync_api import expect
 
@@ -31,7 +31,7 @@ def test_a_chosen_seal_and_name_are_seen_at_once_and_by_everybody(
     expect(sheet).to_have_count(0)
     me = operator.as_user("amy-face").get("/me").json()
     assert (me["nickname"], me["avatar_url"]) == ("艾米👩‍👧", f"{amy.api}/seals/long.svg")
-    # Nothing waits for the list to be read again.
+    # The list updates without another read.
     expect(amy.page.locator(".bar .name")).to_have_text("艾米👩‍👧")
     own = amy.page.locator("red-packet li").first
     expect(own).to_contain_text("艾米👩‍👧")
@@ -74,7 +74,7 @@ def test_a_picture_of_ones_own_is_on_the_cover_and_in_the_friends_list(
     expect(guest.page.locator(".items .seal img")).to_have_attribute("src", avatar_url)
     guest.audit_views("face-home", is_strict=True)
 
-    # Signing out is in the sheet, and the next user of the device is shown as themselves.
+    # The sheet signs out, and the next user of the device is shown as themselves.
     cleo.page.get_by_role("button", name="Cleo-Face").click()
     sheet.get_by_role("button", name="退出登录").click()
     question = cleo.page.get_by_role("dialog", name="要退出登录吗？")

@@ -1,4 +1,4 @@
-"""Refusals of the API, each told at the field that has the refused value."""
+"""Refusals of the API, each shown at the field with the refused value."""
 
 import json
 import re
@@ -12,12 +12,12 @@ from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan
 
 BAD = "新\u202e年"
-"""A text with a character that turns the direction of what follows."""
+"""Text with a character that reverses the direction of the following ones."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A form that *fill* opens, fills and sends; the API refuses *field* of the *scope*."""
+    """Form that *fill* opens, fills and sends; the API refuses *field* of the *scope*."""
 
     path: str
     field: str
@@ -119,7 +119,7 @@ def _ids(page: Page) -> list[str]:
 
 
 def _note(field: Locator, page: Page) -> Locator:
-    """Return the text that describes *field* first."""
+    """Return the first text that describes *field*."""
     described = (field.get_attribute("aria-describedby") or "").split()
     return page.locator(f"[id='{described[0]}']") if described else page.locator("#none")
 

@@ -1,4 +1,4 @@
-"""The campaign of the guide, by its own file and commands, in a phone's browser."""
+"""Campaign of the guide, created with its own file and commands, in a phone's browser."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Screens that wait, that are left, or that are small: each says so, and goes on."""
+"""Screens that wait, are left, or are small: each shows a message and a way to continue."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import balance_fen, coin, state
 
 LONG_NAME = "Wwww" * 8
-"""A name of 32 letters without a space, in the widest letters."""
+"""Name of 32 letters without a space, in the widest letters."""
 LONG_GREETING = "W" * 50
 SIDEWAYS: ViewportSize = {"width": 844, "height": 390}
 ZOOMED: ViewportSize = {"width": 640, "height": 400}
@@ -46,18 +46,18 @@ OUTSIDE = """() => {
     visit(document);
     return found;
 }"""
-"""Names of elements whose text ends beyond the screen's right side."""
+"""Script that returns the elements whose text ends beyond the screen's right side."""
 
 
 def bottom_px(page: Page) -> float:
-    """Return where the coin ends."""
+    """Return the position of the coin's lower edge."""
     box = coin(page).bounding_box()
     assert box
     return box["y"] + box["height"]
 
 
 def _received(operator: Operator, sub: str) -> list[str]:
-    """Return the ids of the packets that *sub* has a share of, once it is settled."""
+    """Return the ids of the packets with a settled share of *sub*."""
     client = operator.as_user(sub)
     wait_for(lambda: client.get("/me/received").json()["count"] > 0, "the share of " + sub)
     return [item["packet_id"] for item in client.get("/me/received").json()["items"]]
@@ -149,10 +149,10 @@ def test_a_view_that_is_opened_without_a_network_waits_for_it(
     waits = tunnel.page.get_by_text("网络断开了，恢复后会继续")
 
     tunnel.context.set_offline(True)
-    # Its module is there, its data is not.
+    # The module is loaded, but its data is not.
     tunnel.page.get_by_role("link", name="钱包").click()
     expect(waits).to_be_visible()
-    # Neither is there.
+    # Neither is loaded.
     tunnel.page.evaluate("history.pushState(null, '', '/campaigns/none'); history.back()")
     packet_id = operator.send()
     tunnel.page.evaluate(
@@ -208,7 +208,7 @@ def test_what_a_view_shows_until_its_data_comes_keeps_nobody_out(
 
 
 def _measure(person: BrowserUser, seen: str) -> dict[str, Any]:
-    """Wait for *seen*, and return what is wider than the screen."""
+    """Wait for *seen*, and return the elements that are wider than the screen."""
     expect(person.page.locator(seen).first).to_be_visible()
     person.page.wait_for_timeout(300)
     wide: list[str] = person.page.evaluate(OUTSIDE)

@@ -1,4 +1,4 @@
-"""Notices in a phone's browser: what happened to packets, prizes and withdrawals."""
+"""Notices in a phone's browser about packets, prizes and withdrawals."""
 
 import uuid
 
@@ -12,11 +12,11 @@ from tests.browser.test_classic_packet import state
 from tests.browser.test_nothing_fails_blankly import RETURN_BY_BACK
 
 SCHEDULES_S = 300
-"""Time in which a loaded machine runs the schedules of withdrawals and refunds."""
+"""Seconds in which a loaded machine runs the schedules of withdrawals and refunds."""
 
 
 def _unread(operator: Operator, sub: str) -> int:
-    # Frequent calls are refused for a moment.
+    # The rate limit refuses frequent calls briefly.
     return int(operator.as_user(sub).get("/me").json().get("unread_notices", -1))
 
 
@@ -38,7 +38,7 @@ def _withdraw(user: httpx.Client, amount_fen: int) -> str:
 
 
 def _happen(operator: Operator, sub: str) -> dict[str, str]:
-    """Let all that users are told happen to *sub*; return what each notice is about by its path."""
+    """Create every kind of notice for *sub*; return the subject of each by its path."""
     operator.fund(sub, 10_000)
     user = operator.as_user(sub)
     taken, ended = (operator.send(user, count=2, total_fen=fen) for fen in (888, 600))
@@ -113,7 +113,7 @@ def test_home_counts_what_happened_and_each_notice_leads_there(
     rows.filter(has_text="领完了").get_by_role("link").click()
     state(page, "opened").to_be_visible()
     page.go_back()
-    # Nothing is new any more.
+    # All notices are read.
     expect(rows).to_have_count(count)
     expect(rows.get_by_text("新", exact=True)).to_have_count(0)
     rows.filter(has_text="提现已到账").get_by_role("link").click()

@@ -1,4 +1,4 @@
-"""The operators' console in a real browser: a page of its own, with lists, CSV and four eyes."""
+"""Operators' console in a real browser: its own page with lists, CSV and approvals."""
 
 import csv
 import re
@@ -14,12 +14,11 @@ from tests.browser.conftest import BrowserUser, MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 
 DESK: ViewportSize = {"width": 1200, "height": 800}
-# ApprovalFen of the local stack, and one fen more.
+# ApprovalFen of the local stack plus one fen.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 CACHED_MS = 130_000
-"""Milliseconds until a count of refusals is fetched again: two minutes of caches.
-
-Only counts that another suite read on the same stack wait for it.
+"""Milliseconds until a count of refusals is fetched again: two minutes of caches. Only counts that
+another suite read on the same stack need the wait.
 """
 
 
@@ -52,7 +51,7 @@ def test_an_operator_filters_winners_hands_over_and_saves_the_list(
     a_person: MakePerson, campaign: str, tmp_path: Path
 ) -> None:
     boss = a_person("Operator", "/", viewport=DESK)
-    # The page of takers has loaded all of its own.
+    # The users' page has loaded all of its files.
     boss.page.wait_for_load_state("networkidle")
     loaded: list[str] = []
     boss.page.on("request", lambda request: loaded.append(request.url))
@@ -83,7 +82,7 @@ def test_an_operator_filters_winners_hands_over_and_saves_the_list(
         rows = list(csv.DictReader(file))
     assert [(row["user"], row["status"]) for row in rows] == [(f"rosa-{campaign}", "won")]
     assert saved.value.suggested_filename == f"winners-{campaign}.csv"
-    # The console shares no file with the page of takers.
+    # The console shares no file with the users' page.
     assets = [url for url in loaded if "/assets/" in url]
     assert assets
     assert [url for url in assets if "/assets/operator/" not in url] == []
@@ -95,7 +94,7 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     payee = f"payee-{uuid.uuid4().hex[:8]}"
     tom = a_person(None, "/operator/deposits")
     tom.page.get_by_role("button", name="财务").click()
-    # The role sees no journal, and is told so.
+    # The role may not read the audit log, and the page states this.
     expect(tom.page.get_by_role("navigation").get_by_role("link", name="操作日志")).to_have_count(0)
     expect(tom.page.get_by_text("没有权限，因此不显示：提现和操作日志")).to_be_visible()
     tom.page.get_by_label("用户").fill(payee)

@@ -1,4 +1,4 @@
-"""An operator of the stack's own user pool signs in to the console, at the emulator's Cognito."""
+"""Sign-in of an operator of the stack's own user pool to the console, at the emulator's Cognito."""
 
 import re
 import uuid
@@ -18,12 +18,12 @@ from tests.browser.conftest import DESK, BrowserUser, MakePerson
 EMAIL = "ann@example.com"
 PASSWORD = "Lantern-2026-night"
 ISSUER = "/pool"
-"""Path of the page's own origin that stands for the pool's host."""
+"""Path on the page's own origin that stands for the pool's host."""
 
 
 @pytest.fixture(scope="module")
 def console(stack: Stack) -> Iterator[dict[str, str]]:
-    """Make a pool with the template's console client, and let its tokens reach /admin."""
+    """Create a pool with the template's console client, and let its tokens reach /admin."""
     pool = make_pool(stack, f"console-{uuid.uuid4().hex[:8]}")
     command(stack, pool, "operator", "add", EMAIL, "--role", "treasury", "--role", "audit")
     cognito, gateway = stack.aws("cognito-idp"), stack.aws("apigatewayv2")
@@ -55,7 +55,7 @@ def console(stack: Stack) -> Iterator[dict[str, str]]:
 
 
 def _lead_to_pool(person: BrowserUser, stack: Stack, auth: dict[str, str]) -> None:
-    """Let the page find the pool at the emulator, under its own origin as its policy wants."""
+    """Serve the emulator's pool under the page's own origin, as its policy requires."""
     emulator = f"http://127.0.0.1:{stack.ports.emulator}"
     pool = auth["issuer"].rpartition("/")[2]
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
@@ -100,7 +100,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     ann.page.locator("[name=password]").fill(PASSWORD)
     ann.page.get_by_role("button", name="Sign in").click()
 
-    # Back at the very list, with the roles of the groups and without the code.
+    # Back at the same list, with the roles of the groups and without the code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
     expect(ann.page.locator(".roles")).to_contain_text("财务, 审计")

@@ -1,4 +1,4 @@
-"""A deployment with points instead of money: no text of it names yuan or small change."""
+"""Deployment with points instead of money: no text names yuan or small change."""
 
 import json
 import os
@@ -26,7 +26,7 @@ YUAN = re.compile(r"[¥￥]|yuan|CNY|元(?!宵)|零钱|塞钱|的钱", re.IGNORE
 ABOVE_APPROVAL = 100_000_001
 WAIT_S = 60.0
 
-# All that a reader or a screen reader gets, also inside of elements.
+# All texts for readers and screen readers, including those inside elements.
 _TEXTS = """
 () => {
   const texts = [document.title];
@@ -65,7 +65,7 @@ def _outcomes() -> None:
 
 @pytest.fixture(scope="module")
 def played(operator: Operator) -> dict[str, str]:
-    """Send, grab, rain, draw and an approval; return the ids."""
+    """Send, grab, rain, draw and request an approval; return the ids."""
     operator.fund("operator", 1_000_000)
     packet_id = operator.send(split="base_double_mean", unit_fen=100, total_fen=2_000, count=3)
     for name in ("ann", "bob", "cid"):

@@ -1,4 +1,4 @@
-"""A planned rain in a phone's browser: everybody starts in the same second."""
+"""Planned rain in phones' browsers: all users start in the same second."""
 
 import re
 import time
@@ -29,7 +29,7 @@ def plan_rain(operator: Operator, campaign_id: str, **changes: Any) -> list[dict
 
 
 def catch(operator: Operator, sub: str, packet_id: str) -> int:
-    """Grab a share, again while a function starts; return its amount."""
+    """Grab a share, and retry while a function starts; return its amount."""
     wait_for(lambda: "amount_fen" in operator.grab(sub, packet_id), "a share")
     return int(operator.grab(sub, packet_id)["amount_fen"])
 
@@ -70,7 +70,7 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     while tap.is_visible():
         for x in range(40, viewport["width"] - 20, 80):
             page.mouse.click(x, 300)
-            # Without a frame between the taps nothing falls.
+            # Without a frame between the taps, no packet falls.
             page.evaluate("() => new Promise(requestAnimationFrame)")
         # A slow machine draws few frames, and the button always hits.
         tap.evaluate_all("(buttons) => buttons.forEach((button) => button.click())")
@@ -80,20 +80,20 @@ def test_a_planned_round_begins_alone_lasts_its_seconds_and_ends_on_a_podium(
     expect(page.locator(".countdown")).to_be_visible()
     expect(sky).to_be_hidden()
     podium = page.locator(".rain-podium")
-    # The best of all packets and players.
+    # Best claims over all packets and players.
     expect(podium.get_by_role("listitem")).to_have_count(3)
     # The next round hides it.
     crowned = podium.locator("span").all_inner_texts()
     api = [request for request in asked if "/api/" in request or "/packets/" in request]
     mia.shoot(f"rain-podium-{locale}")
     assert mia.audit() == []
-    # The round began and ended by the server's clock, although all shares were caught at once.
+    # The server's clock began and ended the round, although all shares were claimed at once.
     assert abs(began_ms - rounds[0]["starts_at_ms"]) < 3_000
     assert abs(ended_ms - rounds[0]["ends_at_ms"]) < 3_000
     caught = page.locator(".rain-result").get_by_role("listitem")
     expect(caught).to_have_count(2)
     grabs = [request for request in api if request.endswith("/grab")]
-    # One look for the ids, a grab for each packet, and one look for the podium.
+    # One read for the ids, a grab for each packet, and one read for the podium.
     assert len(grabs) == 2
     assert len(api) <= 2 + 3, api
     me = operator.as_user(mia.name)

@@ -1,4 +1,4 @@
-"""Senders' choices: amounts within the limits, recipients, covers, and ways to pay."""
+"""Senders' choices: amounts within the limits, recipients, covers, and payment methods."""
 
 import base64
 import re
@@ -14,7 +14,7 @@ from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import amount_fen, coin, state
 
 COVERS = 10
-"""Plain, eight of the page, and one's own."""
+"""Covers: a plain one, eight of the page, and the user's own."""
 PICTURE = ROOT / "docs/gallery.webp"
 JFIF_END = 20
 LYING_PHOTO = """() => {
@@ -26,7 +26,7 @@ LYING_PHOTO = """() => {
     pen.fillRect(100, 0, 100, 100);
     return canvas.toDataURL("image/jpeg");
 }"""
-"""A photo of a phone that was held upright: red on the left, blue on the right."""
+"""Photo of a phone that was held upright: red on the left, blue on the right."""
 REDNESS = """(picture, [x, y]) => {
     const canvas = document.createElement("canvas");
     const [width, height] = [picture.naturalWidth, picture.naturalHeight];
@@ -36,13 +36,13 @@ REDNESS = """(picture, [x, y]) => {
     const [red, , blue] = pen.getImageData(x * width, y * height, 1, 1).data;
     return red - blue;
 }"""
-"""How red a place of a picture is, in parts of its sides."""
+"""Script that returns how red a position of a picture is, relative to its sides."""
 SCROLLED_PX = 400
 UPLOADED_WIDTH = 892
 
 
 def _choose(person: BrowserUser, label: str) -> None:
-    # The native control lies under what is seen of it.
+    # The native control lies under the visible one.
     person.page.get_by_label(label, exact=True).check(force=True)
 
 
@@ -55,7 +55,7 @@ def _send(person: BrowserUser, **fields: str) -> str:
 
 
 def _wait_for_taker(reader: httpx.Client, packet_id: str, name: str) -> None:
-    """Wait until a packet's list has the name of a taker, which a payout stores."""
+    """Wait until a packet's list has a claimer's name, which a payout stores."""
     wait_for(
         lambda: reader.get(f"/packets/{packet_id}").json()["claims"][0]["nickname"] == name,
         f"the name of {name}",
@@ -64,12 +64,12 @@ def _wait_for_taker(reader: httpx.Client, packet_id: str, name: str) -> None:
 
 def _wait_for_picture(person: BrowserUser) -> None:
     picture = person.page.locator("red-packet .has-art img")
-    picture.evaluate("picture => picture.decode()")  # rejects what is no picture
+    picture.evaluate("picture => picture.decode()")  # rejects files that are not pictures
     assert picture.evaluate("picture => picture.naturalWidth") == UPLOADED_WIDTH
 
 
 def _wait_until_scrolled(person: BrowserUser) -> None:
-    # The page's policy lets no function of a test wait in it.
+    # The page's policy prevents a test's function from waiting in it.
     for _ in range(100):
         if person.page.evaluate("scrollY") > SCROLLED_PX:
             return
@@ -262,7 +262,7 @@ def test_a_photo_of_a_phone_is_upright_on_the_packet_and_by_the_api(
     )
     _wait_for_picture(kai)
     shown = kai.page.locator("red-packet .has-art img")
-    # What lay on the left is on top.
+    # The left side of the photo is now on top.
     assert shown.evaluate(REDNESS, [0.5, 0.1]) > shown.evaluate(REDNESS, [0.5, 0.9])
     assert shown.evaluate(REDNESS, [0.1, 0.1]) > shown.evaluate(REDNESS, [0.9, 0.9])
     kai.audit_views("send-cover-photo")
@@ -293,7 +293,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
-    # As a phone's contacts give it.
+    # The format of a phone's contacts.
     form.get_by_label("电话").fill("\u202d１３８ 0013\u20138000\u202c")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
     cal.audit_views("address-form")

@@ -27,13 +27,13 @@ BRIEF_S = 12
 
 @dataclass(frozen=True)
 class Provider:
-    """A running provider that the API trusts, and a page that knows it."""
+    """Running provider that the API trusts, and a page configured for it."""
 
     url: str
     page_url: str
 
     def welcome(self, person: BrowserUser, path: str) -> None:
-        """Lead *person* to the page of this provider."""
+        """Send *person* to the page of this provider."""
         person.api = self.page_url
         person.go(path)
 
@@ -55,7 +55,7 @@ def _running(command: list[str], port: int) -> Iterator[None]:
 
 @contextmanager
 def _provider(stack: Stack) -> Iterator[Provider]:
-    """Start a provider, and deploy its issuer to the template's authorizer for as long."""
+    """Start a provider, and deploy its issuer to the template's authorizer meanwhile."""
     port, page_port = Ports.free().front, Ports.free().front
     url, page_url = f"http://{HOST}:{port}", f"http://{HOST}:{page_port}"
     provider = [str(NODE), str(PROVIDER), str(port), page_url]
@@ -89,7 +89,7 @@ def provider(stack: Stack, packet_id: str) -> Iterator[Provider]:  # noqa: ARG00
 
 
 def _log_in(page: Page, name: str) -> None:
-    """Tell the provider who it is; any password will do."""
+    """Sign in at the provider; it accepts any password."""
     page.locator("[name=login]").fill(name)
     page.locator("[name=password]").fill("secret")
     page.get_by_role("button", name="Sign-in").click()
@@ -112,7 +112,7 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # Back at the very link, as the person whom the provider named; the code is in no history.
+    # Back at the same link, as the user that the provider named; the code is in no history.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
     expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()
@@ -131,7 +131,7 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
     assert "eyJ" not in kept  # no token is stored
 
-    # A reload forgets the token; the provider remembers the person, and asks nothing.
+    # A reload deletes the token; the provider remembers the user, and asks nothing.
     ann.page.reload()
     ann.page.get_by_role("button", name="登录后领取").click()
     state(ann.page, "opened").to_be_visible()
@@ -153,7 +153,7 @@ def test_denied_consent_is_told_and_may_be_thought_over(
     ben.shoot("sign-in-denied")
     assert ben.audit() == []
     ben.page.get_by_role("button", name="登录", exact=True).click()
-    # The provider knows by now who it is, and asks for consent alone.
+    # The provider already knows the user, and only asks for consent.
     _agree(ben.page)
     expect(ben.page.get_by_role("heading", name="发红包")).to_be_visible()
     expect(ben.page.get_by_text("你取消了登录")).to_have_count(0)
@@ -165,7 +165,7 @@ def test_back_from_the_provider_and_back_to_it_break_nothing(
     cat = a_person(None, None)
     provider.welcome(cat, f"/packets/{packet_id}")
 
-    # Back before the sign-in: the packet is there, and the sign-in begins again.
+    # Back before the sign-in: the packet is shown, and the sign-in begins again.
     cat.page.get_by_role("button", name="登录后领取").click()
     expect(cat.page.locator("[name=login]")).to_be_visible()
     cat.page.go_back()
@@ -174,7 +174,7 @@ def test_back_from_the_provider_and_back_to_it_break_nothing(
     _agree(cat.page)
     state(cat.page, "ready").to_be_visible()
 
-    # Back after it: the provider's old question; forward again: the packet, one tap from a sign-in.
+    # Back after it: the provider's old question. Forward again: the packet, one tap from a sign-in.
     cat.page.go_back()
     cat.page.go_forward()
     signed_in = cat.page.get_by_role("button", name="cat Lin")
@@ -214,7 +214,7 @@ def test_a_session_that_expired_says_so_and_goes_on_where_it_was(
 
     expect(expired).to_be_visible()
     eve.shoot("sign-in-expired")
-    # The provider remembers the person.
+    # The provider remembers the user.
     eve.page.get_by_role("button", name="登录", exact=True).click()
     expect(eve.page.get_by_role("button", name="brief Lin")).to_be_visible()
 
@@ -243,7 +243,7 @@ def test_a_session_that_ends_before_a_send_sends_once_after_the_next_sign_in(
     expect(fay.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
     fay.page.get_by_role("button", name="登录", exact=True).click()
 
-    # The provider remembers the person, and the page what was typed.
+    # The provider remembers the user, and the page the typed fields.
     fay.page.wait_for_url("**/share")
     fay.shoot("device-session-ends-send")
     assert answers == [httpx.codes.UNAUTHORIZED, httpx.codes.CREATED]

@@ -1,4 +1,4 @@
-"""The wall of a campaign as a stage: countdown, code, names and podium on a projector."""
+"""Wall of a campaign as a stage: countdown, code, names and podium on a projector."""
 
 import re
 import time
@@ -15,7 +15,8 @@ SCREENS: tuple[ViewportSize, ...] = (
     {"width": 1920, "height": 1080},
     {"width": 3840, "height": 2160},
 )
-# Of the screen's height, for readers at its other end; the operator's buttons are no part of it.
+# Minimum text height relative to the screen, for distant readers; the operator's buttons are
+# excluded.
 LEAST_TEXT = 0.025
 LEAST_CODE = 0.75
 BUDGET_FEN = 87_654
@@ -26,11 +27,11 @@ COUNTED = """() => {
         if (text && text !== counted.at(-1)) counted.push(text);
     }).observe(document, { subtree: true, childList: true, characterData: true });
 }"""
-"""Notes each text of the timer, which a busy test would miss."""
+"""Script that records each text of the timer, which a busy test would miss."""
 
 
 def _stage(boss: BrowserUser, name: str) -> None:
-    """Assert that the stage fits each screen in both languages, and keep its pictures."""
+    """Assert that the stage fits each screen in both languages, and save screenshots."""
     found: dict[str, Any] = {}
     for language in ("zh-CN", "en"):
         boss.speak(language)
@@ -45,7 +46,7 @@ def _stage(boss: BrowserUser, name: str) -> None:
 
 
 def _wrong(boss: BrowserUser, screen: ViewportSize) -> list[str]:
-    """Return what does not fit, is too small to read, or is not dark."""
+    """Return the elements that do not fit, are too small to read, or are not dark."""
     wrong: list[str] = boss.page.evaluate(
         """([least_text, least_code]) => {
           const wrong = [];
@@ -111,7 +112,7 @@ def test_names_and_sums_arrive_on_the_stage_with_a_podium_and_without_money_of_o
     assert sorted(claim["amount_fen"] for claim in feed["claims"]) == sorted(caught)
     assert "876.54" not in boss.page.locator("body").inner_text()
     _stage(boss, "stage-party")
-    # Packets in play count in their list, too.
+    # Open packets also count in their list.
     boss.go(f"/operator/packets?campaign_id={campaign_id}")
     expect(boss.page.locator("td[data-label='Claimed']")).to_have_text("9")
 
@@ -135,7 +136,7 @@ def test_the_stage_counts_a_round_down_then_its_seconds_and_ends_on_a_podium(
     caught = [
         catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
     ]
-    # Its seconds are counted too.
+    # Its seconds are also counted.
     expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
     expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
     ended_ms = time.time() * 1000

@@ -1,4 +1,4 @@
-"""Starts that go wrong: a script that can't be read, no storage, and a module that is lost."""
+"""Failed starts: a script that cannot be parsed, no storage, and a missing module."""
 
 import json
 

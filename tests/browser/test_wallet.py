@@ -1,4 +1,4 @@
-"""Money in and out by gateways, in a phone's browser; the fake gateway pays."""
+"""Payments and withdrawals by gateways, in a phone's browser; the fake gateway pays."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +13,7 @@ PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 
 
 def _pay(stack: Stack, page: Page) -> None:
-    """Pay what the page shows, as somebody who scans it does."""
+    """Pay the shown code, as a user who scans it does."""
     page.wait_for_url(PAID_AT)
     match = PAID_AT.search(page.url)
     assert match
@@ -58,7 +58,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     expect(wu.page.locator(".balance")).to_have_text("¥0.00")
     _top_up(wu)
     wu.page.wait_for_url(PAID_AT)
-    wu.page.reload()  # the payment is where it was
+    wu.page.reload()  # the payment is still open
     expect(wu.page.locator(".qr img")).to_be_visible()
     expect(wu.page.get_by_role("timer")).to_contain_text(re.compile("请在 1[45] 分 .*内付款"))
     expect(wu.page.get_by_label("在微信里打开的链接")).to_have_value(f"{wu.api}/wallet")
@@ -71,7 +71,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.page.get_by_role("link", name="钱包").click()
     expect(wu.page.locator(".balance")).to_have_text("¥8.88")
 
-    # To WeChat only an account that is bound is paid; to the host's wallet anybody.
+    # WeChat only pays a linked account; the host's wallet pays any user.
     form = wu.page.locator("form", has=wu.page.get_by_role("heading", name="提现"))
     amount = form.get_by_label("提现: 金额")
     _type_wrong_amounts(form)
@@ -166,7 +166,7 @@ def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
     def balance_fen() -> int:
         return int(operator.as_user("pin").get("/me").json()["balance_fen"])
 
-    # The host's page asks; until it leads back, nothing is sent, and another state sends nothing.
+    # Nothing is sent until the host's page leads back, and another state sends nothing.
     pin.go("/send")
     pin.page.locator("[name=amount]").fill("5")
     pin.page.locator("[name=count]").fill("1")
@@ -192,7 +192,7 @@ def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
     pin.page.wait_for_url("**/share")
     assert balance_fen() == 500
 
-    # The same state is good once, and a withdrawal asks anew.
+    # A state is valid once, and a withdrawal asks again.
     pin.go(f"/send?confirmed={asked[1]['state'][0]}")
     expect(pin.page.get_by_role("button", name="塞钱进红包")).to_be_visible()
     pin.go("/wallet")

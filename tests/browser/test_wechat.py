@@ -1,4 +1,4 @@
-"""The page inside WeChat: a stand-in for its browser, and the simulated gateway."""
+"""Page inside WeChat: a stand-in for its browser, and the simulated gateway."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.browser.test_sign_in import NODE
 
 
 def _configure(person: BrowserUser, stack: Stack) -> None:
-    """Let the page sign in as a stack with an issuer of its own configures it."""
+    """Configure the page's sign-in as in a stack with its own issuer."""
     config = httpx.get(f"{stack.api}/config.json", trust_env=False).json()
     told = json.dumps(config | {"auth": {"kind": "wechat"}})
     person.page.route("**/config.json", lambda route: route.fulfill(body=told))
@@ -42,7 +42,7 @@ _JS_SDK = """globalThis.wx = {
 
 
 def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, Any]]]:
-    """Give the page WeChat's bridge and JS-SDK; the user agrees to all that the bridge asks."""
+    """Give the page WeChat's bridge and JS-SDK; the user agrees to all requests."""
     calls: list[tuple[str, dict[str, Any]]] = []
 
     def agree(name: str, options: str) -> None:
@@ -66,7 +66,7 @@ def _simulate(person: BrowserUser, stack: Stack) -> list[tuple[str, dict[str, An
 
 @pytest.fixture
 def a_guest(a_person: MakePerson, stack: Stack) -> MakePerson:
-    """Make people whose phone shows the page in WeChat, or in another browser."""
+    """Create users whose phone shows the page in WeChat, or in another browser."""
 
     def make(path: str, *, user_agent: str = WECHAT_AGENT, **options: Any) -> BrowserUser:
         person = a_person(None, None, user_agent=user_agent, **options)
@@ -150,7 +150,7 @@ def test_wechat_gives_name_and_picture_to_those_who_want_it(
     expect(sheet).to_have_count(0)
 
     assert ned.page.url == f"{ned.api}{path}"
-    # Others see it when the API reads the profile anew.
+    # Other users see it when the API reads the profile again.
     reader = a_person("Reader", path)
     reader.page.get_by_role("button", name="看看大家的手气").click()
     row = reader.page.locator("red-packet li")
@@ -242,7 +242,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     eve.agree()
     page.wait_for_url("**/share")
 
-    # Paid in WeChat's own form, not by a code on this very screen.
+    # Paid in WeChat's own form, not by a code on the same screen.
     ((name, prompt),) = requests
     assert name == "getBrandWCPayRequest"
     assert set(prompt) == {"appId", "timeStamp", "nonceStr", "package", "signType", "paySign"}
@@ -266,7 +266,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     page.locator("img.card-picture").wait_for()
     eve.audit_views("wechat-share")
 
-    # The sender takes the only share, and withdraws it to the account that signed in.
+    # The sender claims the only share, and withdraws it to the account that signed in.
     page.get_by_role("link", name="去看看这个红包").click()
     page.get_by_role("button", name="我也拆一个").click()
     coin(page).click()
@@ -280,12 +280,12 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
         page.wait_for_timeout(1000)
     expect(page.locator(".balance")).to_have_text("¥5.00")
     form = page.locator("form", has=page.get_by_role("heading", name="提现"))
-    form.get_by_label("提现: 金额").fill("5")  # WeChat is the first channel
+    form.get_by_label("提现: 金额").fill("5")  # WeChat is the first provider
     with page.expect_response(lambda answer: answer.request.method == "POST") as made:
         eve.agree("提现 ¥5.00")
     number = made.value.json()["withdrawal_id"]
     page.evaluate("id => { globalThis.transfers = [id]; }", number)
-    stack.aws("lambda").invoke(  # the schedule's work, at once
+    stack.aws("lambda").invoke(  # run the schedule's work at once
         FunctionName=stack.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
     )
     page.get_by_role("dialog").get_by_role("button", name="完成").click()

@@ -38,15 +38,15 @@ _DAY_MS = 24 * 3_600_000
 FORGOTTEN_AFTER_MS = 30 * _DAY_MS
 
 RESTORED_AFTER_MS = 20 * 3_600_000
-"""Time from the last call to the restored tables."""
+"""Milliseconds from the last call to the restored tables."""
 
 _LOOKS = 100
-"""Moments at which a backup may be made."""
+"""Times at which a backup may be made."""
 
 _NO_CALL = {"N": "0"}
 
 _SOME = (("payments",), ("accounts",), (), (), ())
-"""Tables that are restored alone; all of them for none."""
+"""Tables that are restored alone; an empty tuple restores all."""
 
 
 class Disaster(StrEnum):
@@ -58,15 +58,14 @@ class Disaster(StrEnum):
 
 
 class Aftermath:
-    """A disaster of a schedule, and what it may and may not change.
-
-    *lost* are numbers whose rows the restore lost: only statements can tell of them.
+    """Disaster of a schedule, with the changes that it may and may not make. *lost* are numbers
+    whose rows the restore lost: only statements show them.
     """
 
     def __init__(self, schedule: PaymentSchedule) -> None:
         self._of = schedule
         self.kind = schedule.random.choice((*[None] * 5, *Disaster))
-        # After a restore users cancel what was paid.
+        # After a restore, users cancel withdrawals that were paid.
         self.early_cancels = 0.1 if self.kind is Disaster.RESTORE else 0.5
         self.lost: set[str] = set()
         self.told: set[str] = set()
@@ -78,9 +77,8 @@ class Aftermath:
         return self._of.is_naive and self.kind is not None
 
     def copy_rows(self) -> None:
-        """Make a backup, if possible while a withdrawal waits for its first call.
-
-        No transaction is half visible in it.
+        """Make a backup, if possible while a withdrawal waits for its first call. It contains no
+        partial transaction.
         """
         of = self._of
         for number in range(_LOOKS if self.kind is Disaster.RESTORE else 0):
@@ -95,7 +93,7 @@ class Aftermath:
                 break
 
     def cancel(self, town: PaymentSystem, withdrawal: Withdrawal) -> None:
-        """Cancel as a user does; the control returns the money of what has no call."""
+        """Cancel as a user does; the control returns the money of transfers without a call."""
         seen = town.find(withdrawal)
         if self.is_trusting and not seen.call_count:
             missing = TransferFound(TransferState.NOT_FOUND)
@@ -104,13 +102,13 @@ class Aftermath:
             town.cancel(withdrawal)
 
     def strike(self, healing_town: Callable[[], PaymentSystem]) -> None:
-        """Let the disaster happen once everything else has stopped."""
+        """Run the disaster after everything else has stopped."""
         if self.kind is Disaster.FORGET:
             self._be_away(healing_town())
         elif self.kind is Disaster.RESTORE:
             self._restore(healing_town())
             self._cancel_some(healing_town())
-            # Another merchant knows no number of the first one.
+            # Another merchant has no number of the first one.
             if len({setup.merchant for setup in self._of.setups}) == 1:
                 self._repeat(healing_town(), "repeats after a restore")
         elif self.kind is Disaster.LOSE:
@@ -118,7 +116,7 @@ class Aftermath:
             self._repeat(healing_town(), "repeats of lost requests")
 
     def _be_away(self, town: PaymentSystem) -> None:
-        """Let all providers carry on without an answer to us until they have forgotten."""
+        """Let all providers continue without answering until they have forgotten."""
         of, clock = self._of, self._of.system.clock
         of.let_go_on(0.8)
         of.hangs_until_ms = dict.fromkeys(of.hangs_until_ms, clock.now_ms() + 31 * _DAY_MS)
@@ -159,19 +157,19 @@ class Aftermath:
         system.memory.fail_over({})
         system.reserved.forget()
         of.sqs.messages.clear()
-        # What users were told since then is lost with its rows.
+        # Answers to users since then are lost with their rows.
         system.told.clear()
         # Indexes are up to date before users come back.
         system.pass_time(60_000)
         of.trace.append(f"{', '.join(names)} are restored")
 
     def _is_told(self) -> bool:
-        """Return whether reconciliation tells that the tables do not belong together."""
+        """Return whether reconciliation reports that the tables do not belong together."""
         self._of.system.pass_time(MOVING_MS + 60_000)
         return any(each.rule != "I8" for each in self._of.two_looks().differences)
 
     def _lose_requests(self) -> None:
-        """Lose the rows of all requests, or their copies; the control has no copies."""
+        """Delete the rows of all requests, or their copies; the control has no copies."""
         tables = self._of.system.dynamo.tables
         has_lost_copies = self._of.random.random() < 0.5
         for table in tables.values():
@@ -182,7 +180,7 @@ class Aftermath:
                     del table[pk, sk]
 
     def _repeat(self, town: PaymentSystem, name: str) -> None:
-        """Repeat old requests; the control gives each a new id, as its rows are lost."""
+        """Repeat old requests; the control gives each a new id, because its rows are lost."""
         for key, repeat in self._of.repeats.items():
             with suppress(RedPacketError):
                 again = f"{key}, again" if self.is_trusting else key
@@ -198,7 +196,7 @@ class Aftermath:
     # The end
 
     def decide(self, town: PaymentSystem) -> None:
-        """Let statements post what providers forgot, and operators return the rest."""
+        """Let statements post the forgotten transfers, and operators return the rest."""
         if self.kind is not Disaster.FORGET or self.is_trusting:
             return
         seen = self._of.seen
@@ -213,7 +211,7 @@ class Aftermath:
                 with suppress(ProviderChanged):
                     result = return_forgotten(each.subject[:ID_LENGTH], ports=town.transfers)
                     seen["forgotten and returned"] += result == "returned"
-            # One may be about to be queried, and is not listed then.
+            # A payment that is about to be queried is not listed.
             self._of.system.pass_time(LOOK_PAUSE_MS_MAX)
             self._of.end_minute(town)
 
@@ -229,14 +227,14 @@ class Aftermath:
         return self.lost - _numbers(self._of.system.ledger_state().outside)
 
     def wrong(self, differences: Iterable[Difference]) -> list[Difference]:
-        """Return those differences of statements from our rows that no disaster explains."""
+        """Return the differences between statements and our rows that no disaster explains."""
         numbers = {each: each.subject.partition(" ")[0] for each in differences}
         self.told |= set(numbers.values())
         unexplained = self.unexplained() if numbers else set()
         return [each for each, number in numbers.items() if number not in unexplained]
 
     def untold(self, facts: OutsideFacts) -> list[Difference]:
-        """Return paid transfers that neither a row nor a statement tells of."""
+        """Return paid transfers without a row and without a statement line."""
         paid = {line.number for line in self._of.all_lines() if line.kind is StatementKind.TRANSFER}
         return [
             Difference("I6", number, "told by a statement", "yes", "no")

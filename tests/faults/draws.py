@@ -1,7 +1,7 @@
-"""Deterministic simulation of a lottery, as `simulation` does it with packets.
+"""Deterministic simulation of a lottery, like `simulation` for packets.
 
-Users draw with keys that they repeat, on two devices, over midnight; friends help; an operator
-edits rules, prizes and stocks meanwhile. The naive control tells what the cache said.
+Users draw with repeated keys, on two devices, over midnight; friends help; an operator edits rules,
+prizes and stock. The naive control returns the cache's answers.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ AMOUNT_FEN = 7
 PHRASE = "恭喜发财"
 
 DrawAttempt = tuple[str, str]
-"""A user and their key."""
+"""User and their key."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class DrawSchedule(Schedule):
     told_to: dict[DrawAttempt, lottery.Draw] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
-        """Play the schedule to its end; return the broken invariants."""
+        """Run the schedule to its end; return the broken invariants."""
         differences = super().run()
         for facts in self.system.ledger_state().lotteries:
             differences += self._overdrawn(facts) + self._unproved(facts.draws)
@@ -96,7 +96,7 @@ class DrawSchedule(Schedule):
         )
 
     def tasks(self) -> list[Callable[[], None]]:
-        """Return what runs interleaved: some people draw on two devices at once."""
+        """Return the interleaved parts; some users draw on two devices at once."""
         users = [f"user-{number}" for number in range(self.random.randint(6, 12))]
         self.attempts = [(user, f"key-{no}") for user in users for no in range(3)]
         steps = [self._player(user) for user in users + self.random.sample(users, 2)]
@@ -128,9 +128,9 @@ class DrawSchedule(Schedule):
         self.trace.append(f"{attempt} was told {draw.prize and draw.prize.prize_id}")
 
     def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
-        """Answer after the cache alone; the durable write follows, if it does."""
+        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
         if attempt in self.told_to:
-            return  # who was told something is content
+            return  # a user with an answer does not retry
         system, snapshots = process, process.known_snapshots
         snapshot = snapshots.get(ID)
         day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
@@ -197,7 +197,7 @@ class DrawSchedule(Schedule):
             process.put_prize(self._some_prize("prize-9"))
 
     def _edit_rules(self, process: Process) -> None:
-        """Let users do more: what they did by other rules stays within these."""
+        """Let users do more: earlier actions stay within the new rules."""
         campaign = process.campaigns.find_campaign(ID)
         assert campaign
         rules = campaign.rules
@@ -218,7 +218,7 @@ class DrawSchedule(Schedule):
         else:
             plan = replace(campaign.plan, status=self.random.choice(list(CampaignStatus)))
         self.trace.append(f"an operator edits {plan.status} {plan.ends_at_ms}")
-        # Until somebody repeats an edit that is cut off, prize packets may end at another time.
+        # Until an interrupted edit is repeated, prize packets may end at another time.
         self.edits_under_way += 1
         process.edit_campaign(plan)
         self.edits_under_way -= 1
@@ -247,7 +247,7 @@ class DrawSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Without faults who waits for an answer gets one, and all ends in time."""
+        """Without faults, every waiting user gets an answer, and all ends in time."""
         system = self.system
         if not self.is_naive:
             # The repeat completes an interrupted edit.
@@ -270,7 +270,7 @@ class DrawSchedule(Schedule):
         system.pass_time(BOUND_MS)
 
     def _judge(self) -> None:
-        """Let everybody draw, and again after the bound: by then no refusal may be wrong."""
+        """Let all users draw, and again after the bound, when no refusal may be wrong."""
         for is_last in (False, True):
             for attempt in self.attempts:
                 try:
@@ -285,7 +285,7 @@ class DrawSchedule(Schedule):
             self.system.pass_time(0 if is_last else BOUND_MS)
 
     def _is_wrong(self, attempt: DrawAttempt, refusal: errors.Rejected) -> bool:
-        """Tell whether the ledger says otherwise."""
+        """Return whether the ledger contradicts the refusal."""
         system, campaign = self.system, self._campaign()
         now_ms = system.clock.now_ms()
         match refusal:
@@ -298,14 +298,14 @@ class DrawSchedule(Schedule):
             case AttemptsExhausted():
                 day = lottery.draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
-                    return False  # whose day it is depends on whose clock
+                    return False  # the user's day depends on the clock
                 count_max = campaign.rules.attempts_per_user_per_day
                 player = system.draws.find_player(ID, attempt[0], day.name)
                 return count_max == 0 or player.attempt_count < count_max
         return True
 
     def _draw_in_the_end(self, attempt: DrawAttempt) -> None:
-        # Others may have been about to load the campaign when they died.
+        # Others may have been about to load the campaign when they crashed.
         for _ in range(4):
             try:
                 self._draw(self.a_lambda(), attempt)
@@ -360,7 +360,7 @@ class DrawSchedule(Schedule):
         ]
 
     def _unproved(self, draws: Iterable[lottery.Draw]) -> list[Difference]:
-        """Every draw follows from its day's seed."""
+        """Check that every draw follows from its day's seed."""
         draws, snapshots = list(draws), self.system.snapshots()
         self.seen["draws proved"] += len(draws)
         return [

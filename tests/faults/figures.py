@@ -52,7 +52,7 @@ def table(figures: Sequence[Figures]) -> str:
 
 
 def write(document: Path, text: str) -> None:
-    """Put *text* and what it means between the markers of *document*, and touch nothing else."""
+    """Replace the text between the markers of *document*, and touch nothing else."""
     before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     document.write_text(f"{before}{BEGIN}\n{text}\n\n{LEGEND}{END}{after}", encoding="utf-8")

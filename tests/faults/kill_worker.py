@@ -1,8 +1,9 @@
-"""A Lambda worker that dies: forks for each job, and the fork is killed wherever the job says.
+"""Lambda worker that crashes: it forks for each job, and the fork is killed at the job's chosen
+point.
 
-    python -m tests.faults.kill_worker CACHE_PORT QUEUE_URL
+python -m tests.faults.kill_worker CACHE_PORT QUEUE_URL
 
-Reads a job per line and answers each with one line of what its worker told before it died.
+Reads a job per line, and answers each with one line of what its worker reported before its end.
 """
 
 import json
@@ -34,7 +35,7 @@ _MESSAGES = 5
 
 
 class Fuse:
-    """Burns down by one before and after each I/O; at its end the worker dies."""
+    """Counter that decreases before and after each I/O; at zero, the worker dies."""
 
     def __init__(self, length: int | None) -> None:
         self._left = length
@@ -48,7 +49,7 @@ class Fuse:
 
 
 class Fused:
-    """A client of something outside, each of whose calls burns the fuse."""
+    """Client of an external service whose calls decrease the counter."""
 
     def __init__(self, client: Any, fuse: Fuse) -> None:
         self._client = client
@@ -69,11 +70,11 @@ class Fused:
 
 
 class Worker:
-    """Does one job in a process of its own."""
+    """Runner of one job in its own process."""
 
     def __init__(self, cache_port: int, queue_url: str) -> None:
         self._queue_url = queue_url
-        # Made once, as in a warm worker; nothing connects before the fork.
+        # Created once, as in a warm worker; nothing connects before the fork.
         self._cache = connect(
             HOST, cache_port, has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )
@@ -83,7 +84,7 @@ class Worker:
         self._sqs = session.create_client("sqs")
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Fork, let the child do *job*, kill it if and when the job says so."""
+        """Fork, let the child run *job*, and kill it at the chosen point, if any."""
         reading, writing = os.pipe()
         child = os.fork()
         if not child:
@@ -101,7 +102,7 @@ class Worker:
         with os.fdopen(reading) as answers:
             lines = answers.read().splitlines()
         _, status = os.waitpid(child, 0)
-        # A job that was cut off in the middle of its answer told nothing.
+        # A job that was cut off during its answer reported nothing.
         told = json.loads(lines[0]) if lines and lines[0].endswith("}") else {}
         return {
             **told,

@@ -1,4 +1,4 @@
-"""Schedules of packets: people send and grab, operators edit, the cache fails, sweeps run late."""
+"""Schedules of packets: users send and grab, operators edit, the cache fails, sweeps run late."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CAMPAIGN_ID = "rain"
 PHRASE = "恭喜发财"
 SENDER_FEN = 2_000
 SHORT_MS = 4_000
-"""The life of a packet that ends while many are about to claim."""
+"""Lifetime in milliseconds of a packet that ends while many users are about to claim."""
 
 _ENDED = {PacketStatus.CLOSING, PacketStatus.CLOSED}
 
@@ -74,9 +74,9 @@ class PacketSchedule(Schedule):
     packets: list[Packet] = field(default_factory=list)
 
     def prepare(self) -> None:
-        """Fund senders; some packets are there from the start, some are sent under fire."""
+        """Fund senders; some packets exist from the start, and some are sent under faults."""
         pick = self.random.choice
-        # The rows have the moment of an edit's transaction: windows are judged to the skew.
+        # The rows have the time of an edit's transaction, so windows are judged to the skew.
         self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
         self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
         self._snapshots = [self.system.memory.snapshot()]
@@ -84,7 +84,7 @@ class PacketSchedule(Schedule):
         self._quota_max = 0
         self._told_ends: dict[str, int] = {}
         self._doubtful_ends: set[str] = set()
-        # By how much the sweep is early that meets the last claims.
+        # Milliseconds by which the sweep that meets the last claims is early.
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
@@ -95,7 +95,7 @@ class PacketSchedule(Schedule):
                 key="the key",
                 total_fen=self.random.randint(10, 1000),
                 count=self.random.randint(2, 10),
-                # Some end in the middle of the rush, some after all of it.
+                # Some packets end in the middle of the rush, some after it.
                 life_ms=pick((SHORT_MS, LIFE_MS, 10 * LIFE_MS)),
                 **({} if self.is_naive else self._rules()),
             )
@@ -104,7 +104,7 @@ class PacketSchedule(Schedule):
                 self.packets.append(self.system.send_order(order))
 
     def tasks(self) -> list[Callable[[], None]]:
-        """Return what runs interleaved: some people tap on two devices at once."""
+        """Return the interleaved parts; some users tap on two devices at once."""
         users = self.users + self.random.sample(self.users, 2)
         steps = [self._sender(order) for order in self.orders]
         steps += [self._claimer(user) for user in users]
@@ -115,7 +115,7 @@ class PacketSchedule(Schedule):
         return steps
 
     def heal(self) -> None:
-        """Stop the faults; judge what is refused, and let everything end."""
+        """Stop the faults; judge refusals, and let everything end."""
         if self.is_naive:
             self.end_all()
             self.system.pass_time(BOUND_MS)
@@ -133,13 +133,13 @@ class PacketSchedule(Schedule):
         self.system.pass_time(BOUND_MS)
 
     def run(self) -> list[Difference]:
-        """Play the schedule, and leave out claims after ends that the cache may not know."""
+        """Run the schedule, and ignore claims after ends that the cache may lack."""
         return [found for found in super().run() if not self._is_of_a_doubtful_end(found)]
 
     # People
 
     def _rules(self) -> dict[str, Any]:
-        """Return what makes a packet a plain one, or one with rules, or one of a campaign."""
+        """Return the options of a plain packet, one with rules, or one of a campaign."""
         pick, chance = self.random.choice, self.random.random
         rules = Rules(opening=pick((Opening.ONE_STEP, Opening.ONE_STEP, Opening.TWO_STEP)))
         if chance() < 0.25:
@@ -149,11 +149,11 @@ class PacketSchedule(Schedule):
             rules = replace(rules, recipients=frozenset(invited))
         if chance() < 0.5:
             return {"rules": rules}
-        # Its packets are cut: into as many parts as shares, or fewer.
+        # Its packets are sharded: into as many shards as shares, or fewer.
         self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
-            # Two packets, and one share for each user at first.
+            # At first, two packets, and one share for each user.
             campaign = a_campaign(
                 campaign_id=CAMPAIGN_ID, quota_per_user=1, ends_at_ms=NOW_MS + 2 * LIFE_MS
             )
@@ -165,7 +165,7 @@ class PacketSchedule(Schedule):
         return self.trying(lambda process: self._send(process, order), times=5)
 
     def _send(self, process: Process, order: SendOrder) -> None:
-        """Send with the same key; a refusal must be one that the ledger bears out."""
+        """Send with the same key; the ledger must confirm a refusal."""
         process.switches.require_on(Switch.SEND)
         was_sent = self._is_sent(order)
         if order.campaign:
@@ -204,9 +204,8 @@ class PacketSchedule(Schedule):
         return self.trying(take, times=self.random.randint(3, 8))
 
     def _sweep_at_the_end(self) -> None:
-        """Sweep in the moment when a short packet ends, while claims of it are under way.
-
-        Its clock is fast and all that it asks for goes well: few sweeps get that far in time.
+        """Sweep at the end of a short packet, while claims of it are in progress. Its clock is fast
+        and its calls succeed, because few sweeps would otherwise be in time.
         """
         for ends_at_ms in sorted(self._short_ends_ms()):
             self.sleep_ms(max(0, ends_at_ms - self._fast_ms - self.system.clock.now_ms()))
@@ -214,7 +213,7 @@ class PacketSchedule(Schedule):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
-        """Return when somebody comes: at once, or in the last moment of a packet."""
+        """Return when a user arrives: at once, or at the last moment of a packet."""
         ends_ms = [] if self.is_naive else self._short_ends_ms()
         if ends_ms and self.random.random() < 0.7:
             comes_at_ms = (
@@ -231,7 +230,7 @@ class PacketSchedule(Schedule):
         ]
 
     def _grab(self, process: Process, packet: Packet, user_id: str) -> Claim:
-        """Grab, and open where it takes two steps; judge what is refused."""
+        """Grab, and open a two-step packet; judge refusals."""
         spoken = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
@@ -259,7 +258,7 @@ class PacketSchedule(Schedule):
         return claim
 
     def _words(self, packet: Packet, user_id: str) -> str | None:
-        """Return what a user says: most of the time the passphrase."""
+        """Return a user's phrase, which is usually the passphrase."""
         if packet.rules.passphrase is None:
             return None
         if self._is_over or self.random.random() < 0.8:
@@ -271,10 +270,10 @@ class PacketSchedule(Schedule):
         return read_facts(self.system.dynamo, packet, user_id, self.system.clock.now_ms())
 
     def _grab_naively(self, process: Process, packet: Packet, user_id: str) -> None:
-        """Answer after the cache alone; the durable write follows, if it does."""
+        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
         system = self.system
         if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in system.told):
-            return  # who was told an amount is content
+            return  # a user with an amount does not retry
         outcome = process.claim_cache.grab(packet.packet_id, user_id)
         if outcome.share_no is None:
             process.load_packet(packet.packet_id)
@@ -303,7 +302,7 @@ class PacketSchedule(Schedule):
                 self.trying(partial(self._end, packet=packet), times=2)()
 
     def _end(self, process: Process, packet: Packet) -> None:
-        """End a packet as its sender or an operator; a repeat must answer alike."""
+        """End a packet as its sender or an operator; a repeat must give the same answer."""
         packet_id, began_at_ms = packet.packet_id, self.system.clock.now_ms()
         reason = "a test" if packet.rules.campaign_id or self.random.random() < 0.5 else ""
         self.trace.append(f"{packet_id} is ended")
@@ -317,7 +316,7 @@ class PacketSchedule(Schedule):
         if took_ms > SKEW_MAX_MS or self._failed_closes() > failed_before:
             self._doubtful_ends.add(packet_id)
         is_doubtful = packet_id in self._doubtful_ends
-        # A sweep may have closed the packet meanwhile: then the ledger alone refuses.
+        # If a sweep closed the packet meanwhile, the ledger alone refuses.
         is_closing = self.system.stored(packet).status is PacketStatus.CLOSING
         is_known = not is_closing or self._is_closed_in_cache(packet_id, began_at_ms)
         if not is_doubtful and not is_known:
@@ -343,10 +342,8 @@ class PacketSchedule(Schedule):
         )
 
     def _doubt_ends(self) -> None:
-        """Allow late claims of packets that have ended and are not refunded yet.
-
-        A cache that fails then forgets the end until the sweep, and a jump of the clock makes
-        claims under way late.
+        """Allow late claims of packets that have ended and are not refunded yet. A failing cache
+        loses the end until the sweep, and a jump of the clock delays claims in progress.
         """
         stored = map(self.system.stored, self.packets)
         self._doubtful_ends |= {
@@ -400,7 +397,7 @@ class PacketSchedule(Schedule):
                     self._snapshots.append(memory.snapshot())
             self._doubt_ends()
             kinds = ("rollback", "rollback", "rollback", "flush", "clock")
-            # The control's packets are not cut: a node of several is all that they have.
+            # The control's packets are not sharded: they are on one of several nodes.
             match self.random.choice(kinds if self.is_naive else (*kinds, "node", "forged")):
                 case "rollback":
                     self.trace.append("the cache fails over to an older replica")
@@ -423,7 +420,7 @@ class PacketSchedule(Schedule):
                     self.system.pass_time(self.random.randint(1, LIFE_MS // 3))
 
     def _fail_over_a_last_time(self) -> None:
-        """Lose what the cache knows once more, in most schedules, before all is judged."""
+        """Lose the cache's data once more, in most schedules, before the judgment."""
         memory = self.system.memory
         self._doubt_ends()
         match self.random.choice(("rollback", "node", "nothing")):
@@ -438,7 +435,7 @@ class PacketSchedule(Schedule):
     # Judging
 
     def _judge(self, users: Iterable[str]) -> None:
-        """Let everybody ask, and again after the bound: by then no refusal may be wrong."""
+        """Let all users grab, and again after the bound, when no refusal may be wrong."""
         self._ask_all(users)
         self.system.pass_time(BOUND_MS)
         wrongly_refused = self._ask_all(users)
@@ -455,7 +452,7 @@ class PacketSchedule(Schedule):
         except PacketEmptied:
             pass
         except errors.RedPacketError:
-            return  # not judged here, or by another rule
+            return  # judged by another rule
         else:
             return
         outcomes = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}
@@ -465,7 +462,7 @@ class PacketSchedule(Schedule):
             self._complain("lost", packet.packet_id, "an outcome or a holder", str(sorted(lost)))
 
     def _held_numbers(self, packet_id: str) -> set[int]:
-        """Return the shares that the cache has given to somebody, in any part."""
+        """Return the shares that the cache has given to users, in any shard."""
         if not is_sharded(packet_id):
             return set(self.system.memory.holders(packet_id).values())
         return {
@@ -475,7 +472,9 @@ class PacketSchedule(Schedule):
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
-        """Return who is refused wrongly; each of them can read the truth on the packet's page."""
+        """Return the wrongly refused users; each of them can read the truth on the
+        packet's page.
+        """
         answers = []
         for packet in self.packets:
             for user_id in users:
@@ -493,7 +492,7 @@ class PacketSchedule(Schedule):
         return answers
 
     def _ask(self, process: Process, packet: Packet, user_id: str) -> None:
-        """Ask until there is an answer: with all well, soon."""
+        """Retry until there is an answer, which comes soon without faults."""
         for _ in range(8):
             try:
                 self._grab(process, packet, user_id)
@@ -529,7 +528,7 @@ class PacketSchedule(Schedule):
 
 
 class _Wrong(errors.Rejected):
-    """A refusal that the ledger does not bear out."""
+    """Refusal that the ledger contradicts."""
 
     code = "wrong"
 
@@ -540,9 +539,8 @@ class _Wrong(errors.Rejected):
 
 
 class _EditTimes(FakeStream):
-    """Stream that sets the time of each window's row to that of its transaction.
-
-    A Lambda may freeze for longer than the tolerance of the check between its clock and that.
+    """Stream that sets the time of each window's row to that of its transaction. A Lambda may
+    freeze between its clock and the transaction for longer than the check tolerates.
     """
 
     def __init__(self, clock: FakeClock, seen: Counter[str]) -> None:
@@ -556,7 +554,7 @@ class _EditTimes(FakeStream):
 
 
 class CopiedWindows(PacketSchedule):
-    """Control: a packet trusts its copy of the window that the campaign had at the send."""
+    """Control: a packet trusts its copy of the campaign's window at the send."""
 
     def _rules(self) -> dict[str, Any]:
         while "campaign" not in (rules := super()._rules()):

@@ -1,13 +1,14 @@
-"""Deterministic simulation of payments and withdrawals, as `simulation` does it with packets.
+"""Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
-People pay in and withdraw, for balances and for packets, through providers that time out after
-paying, hide what they made, refuse, are told to refund by hand, and are paid late and twice. One of
-two providers hangs while the other one works; notices come early, twice, in any order, and days
-later. Functions die between any two calls, stall before the one that pays, and are replaced by some
-with other limits, without a provider, or of another merchant. Treasurers move campaign money
-(`treasury`). Tables are restored, and providers forget (`disasters`). Then the providers' own books
-and statements are compared with the ledger. The naive control calls, then marks, and takes a new
-number when it gets no answer, or trusts its rows.
+Users pay in and withdraw, for balances and for packets, through providers that time out after
+paying, hide payments, refuse, are refunded by hand, and are paid late and twice. One of two
+providers hangs while the other one works; notices come early, twice, in any order, and days later.
+Functions crash between any two calls, stall before the one that pays, and are replaced by some with
+other limits, without a provider, or of another merchant. Treasurers move campaign money
+(`treasury`). Tables are restored, and providers forget (`disasters`).
+
+Then the providers' own books and statements are compared with the ledger. The naive control calls,
+then marks, and takes a new number after a missing answer, or trusts its rows.
 """
 
 from collections import defaultdict
@@ -63,7 +64,7 @@ from tests.faults.schedule import BOUND_MS, Schedule, names
 from tests.faults.treasury import Treasury
 
 STALLS_MS = (100, 5_000, 19_000, 25_000, 55_000)
-"""Time for which a function may pause just before the call that pays."""
+"""Milliseconds for which a function may pause just before the call that pays."""
 
 _STALLED = 0.15
 
@@ -77,22 +78,22 @@ HOST = ProviderName.HOST
 CHANNELS = (WECHAT, HOST)
 
 HANGS_MS = (1_000, 5_000, gateway.CALL_MS_MAX)
-"""Time for which a call waits for an answer that does not come; no adapter waits longer."""
+"""Milliseconds for which a call waits for a missing answer; no adapter waits longer."""
 
 _HANGS = 0.02
 
 _OUTAGES_MS = (10_000, 60_000, 300_000)
 
 _NOTICES_MS = (0, 0, 500, 5_000, 60_000, 3_600_000, 2 * _DAY_MS)
-"""Delay of a notice after its event; the last one is days old."""
+"""Milliseconds between an event and its notice; the last one is days."""
 
 _GIVING_UP = (24, 24, 24, 1, 1)
-"""Hours until all that gets no answer is given up."""
+"""Hours after which unanswered calls are abandoned."""
 
 _NOTICE_TRIES = 6
 
 EDGE_MS = 590_000
-"""By how much a statement may be of another day than its line; ours allows ten minutes."""
+"""Milliseconds by which a statement may place a line in another day; ours allows ten minutes."""
 
 _CARRIED_OUT = 0.6
 
@@ -107,9 +108,8 @@ class Setup:
 
 
 class FaultyGate:
-    """A provider's port behind a wire; a call may still arrive when its caller has given up.
-
-    *hang_ms* tells how long a call to a provider hangs, 0 for most.
+    """Port of a provider behind a wire; a call may still arrive after its caller gave up. *hang_ms*
+    is how long a call to a provider hangs, 0 for most.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class FaultyGate:
 
 
 def _unheard(call: Callable[..., Any], *arguments: Any) -> None:
-    """Carry out a call whose caller has given up and receives no refusal."""
+    """Carry out a call whose caller gave up and receives no refusal."""
     with suppress(Unavailable):
         call(*arguments)
 
@@ -179,20 +179,20 @@ class PaymentSchedule(Schedule):
     withdrawals: list[Withdrawal] = field(default_factory=list)
 
     def prepare(self) -> None:
-        """Set up a provider that does what providers do, and people with some money."""
+        """Set up well-behaved providers, and users with some money."""
         pick, chance = self.random.choice, self.random.random
         merchants = (gateway.MERCHANT, Merchant("app", "another"))
         self.gateways = {
             WECHAT: [self._a_gateway(WECHAT, merchant) for merchant in merchants],
-            # A host's wallet is nobody else's.
+            # A host's wallet belongs to one host.
             HOST: [self._a_gateway(HOST, Merchant("", ""))] * len(merchants),
         }
         self.gateway, other = self.gateways[WECHAT]
-        # Statements and checks are about all of them.
+        # Statements and checks cover all of them.
         other.book, other.locks = self.gateway.book, self.gateway.locks
-        # The form of its statements is unknown.
+        # The format of its statements is unknown.
         other.locks_money = self.gateway.locks_money = pick((False, True))
-        # A host's wallet need not end what nobody confirms.
+        # A host's wallet need not end unconfirmed transfers.
         self.waits_until_asked = pick((False, True))
         self.refusals: dict[str, Refusal | None] = {}
         self.details = pick(("scene", "confirm"))
@@ -210,7 +210,7 @@ class PaymentSchedule(Schedule):
         self.users = [f"user-{number}" for number in range(self.random.randint(3, 5))]
         for user_id in self.users:
             self.system.deposit(user_id, pick((1, 300, 1_000)))
-        # The day ends while they are at it, in some schedules.
+        # In some schedules, the day ends during the actions.
         if chance() < 0.5:
             self.system.clock.at_ms += _DAY_MS - (self.system.clock.at_ms + _DAY_MS // 3) % _DAY_MS
             self.system.clock.at_ms -= self.random.randint(0, 300_000)
@@ -231,7 +231,7 @@ class PaymentSchedule(Schedule):
         return made
 
     def tasks(self) -> list[Callable[[], None]]:
-        """Return what runs interleaved."""
+        """Return the interleaved parts."""
         steps = [self._payer(user_id) for user_id in self.users]
         steps += [self._sender(user_id) for user_id in self.users[:2]]
         steps += [self._withdrawer(user_id) for user_id in self.users for _ in range(2)]
@@ -288,7 +288,7 @@ class PaymentSchedule(Schedule):
         return town
 
     def often(self, do: Callable[[PaymentSystem], None], times: int) -> Callable[[], None]:
-        """Return a caller that goes on after every error, each time by a new function."""
+        """Return a caller that continues after every error, each time with a new function."""
 
         def run() -> None:
             for _ in range(times):
@@ -318,7 +318,7 @@ class PaymentSchedule(Schedule):
             if payment not in self.payments:
                 self.payments.append(payment)
             if chance() < 0.6:
-                # Somebody pays twice, or after the end, in spite of all.
+                # A user pays twice, or after the end, despite all checks.
                 transaction = self.pay(payment, is_forced=chance() < 0.3)
                 name = transaction.transaction_id if transaction and chance() < 0.7 else ""
                 self.trace.append(f"{payment.number} is paid: {transaction is not None}")
@@ -332,7 +332,7 @@ class PaymentSchedule(Schedule):
         return self.often(pay, times=self.random.randint(2, 5))
 
     def pay(self, payment: Payment, *, is_forced: bool) -> Transaction | None:
-        """Let somebody pay an order wherever it was made."""
+        """Let a user pay an order at any provider."""
         paid = [
             each.pay(payment.number, is_forced=is_forced) for each in self.gateways[payment.channel]
         ]
@@ -440,7 +440,7 @@ class PaymentSchedule(Schedule):
 
     @property
     def all_gateways(self) -> list[gateway.FakeGateway]:
-        """The simulators of all providers and merchants."""
+        """Return the simulators of all providers and merchants."""
         return [*self.gateways[WECHAT], self.gateways[HOST][0]]
 
     def all_lines(self) -> list[StatementLine]:
@@ -456,7 +456,7 @@ class PaymentSchedule(Schedule):
             self.trace.append(f"{channel} hangs for {for_ms} ms")
 
     def _payee(self) -> None:
-        """Let transfers go on while nobody looks at them."""
+        """Let transfers continue without queries."""
         for _ in range(self.random.randint(4, 12)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             self.let_go_on(0.1)
@@ -496,11 +496,11 @@ class PaymentSchedule(Schedule):
         return report
 
     def _postman(self) -> None:
-        """Bring notices in any order, and what no provider has told yet."""
+        """Deliver notices in any order, including events that no provider has reported yet."""
         for _ in range(self.random.randint(8, 16)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             if self.random.random() < 0.2:
-                # Perhaps for a payment that somebody starts next.
+                # Perhaps for a payment that a user starts next.
                 user_id = self.random.choice(self.users)
                 number = Request(user_id, f"pay-{user_id}", "").id_of("payment")
                 early = ProviderEvent(ProviderEventKind.PAYMENT, "", number, "")
@@ -511,7 +511,7 @@ class PaymentSchedule(Schedule):
                 self._pay_out_above(self.town())
 
     def _bring_notices(self, town: PaymentSystem) -> None:
-        """Deliver what is due; what fails is redelivered, up to a limit."""
+        """Deliver due messages; failed ones are redelivered, up to a limit."""
         now_ms = self.system.clock.now_ms()
         due = [notice for notice in self.notices if notice[0] <= now_ms]
         self.notices = [notice for notice in self.notices if notice[0] > now_ms]
@@ -533,7 +533,7 @@ class PaymentSchedule(Schedule):
             except RedPacketError:
                 pass
             except Killed:
-                # Nothing that is left of the batch is acknowledged.
+                # No remaining message of the batch is acknowledged.
                 self.notices += [*due, (now_ms, channel, notice, tries + 1)]
                 raise
             if tries < _NOTICE_TRIES:
@@ -541,7 +541,7 @@ class PaymentSchedule(Schedule):
                 self.notices.append((again_ms, channel, notice, tries + 1))
 
     def _pay_out_above(self, town: PaymentSystem) -> None:
-        """Tell of somebody's balance, as a stream of entries does: more than once."""
+        """Deliver a balance's events, as a stream of entries does: more than once."""
         user_id, channel = self.random.choice(self.users), self.random.choice(CHANNELS)
         cause = f"{user_id} {self.random.randint(1, 3)}"
         with suppress(RedPacketError):
@@ -556,7 +556,7 @@ class PaymentSchedule(Schedule):
                 self.note_answer(cause, made.withdrawal_id)
 
     def note_answer(self, cause: str, answer: str | None) -> None:
-        """Keep the id that a cause or an idempotency key led to; there is one for each."""
+        """Store the id that a cause or an idempotency key led to; each has one."""
         self.causes[cause].add(answer or "")
 
     def _refund_takes_ms(self, refund_no: str) -> int:
@@ -565,7 +565,7 @@ class PaymentSchedule(Schedule):
         return takes_ms
 
     def _billed_on(self, line: Line) -> str:
-        """Return the day of a line: of what moved around midnight either day."""
+        """Return the day of a line: either day for movements around midnight."""
         shifts_ms = (0, EDGE_MS, -EDGE_MS)
         shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
         if line.kind == "unlock" and line.outside_no[-1] in "02468":
@@ -575,7 +575,7 @@ class PaymentSchedule(Schedule):
         return day
 
     def _console(self) -> None:
-        """Refund or close some orders by hand, whatever we know; a callback may tell of it."""
+        """Refund or close some orders by hand, independently of our rows; a callback may follow."""
         pick = self.random.choice
         for _ in range(self.random.randint(0, 6)):
             self.sleep_ms(pick(_WAITS_MS))
@@ -598,13 +598,13 @@ class PaymentSchedule(Schedule):
     def _next_state(self, state: TransferState) -> TransferState:
         pick = self.random.choice
         if state is TransferState.AWAITING_CONFIRMATION and self._is_over:
-            # It is not confirmed any more, and WeChat ends it after a day.
+            # It can no longer be confirmed, and WeChat ends it after a day.
             return state if self.waits_until_asked else TransferState.CANCELLED
         if state is TransferState.CANCELLING:
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
         else:
             ends = [TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED]
-        # Once faults stop, it ends what is under way, however seldom it is asked.
+        # After faults stop, it ends transfers in progress, however rarely it is queried.
         waits = 0 if self._is_over else 1 + (state is TransferState.PROCESSING)
         return pick([*ends, *[state] * waits])
 
@@ -615,12 +615,12 @@ class PaymentSchedule(Schedule):
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.transfer_no] = Refusal.NOT_AUTHORIZED
         elif self._is_made(order.transfer_no) and self.random.random() < 0.6:
-            # It has the bill, and refuses its repeat.
+            # It has the transfer, and refuses its repeat.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
         refusal = self.refusals[order.transfer_no]
         if refusal in {Refusal.THROTTLED, Refusal.OUT_OF_FUNDS}:
-            # It passes.
+            # The failure is temporary.
             self.refusals[order.transfer_no] = None
         return refusal
 
@@ -630,7 +630,9 @@ class PaymentSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Let schedules run until all is given up; compare each day's bill, and both books."""
+        """Let schedules run until all waits are over; compare each day's statement, and
+        both books.
+        """
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
         self.aftermath.strike(lambda: self._healing_town(self.setup))
         town = self._healing_town(self.setup)
@@ -642,7 +644,7 @@ class PaymentSchedule(Schedule):
         self._end_hours(town, 6, *_GIVING_UP)
         self._check_stranded()
         self.aftermath.decide(town)
-        # Once more, with all that was ever set up, for what was begun there.
+        # Once more with all earlier settings, for work that began under them.
         merchants = {setup.merchant for setup in self.setups} - {self.setup.merchant}
         if self.setup.channels != CHANNELS or merchants:
             for merchant in (self.setup.merchant, *merchants):
@@ -654,7 +656,7 @@ class PaymentSchedule(Schedule):
                 self.aftermath.decide(town)
             self._follow_statements(town)
         self._compare_statements(town)
-        # Some second transactions are told by the bill alone: they go back now.
+        # Only the statement reports some second transactions, which are returned now.
         self.system.pass_time(60_000)
         self.end_minute(town)
         self.reconcile(self.process())
@@ -682,9 +684,9 @@ class PaymentSchedule(Schedule):
         ]
 
     def _alarms(self) -> list[Difference]:
-        """Leave out what a refund by hand, or another merchant, rightly raises."""
+        """Ignore what a refund by hand, or another merchant, rightly raises."""
         refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
-        # After a restore our own refunds may be unknown too.
+        # After a restore, our own refunds may also be unknown.
         is_restored = self.aftermath.kind is Disaster.RESTORE
         by_hand = [each for each in refunds if is_restored or each.number.startswith("console")]
         alarms = {
@@ -705,7 +707,7 @@ class PaymentSchedule(Schedule):
         return self._town_of(process, lambda: None)
 
     def _side_by_side(self, do: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Do everything at the same time, as threads do; nothing else runs in the end."""
+        """Run everything concurrently, as threads do; at the end, nothing else runs."""
         clock, done = self.system.clock, []
         begins_ms = ends_ms = clock.at_ms
         for item in items:
@@ -723,7 +725,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang all the while: by its end the other one has no open ends."""
+        """Let a provider hang throughout: at its end, the other one has no open work."""
         if channel is None:
             yield
             return
@@ -758,7 +760,7 @@ class PaymentSchedule(Schedule):
                     self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
-        """I8: what was never asked of a provider that is off ends without it."""
+        """I8: payments that an unavailable provider never got end without it."""
         if self.is_naive:
             return
         state, on = self.system.ledger_state(), self.setup.channels
@@ -797,7 +799,7 @@ class PaymentSchedule(Schedule):
                 )
 
     def end_minute(self, town: PaymentSystem) -> None:
-        """Run what the schedules run in a minute."""
+        """Run the minutely schedules once."""
         for channel in town.gates_out:
             _call_naively(town) if self.is_careless else town.dispatch(1_000, channel)
         self._bring_notices(town)
@@ -818,7 +820,7 @@ class PaymentSchedule(Schedule):
         return sorted(day for day in days if day[0] < today)
 
     def _follow_statements(self, town: PaymentSystem) -> None:
-        """Compare each day where lines of another merchant can't be followed."""
+        """Compare each day, except where lines of another merchant cannot be traced."""
         for day, channel in self._statement_days():
             town.compare_statement(day, channel)
 
@@ -848,14 +850,14 @@ class PaymentSchedule(Schedule):
             self._compare_without_return(town, self.random.choice(returns))
 
     def _is_locked_before(self, day: str, line: Line) -> bool:
-        """Return whether the bill of an earlier day has a line's lock, and tells of its loss."""
+        """Return whether an earlier day's statement has a line's lock, and reports its loss."""
         return self.gateway.locks_money and any(
             _is_lock_of(each, line) and day_of(each.moved_at_ms) < day
             for each in self.gateway.locks
         )
 
     def _compare_without_return(self, town: PaymentSystem, returned: Line) -> None:
-        """Leave out the return of a lock: two days after the lock it is told."""
+        """Ignore the return of a lock: it is reported two days after the lock."""
         (lock,) = [each for each in self.gateway.locks if _is_lock_of(each, returned)]
         day = day_of(statement_day_start_ms(self._billed_on(lock)) + RETURN_DAYS * _DAY_MS)
         self._check_told(
@@ -864,7 +866,7 @@ class PaymentSchedule(Schedule):
         )
 
     def _lines_amid(self, channel: ProviderName, day: str) -> list[Line]:
-        """Return the lines of a day that no other day's bill may have."""
+        """Return the lines of a day that no other day's statement may have."""
         begin_ms = statement_day_start_ms(day) + EDGE_MS
         until_ms = begin_ms + _DAY_MS - 2 * EDGE_MS
         book = self.gateways[channel][0].book
@@ -873,7 +875,7 @@ class PaymentSchedule(Schedule):
     def _compare_wrong_bills(
         self, town: PaymentSystem, channel: ProviderName, day: str, line: Line
     ) -> None:
-        """Leave a line out of its day's bill, and put it into the next day's: both are told."""
+        """Move a line from its day's statement to the next one: both are reported."""
         next_day = day_of(statement_day_start_ms(day) + _DAY_MS)
         back = replace(line, kind="unlock")
         wrong: dict[str, gateway.Bill] = {
@@ -914,7 +916,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
-        """Let a provider's statements be as *statement* says meanwhile."""
+        """Replace a provider's statements by the result of *statement* meanwhile."""
         true_bills = [each.edit_statement for each in self.gateways[channel]]
         for fake_gateway in self.gateways[channel]:
             fake_gateway.edit_statement = statement
@@ -933,7 +935,7 @@ def _kind_in(kinds: Collection[str], line: Line) -> str:
 
 
 def _is_given_back(payment_return: PaymentReturn) -> bool:
-    """Tell whether nothing is left to do, or only for a person: a part was refunded by hand."""
+    """Return whether no work is left, except for operators: a part was refunded by hand."""
     if payment_return.status is ReturnStatus.LISTED:
         return 0 < payment_return.refunded_fen < payment_return.amount_fen
     return payment_return.is_over
@@ -945,12 +947,12 @@ def _dispatch(town: PaymentSystem) -> None:
 
 
 def _telling(channel: ProviderName, refund_no: str) -> Callable[[PaymentSystem], None]:
-    """Return what a callback about a refund leads to."""
+    """Return the effect of a callback about a refund."""
     return lambda town: note_refund(channel, refund_no, ports=town.payments)
 
 
 def _call_naively(town: PaymentSystem) -> None:
-    """Call, then mark: what gets no answer begins again with a new number."""
+    """Call, then mark: after a missing answer, start again with a new number."""
     now_ms = town.clock.now_ms()
     pending = [town.withdrawals.list_to_call(channel, now_ms, 20) for channel in town.gates_out]
     for withdrawal_id in chain(*pending):
@@ -973,4 +975,4 @@ def _no_answer() -> Unavailable:
 
 
 def _ignore(_: object) -> None:
-    """Take what a flow returns."""
+    """Consume the results of a use case."""

@@ -1,4 +1,4 @@
-"""One Lambda among many: its own clock, its own memory, and its own share of the sweeps."""
+"""One Lambda of many, with its own clock, memory, and share of the sweeps."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ SKEW_MAX_MS = 2_000
 
 
 class SkewedClock(FakeClock):
-    """A clock that is fast or slow; sleeping lets others run."""
+    """Clock that is fast or slow; sleeping runs other parts."""
 
     def __init__(self, clock: FakeClock, skew_ms: int, sleep_ms: Callable[[int], None]) -> None:
         self._clock = clock
@@ -78,7 +78,7 @@ class Wires:
 
 
 class Process(InMemorySystem):
-    """A town's people, money and memory of answers, as one Lambda knows and reaches them."""
+    """A system's users, money and recorded answers, as one Lambda reaches them."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Process(InMemorySystem):
         group: int = 0,
         groups: int = 1,
     ) -> None:
-        # Everything else is the system's own: the same people, ids and answers.
+        # Everything else is the system's own: the same users, ids and answers.
         vars(self).update(vars(system))
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, TABLE_NAMES, pause_s=wires.pause_s)
@@ -122,5 +122,5 @@ class Process(InMemorySystem):
         )
 
     def pay(self, refs: Any) -> set[ShareRef]:
-        """Settle what a batch names, or queue it for later while payouts are off."""
+        """Settle the claims of a batch, or queue them for later while payouts are off."""
         return self.settle(list(refs))

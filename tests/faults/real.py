@@ -1,9 +1,10 @@
-"""Real processes fail under the real flows: caches, workers, queues; every invariant must hold.
+"""Real processes that fail under the real use cases: caches, workers, queues; every invariant must
+hold.
 
 Each suite also runs a naive control, which answers after the cache alone or checks and acts in
-separate steps, and must see it fail: else it proves nothing.
+separate steps, and must detect its failure; otherwise it proves nothing.
 
-    python -m tests.faults.real [--only SUITE] [--quick] [--write]
+python -m tests.faults.real [--only SUITE] [--quick] [--write]
 """
 
 import argparse
@@ -21,7 +22,7 @@ EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence.md"
 
 
 class Suite(Protocol):
-    """Adds what it finds to *figures*."""
+    """Suite that adds its results to *figures*."""
 
     def __call__(self, figures: Figures, *, is_quick: bool) -> None: ...
 

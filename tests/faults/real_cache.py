@@ -1,4 +1,4 @@
-"""Suites with one cache: it fails over, freezes, forgets and is full, while a crowd grabs."""
+"""Suites with one cache: it fails over, freezes, loses data and is full during a rush."""
 
 import random
 import time
@@ -17,28 +17,30 @@ from tests.faults.figures import Figures
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 
 KILL_AFTER_MS = (50, 200, 1_000)
-"""Between the replica's promotion and the primary's end: what is claimed then is lost."""
+"""Milliseconds between the replica's promotion and the primary's end; claims in between
+are lost.
+"""
 
 LAG_BYTES_MAX = 20_000
-"""A replica so close counts as in step: what is lost must be the tail after its promotion."""
+"""Bytes of lag below which a replica counts as in sync; only its later tail may be lost."""
 
 REPAIRS = {"share_collision", "share_given_back"}
-"""Shares that the cache named wrongly, and the ledger knew better."""
+"""Events for shares that the cache named wrongly, and the ledger corrected."""
 
 Harm = Callable[[Crowd, Figures], None]
 
 
 def failover(figures: Figures, *, is_quick: bool) -> None:
-    """Promote the replica, kill the primary a little later, and lead clients to the replica."""
+    """Promote the replica, kill the primary a little later, and redirect clients."""
     real = KILL_AFTER_MS[:2] if is_quick else KILL_AFTER_MS * 10
     naive = KILL_AFTER_MS[1:2] if is_quick else KILL_AFTER_MS
     with some_servers() as start, ThreadPoolExecutor(1) as pool:
-        # A replica takes a second to get in touch: the next pair does so meanwhile.
+        # A replica takes a second to connect, so the next pair connects meanwhile.
         ahead = pool.submit(_a_pair, start)
         for number, delay_ms in enumerate((*real, *naive)):
             pair = ahead.result()
             ahead = pool.submit(_a_pair, start)
-            # Every other time many small packets, whose last shares are among those that are lost.
+            # Every other time, many small packets, whose last shares are among the lost ones.
             sizes = ((20, 200), (120, 20))[number % 2]
             _fail_over(figures, *pair, delay_ms, sizes, is_naive=number >= len(real))
 
@@ -81,7 +83,7 @@ def _lag(primary: Server, replica: Server) -> int:
 
 
 def freeze(figures: Figures, *, is_quick: bool) -> None:
-    """Stop the server, most often for less than a client's patience, and let it go on."""
+    """Stop the server, usually for less than a client's timeout, and resume it."""
     for _ in range(1 if is_quick else 10):
         _with_one_server(figures, _freezing(6 if is_quick else 10), is_naive=False)
     _with_one_server(figures, _freezing(2), is_naive=True)
@@ -92,7 +94,7 @@ def _freezing(times: int) -> Callable[[Server], Harm]:
         def harm(crowd: Crowd, figures: Figures) -> None:
             for number in range(times):
                 crowd.wait_for_claims(20)
-                # A client gives up after 2 x 0.5 s: a few of the freezes are longer.
+                # A client times out after 2 x 0.5 s: a few of the freezes are longer.
                 long = number % 5 == 2
                 server.freeze()
                 time.sleep(random.uniform(1.1, 1.3) if long else random.uniform(0.02, 0.3))
@@ -107,7 +109,7 @@ def _freezing(times: int) -> Callable[[Server], Harm]:
 
 
 def flush(figures: Figures, *, is_quick: bool) -> None:
-    """Forget all data, or all scripts."""
+    """Delete all data, or all scripts."""
     for _ in range(1 if is_quick else 4):
         _with_one_server(figures, _flushing(4 if is_quick else 10), is_naive=False)
     _with_one_server(figures, _flushing(4), is_naive=True)
@@ -130,7 +132,7 @@ def _flushing(times: int) -> Callable[[Server], Harm]:
 
 
 def eviction(figures: Figures, *, is_quick: bool) -> None:
-    """Lose single keys, lose keys to a policy that must not be set, and be full."""
+    """Lose single keys, lose keys to a forbidden eviction policy, and be full."""
     rounds = 1 if is_quick else 3
     for _ in range(rounds):
         _with_one_server(figures, _forgetting(10), is_naive=False)
@@ -162,11 +164,11 @@ def _evicting(server: Server) -> Harm:
         missing = _missing(crowd, server)
         evicted = 0
         for number in range(1_000):
-            # Full of the crowd's own buffers, with no key left to evict: that is a harm as well.
+            # Full of the rush's own buffers, without a key to evict: this is also a fault.
             with suppress(OutOfMemoryError):
                 server.admin.set(f"filler:{number}", "x" * 1_000)
             if number % 10 == 0:
-                # The crowd brings them back within milliseconds, so that some are never seen.
+                # The users reload them within milliseconds, so some are never seen.
                 before, missing = missing, _missing(crowd, server)
                 evicted += len(missing - before)
         crowd.wait_for_claims(200)
@@ -192,7 +194,7 @@ def _filling(server: Server) -> Harm:
         for _ in range(3):
             crowd.wait_for_claims(50)
             server.admin.config_set("maxmemory", 1)
-            # Those who were past the cache already may still get theirs.
+            # Users who were already past the cache may still get their share.
             time.sleep(0.1)
             before = len(crowd.claims), _handed_out(crowd, server)
             time.sleep(0.2)
@@ -238,8 +240,8 @@ def _rush(
 
 
 def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
-    """Let the crowd grab while *harm* is done; count what is wrong in the end."""
-    # The control's figures count for nothing but its violations.
+    """Let the users grab during *harm*; count the errors at the end."""
+    # Only the control's violations count.
     own = Figures(figures.suite) if crowd.naive else figures
     with crowd.grabbing():
         harm(crowd, own)

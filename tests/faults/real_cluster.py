@@ -1,4 +1,4 @@
-"""A cluster of three whose slots move, whose third node is new, and one of whose nodes hangs."""
+"""Cluster of three whose slots move, whose third node is new, and one of whose nodes hangs."""
 
 import random
 import time
@@ -19,11 +19,11 @@ from tests.faults.real_cache import note_recovery, run_crowd
 from tests.faults.rush import Crowd, NaiveClaimCache, RealTimeSystem, close_quietly
 
 HANG_S = 2.5
-"""Long enough for the others to say that the cluster is down."""
+"""Seconds; long enough for the others to mark the cluster as down."""
 
 
 def cluster(figures: Figures, *, is_quick: bool) -> None:
-    """Move the slots of packets to and fro, then let a node hang until the cluster is down."""
+    """Move the slots of packets back and forth, then let a node hang until the cluster is down."""
     for number in range(1, 2 if is_quick else 5):
         with some_servers() as start:
             nodes = Cluster(start)
@@ -62,7 +62,7 @@ def _moving(servers: Cluster, slots: Sequence[int], moves: int) -> Callable[[Cro
     def harm(crowd: Crowd, figures: Figures) -> None:
         for number in range(moves):
             crowd.wait_for_claims(5)
-            # The first ones go to the new node, which no client knows yet.
+            # The first ones go to the new node, which no client has yet.
             servers.move(random.choice(slots), 2 if number < 3 else random.randrange(3))
             note_recovery(crowd, figures, time.monotonic())
         if crowd.naive:

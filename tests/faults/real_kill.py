@@ -1,4 +1,4 @@
-"""Workers are killed between any two steps, and at any moment; then somebody asks again."""
+"""Workers that are killed between any two steps, and at any moment, with later repeats."""
 
 import itertools
 import json
@@ -29,9 +29,9 @@ from tests.faults.rush import LATE_MS, close_quietly
 WORKERS = 3
 VISIBILITY_TIMEOUT_S = 1
 
-# The number of times that the fuse burns in a job that runs to its end: twice an I/O.
+# Number of kill points of a job that completes: two per I/O.
 STEPS = {"grab": 10, "settle": 28, "sweep": 60}
-# The control is killed around the moment when it told an amount that the ledger does not have.
+# The control is killed around the moment when it answers with an amount that the ledger lacks.
 NAIVE_STEPS = range(6, 10)
 JOB_MS = 25
 
@@ -39,7 +39,7 @@ Job = dict[str, Any]
 
 
 class Workers:
-    """Processes that do jobs, each in a fork that may be killed."""
+    """Processes that run jobs, each in a fork that may be killed."""
 
     def __init__(self, processes: list[subprocess.Popen[str]]) -> None:
         self._processes = processes
@@ -90,12 +90,12 @@ def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
         yield Workers(processes)
     finally:
         for process in processes:
-            # The end of its input ends it, between two jobs.
+            # The end of its input ends it between two jobs.
             process.communicate()
 
 
 def kill(figures: Figures, *, is_quick: bool) -> None:
-    """Kill workers that grab, settle, close and refund; one truth must be left."""
+    """Kill workers that grab, settle, close and refund; check that one result remains."""
     with a_cloud(HOLD_MS) as cloud:
         # Five packets share the users: another number would leave some without a share.
         _run(cloud, figures, 15 if is_quick else 150, is_naive=False)
@@ -173,13 +173,13 @@ def _grabbing(
                 told.append(
                     Told(packet.packet_id, user_id, answer["share_no"], answer["amount_fen"])
                 )
-                # A naive user who was told an amount stops; the real ones ask again.
+                # A naive user who got an amount stops; the real ones retry.
                 if is_naive or attempt >= 3:
                     break
             elif answer["is_broken"] or answer.get("refused") not in {None, "unavailable"}:
                 wrong.append(f"{user_id} met {answer}")
         if not is_naive:
-            # Payouts and sweeps die as well, all the while.
+            # Meanwhile, payouts and sweeps also die.
             answer = workers.run_to_death(random.choice(("settle", "sweep")))
             killed.extend([answer] * answer["is_killed"])
 
@@ -187,14 +187,14 @@ def _grabbing(
 
 
 def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
-    """Close, refund and settle with workers that die, then with some that don't."""
+    """Close, refund and settle with workers that die, then with others that do not."""
     ahead_ms = 11 * LIFE_MS
     for round_no in range(24):
         workers.ahead_ms = ahead_ms + round_no * 60_000
         for do in ("sweep", "settle", "settle"):
             answer = workers.run_to_death(do) if round_no < 12 else workers.run(do=do)
             killed.extend([answer] * answer["is_killed"])
-    # A message of a killed worker comes back after the visibility timeout.
+    # A message of a killed worker returns after the visibility timeout.
     for round_no in range(24, 60):
         workers.ahead_ms = ahead_ms + round_no * 60_000
         for _ in range(20):

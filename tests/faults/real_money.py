@@ -30,10 +30,12 @@ from tests.faults.rush import Crowd, RealTimeSystem, close_quietly
 PACKETS = 20
 LIFE_MS = 1_200
 EARLY_MS = 400
-"""By how much the ledger's clock is early: it closes what the cache still hands out."""
+"""Milliseconds by which the ledger's clock is early: it closes packets that the cache still hands
+out.
+"""
 
 GRACE_MS = 30
-"""Shorter than a claim may take here, so that many of them meet the refund."""
+"""Milliseconds, shorter than a claim may take here, so that many of them meet the refund."""
 
 CLOSING_S = 0.8
 CLIENTS = 64
@@ -68,7 +70,7 @@ def _wait_until_due(system: RealTimeSystem, crowd: Crowd) -> None:
 
 
 def _close(system: RealTimeSystem, crowd: Crowd, figures: Figures) -> None:
-    """Sweep twice at the same time, again and again, and settle meanwhile."""
+    """Run two concurrent sweeps repeatedly, and settle meanwhile."""
     over_at = time.monotonic() + LIFE_MS / 1000 + CLOSING_S
 
     def sweep() -> None:
@@ -89,7 +91,7 @@ def _close(system: RealTimeSystem, crowd: Crowd, figures: Figures) -> None:
 
 
 def _close_naively(system: RealTimeSystem, crowd: Crowd) -> int:
-    """Refund what is left by a look at what is claimed; return how many packets paid too much."""
+    """Refund the shares that a read found unclaimed; return how many packets paid too much."""
     refunded_fen: dict[str, int] = {}
     with crowd.grabbing():
         _wait_until_due(system, crowd)
@@ -109,7 +111,7 @@ def _claimed_fen(system: InMemorySystem, packet: Packet) -> int:
 
 
 def send(figures: Figures, *, is_quick: bool) -> None:
-    """Send with one key from everywhere at once: one debit, one packet, one answer."""
+    """Send concurrently with one key: one debit, one packet, one answer."""
     _send_at_once(figures, RealTimeSystem(), 200 if is_quick else 1_000)
     with a_cloud(HOLD_MS) as cloud:
         system = RealTimeSystem()
@@ -163,7 +165,7 @@ def _debits(system: InMemorySystem) -> int:
 
 
 def _debits_of_naive_sends() -> int:
-    """Look for the key, then debit, then note the key; return the debits that are too many."""
+    """Look for the key, then debit, then store the key; return the excess debits."""
     system = RealTimeSystem()
     order = an_order()
     system.deposit(order.sender.user_id, CLIENTS * order.total_fen)
@@ -188,7 +190,7 @@ def _send_naively(system: RealTimeSystem, order: SendOrder, number: int) -> None
     try:
         dynamo.transact(post_operations("accounts", [transfer]))
     except Unavailable:
-        return  # too many others at once: this one debits nothing
+        return  # too many conflicts: this one debits nothing
     system.dynamo.put_item(
         TableName="packets", Item={name: {"S": value} for name, value in marker.items()}
     )

@@ -1,4 +1,4 @@
-"""A real queue that delivers twice, out of order and again, with messages that can't be settled."""
+"""Real queue with repeated and unordered deliveries, and with messages that cannot be settled."""
 
 import contextlib
 import os
@@ -58,7 +58,7 @@ class Delivery:
         self.lost_deletes = 0
 
     def run_until(self, is_done: Callable[[], bool]) -> None:
-        """Deliver until *is_done*, or for so long that it will never be."""
+        """Deliver until *is_done*, or fail after a long time."""
         self._is_over.clear()
         with ThreadPoolExecutor(CONSUMERS) as pool:
             running = [pool.submit(self._deliver_on) for _ in range(CONSUMERS)]
@@ -106,7 +106,7 @@ def queue(figures: Figures, *, is_quick: bool) -> None:
 
 @contextmanager
 def _quiet_logger() -> Iterator[None]:
-    """Keep the thousands of refusals to itself; a function's environment has the namespace."""
+    """Suppress the thousands of refusals in the log; a function's environment has the namespace."""
     names = {
         "POWERTOOLS_METRICS_NAMESPACE": "redpacket",
         "POWERTOOLS_METRICS_DISABLED": "true",
@@ -146,7 +146,7 @@ def _run(
         wrong += _check_dead(sqs, dlq_url, delivery, expected)
         cursed.clear()
         _redrive(sqs, dlq_url, queue_url)
-        # The poison dies once more, which takes another five seconds.
+        # The invalid messages become dead letters again, which takes another five seconds.
         left = 0 if is_quick else len(poison)
         delivery.run_until(
             lambda: _count(sqs, dlq_url) == left and _count(sqs, queue_url) == len(poison) - left
@@ -168,7 +168,7 @@ def _run(
 
 
 def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
-    """Return a system where so many claims wait for their credit."""
+    """Return a system with the given number of claims that wait for their credit."""
     system = RealTimeSystem()
     system.dynamo.is_far = False
     packets = system.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
@@ -179,7 +179,7 @@ def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
 
 def _settling(system: RealTimeSystem, cursed: set[str]) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
-        """Settle, while the ledger refuses whatever concerns a cursed packet."""
+        """Settle while the ledger refuses every write of a marked packet."""
         share_refs = list(refs)
         refused = {ref for ref in share_refs if ref.packet_id in cursed}
         return refused | system.settle([ref for ref in share_refs if ref not in refused])
@@ -189,7 +189,7 @@ def _settling(system: RealTimeSystem, cursed: set[str]) -> Settle:
 
 def _naively(system: RealTimeSystem) -> Settle:
     def settle(refs: Iterable[ShareRef]) -> set[ShareRef]:
-        """Credit what each message names, without asking whether it was credited before."""
+        """Credit the claim of each message without checking for an earlier credit."""
         now_ms = system.clock.now_ms()
         for share in system.packets.list_refs(list(refs)):
             ledger.settle([(share, _transfer(share, now_ms))], now_ms)
@@ -201,7 +201,9 @@ def _naively(system: RealTimeSystem) -> Settle:
 
 
 def _unconditional(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a write without its condition, and without what only the condition names."""
+    """Return a write without its condition, and without the values that only the
+    condition names.
+    """
     left = {name: value for name, value in given.items() if name != _CONDITION}
     used = re.findall(r"[:#]\w+", left.get("UpdateExpression", ""))
     bound = {
@@ -213,7 +215,7 @@ def _unconditional(given: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Unguarded:
-    """A client that demands nothing of the rows that it writes."""
+    """Client that writes rows without conditions."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -261,7 +263,7 @@ def _count(sqs: Any, queue_url: str) -> int:
 
 
 def _redrive(sqs: Any, dlq_url: str, queue_url: str) -> None:
-    """Do what StartMessageMoveTask does, which the emulator lacks: send again, then delete."""
+    """Redrive as StartMessageMoveTask does, which the emulator lacks: send again, then delete."""
     while messages := sqs.receive_message(QueueUrl=dlq_url, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
             sqs.send_message(QueueUrl=queue_url, MessageBody=message["Body"])

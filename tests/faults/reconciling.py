@@ -1,4 +1,4 @@
-"""Schedules in which somebody reconciles all the time, and no false alarm is told.
+"""Schedules with continuous reconciliation: it raises no false alarm.
 
 An export is taken at any moment, with transactions partly visible.
 """
@@ -12,11 +12,13 @@ from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule
 
 MOVING_MS = 120_000
-"""Longer than a transaction takes here, and short enough that some of the rush is compared."""
+"""Milliseconds; longer than a transaction takes here, and short enough to compare part of
+the rush.
+"""
 
 
 class _Reconciling(Schedule):
-    """A schedule with a reconciler; *alarms* are differences that were told under fire."""
+    """Schedule with a reconciler; *alarms* are differences reported under faults."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -25,7 +27,7 @@ class _Reconciling(Schedule):
         self.system.moving_ms = MOVING_MS
 
     def tasks(self) -> list[Callable[[], None]]:
-        """Return what runs interleaved."""
+        """Return the interleaved parts."""
         return [*super().tasks(), self._reconciler]
 
     def _reconciler(self) -> None:
@@ -36,7 +38,7 @@ class _Reconciling(Schedule):
     def _compare(self) -> None:
         reconciliation = self.two_looks()
         self.examined += sum(check.examined for check in reconciliation.checks)
-        # An edit that was cut off is told of, which is true.
+        # An interrupted edit is reported, which is correct.
         self.alarms += [
             difference
             for difference in reconciliation.differences
@@ -44,13 +46,13 @@ class _Reconciling(Schedule):
         ]
 
     def heal(self) -> None:
-        """End what goes on, and compare everything."""
+        """End all work, and compare everything."""
         super().heal()
         self.system.pass_time(BOUND_MS)
         self._compare()
 
     def false_alarms(self) -> list[Difference]:
-        """Return what was told of a sound ledger; that work was late under fire is true."""
+        """Return the reports about a correct ledger; late work under faults is correct."""
         return [
             difference
             for difference in self.alarms
@@ -59,8 +61,8 @@ class _Reconciling(Schedule):
 
 
 class ReconciledPackets(_Reconciling, PacketSchedule):
-    """Packets under fire."""
+    """Packets under faults."""
 
 
 class ReconciledDraws(_Reconciling, DrawSchedule):
-    """A lottery under fire."""
+    """Lottery under faults."""

@@ -1,7 +1,7 @@
-"""Is a refusal right? Judged by the ledger's own rows, as they were when it was asked and told.
+"""Judge of refusals, by the ledger's own rows at the request and at the answer.
 
-A refusal is wrong where the ledger said otherwise all the while. Some are never wrong; others may
-be for a while, after a failover or an edit: `BOUND_MS` of docs/invariants.md.
+A refusal is wrong if the ledger contradicted it throughout. Some are never wrong; others may be for
+a while after a failover or an edit: `BOUND_MS` of docs/invariants.md.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 
 BOUND_MS = 60_000
-"""A wrong refusal of a grab ends within this time after the last failover, flush or edit."""
+"""Milliseconds after the last failover, flush or edit until wrong refusals of a grab end."""
 
 PASSES = (PacketEmptied, PacketExpired, QuotaExhausted, CampaignPaused, PacketNotStarted)
-"""Time for which these may be wrong; any other wrong refusal fails at once."""
+"""Refusals that may be wrong for a while; any other wrong refusal fails at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Known:
 
     @property
     def may_take_more(self) -> bool:
-        """The campaign's quota leaves a share for the user."""
+        """Return whether the campaign's quota leaves a share for the user."""
         if not self.campaign:
             return True
         count_max: int = self.campaign["quota_per_user"]
@@ -56,11 +56,11 @@ class Known:
 
     @property
     def is_on(self) -> bool:
-        """The campaign gives."""
+        """Return whether the campaign is active."""
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
     def window(self, packet: Packet) -> tuple[int, int]:
-        """Return when the packet is open, as long as its campaign's window stays as it is."""
+        """Return when the packet is open, if its campaign's window stays unchanged."""
         if not self.campaign:
             return packet.starts_at_ms, packet.expires_at_ms
         return packet.rules.window_in(self.campaign["starts_at_ms"], self.campaign["ends_at_ms"])
@@ -87,7 +87,7 @@ def is_wrong(
     before: Known,
     after: Known,
 ) -> bool:
-    """Tell whether the ledger said otherwise when the user asked, and still did at the answer."""
+    """Return whether the ledger contradicted the refusal at the request and at the answer."""
     rules, slack_ms = packet.rules, 2 * SKEW_MAX_MS
     match refusal:
         case RateLimited():
@@ -107,15 +107,15 @@ def is_wrong(
         case CampaignPaused():
             says_otherwise = before.is_on and after.is_on
         case GrabTokenInvalid():
-            # An admitted user gets the same token again, however little time it has left.
+            # An admitted user gets the same token again, however short its remaining life.
             says_otherwise = after.at_ms < before.token_ends_at_ms - slack_ms
         case PacketNotStarted():
             starts_at_ms = max(before.window(packet)[0], after.window(packet)[0])
             says_otherwise = before.at_ms > starts_at_ms + slack_ms
         case _:
-            # The packet is there, and every request well-formed.
+            # The packet exists, and every request is well-formed.
             says_otherwise = True
-    # Owners are told their share, except those who must say something first.
+    # Owners get their share, except those who must first say a passphrase.
     return says_otherwise or (before.owns and isinstance(refusal, PASSES))
 
 

@@ -1,4 +1,4 @@
-"""A rush on packets: many threads, a real cache, the real flows, and all that users were told."""
+"""Rush on packets: many threads, a real cache, the real use cases, and all answers to users."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ from testing.reconciliation.checks import Told
 THREADS = 12
 COMES_BACK = 0.15
 LATE_MS = 20 * 60_000
-"""I8: within this time after the last fault all is settled and closed."""
+"""I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LEDGER_LATENCY_S = (0.0005, 0.003)
-"""There, and back again, while a rush is on: claims are in flight while the cache fails."""
+"""Latency in seconds of a ledger call in a rush: claims are in progress while the cache fails."""
 
 
 class SharedDynamo(FakeDynamo):
-    """FakeDynamo for many threads, each call as slow as the network makes it.
-
-    One call at a time, except while a transaction holds its items.
+    """FakeDynamo for many threads, each call as slow as over the network. Calls are serialized,
+    except while a transaction holds its items.
     """
 
     def __init__(self) -> None:
@@ -78,7 +77,7 @@ class SharedDynamo(FakeDynamo):
         return answer
 
     def _let_others_in(self) -> None:
-        """Hold the items of a transaction for a while; others meet them meanwhile."""
+        """Hold the items of a transaction for a while; other calls conflict meanwhile."""
         if self.is_far:
             self._lock.release()
             time.sleep(random.uniform(*LEDGER_LATENCY_S))
@@ -90,7 +89,7 @@ class SharedDynamo(FakeDynamo):
 
 
 class RealTimeSystem(InMemorySystem):
-    """A system in real time, for many threads, and with a real cache where one is given."""
+    """Real-time system for many threads, with a real cache if one is given."""
 
     def __init__(self, claim_cache: ClaimCache | None = None) -> None:
         super().__init__()
@@ -112,13 +111,13 @@ class RealTimeSystem(InMemorySystem):
 
 
 class NaiveClaimCache:
-    """The usual design: look, take and note in separate commands, keys wherever they hash to."""
+    """The usual design: check, take and record in separate commands, with keys on any node."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def take(self, packet: Packet, user_id: str) -> int | None:
-        """Return the user's share number, or None where all are gone."""
+        """Return the user's share number, or None if all are taken."""
         packet_id = packet.packet_id
         try:
             owned = self._client.hget(f"owners:{packet_id}", user_id)
@@ -133,7 +132,7 @@ class NaiveClaimCache:
         return share_no
 
     def grab(self, system: InMemorySystem, packet: Packet, user_id: str) -> bool:
-        """Tell after the cache alone; the durable write follows, if it does."""
+        """Answer after the cache alone; the durable write follows, unless the worker crashes."""
         share_no = self.take(packet, user_id)
         if share_no is None:
             raise PacketEmptied("All shares of this packet are taken.")
@@ -153,7 +152,7 @@ class NaiveClaimCache:
 
 
 class Crowd:
-    """Users who tap twice, ask again after every 503, and come back later to ask once more."""
+    """Users who tap twice, retry after every 503, and repeat the request later."""
 
     def __init__(
         self,
@@ -177,7 +176,7 @@ class Crowd:
 
     @contextmanager
     def grabbing(self) -> Iterator[Crowd]:
-        """Let everybody grab while the block runs."""
+        """Let all users grab inside the block."""
         threads = [threading.Thread(target=self._grab_on, daemon=True) for _ in range(THREADS)]
         for thread in threads:
             thread.start()
@@ -189,14 +188,14 @@ class Crowd:
                 thread.join()
 
     def wait_for_claims(self, count: int, timeout_s: float = 20) -> None:
-        """Wait until so many more shares went to somebody."""
+        """Wait until *count* more shares are claimed."""
         goal = len(self.claims) + count
         give_up_at = time.monotonic() + timeout_s
         while len(self.claims) < goal and time.monotonic() < give_up_at:
             time.sleep(0.002)
 
     def wait_until_served(self, since: float, timeout_s: float = 20) -> int | None:
-        """Wait for a new claim that was asked for after *since*; return the ms it took."""
+        """Wait for a new claim requested after *since*; return its duration in ms."""
         give_up_at = time.monotonic() + timeout_s
         seen = 0
         while time.monotonic() < give_up_at:
@@ -209,7 +208,7 @@ class Crowd:
         return None
 
     def differences(self) -> list[Difference | str]:
-        """Play the day to its end without faults; return everything that is wrong then."""
+        """Run the day to its end without faults; return all broken invariants."""
         system = self.system
         system.dynamo.is_far = system.clock.is_patient = False
         differences: list[Difference | str] = [*self.wrong]
@@ -221,7 +220,7 @@ class Crowd:
             differences = [*self.wrong]
         self._end_the_day()
         if not self.naive:
-            # The packets are closed, and owners are still told their share.
+            # The packets are closed, and owners still get their share.
             self._everybody_asks(random.sample(everybody, min(100, len(everybody))))
             differences = [*self.wrong]
         system.pass_time(LATE_MS)
@@ -248,7 +247,7 @@ class Crowd:
 
     def _grab_on(self) -> None:
         while not self._is_over.is_set():
-            # Two taps of one user follow each other at once, in two threads.
+            # Two taps of one user follow each other immediately, in two threads.
             user_id = f"user-{next(self._taps) // 2}"
             packet = self.packets[hash(user_id) % len(self.packets)]
             self._ask(packet, user_id)
@@ -257,14 +256,14 @@ class Crowd:
             time.sleep(random.uniform(0, 2 * self._pause_s))
 
     def _come_back(self) -> None:
-        """Let somebody who was told an amount ask again, while all goes wrong."""
+        """Let a user who got an amount repeat the request during the faults."""
         if told := self.system.told:
             answer = random.choice(told)
             packet = self._by_id[answer.packet_id]
             self._try(packet, answer.user_id, is_owner=True)
 
     def _ask(self, packet: Packet, user_id: str) -> None:
-        """Ask until there is an answer, or the rush is over."""
+        """Retry until there is an answer, or the rush is over."""
         while not self._try(packet, user_id):
             if self._is_over.is_set():
                 self._unanswered.append((packet, user_id))
@@ -284,7 +283,7 @@ class Crowd:
             return False
         except (PacketEmptied, PacketExpired) as refusal:
             if is_owner:
-                # They had been told an amount: this is a lie, and I5 finds it.
+                # The user had got an amount: this answer breaks I5, which finds it.
                 self.wrong.append(f"{user_id} has a share and is told {refusal.code}")
             return True
         except errors.RedPacketError as refusal:
@@ -314,7 +313,7 @@ class Crowd:
 
 
 def refs_of(system: InMemorySystem) -> list[ShareRef]:
-    """Return every claim that the ledger knows."""
+    """Return every claim in the ledger."""
     return [
         share.ref
         for facts in system.ledger_state().packets

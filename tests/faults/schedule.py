@@ -1,7 +1,7 @@
 """One schedule: the parts of a scenario, interleaved at every I/O by one seed, and then its end.
 
-Time is simulated: each I/O takes some, each Lambda has a clock of its own, and the next to run is
-any of those whose wait is over.
+Time is simulated: each I/O takes some, each Lambda has its own clock, and the next part to run is
+any whose wait is over.
 """
 
 import heapq
@@ -33,33 +33,36 @@ from testing.platform.faulty_sqs import FaultySqs, Message
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
-"""Per I/O, with six of them in a grab: some schedules get far, in others nearly nothing works."""
+"""Rates per I/O, with six of them in a grab: some schedules get far, and in others most
+calls fail.
+"""
 
 RECONCILED_OF = 10
 
 HOLDS_MS = (10, 30, 100, 300, 1_500)
-"""Time for which a transaction holds its items; six tries take about a second."""
+"""Milliseconds for which a transaction holds its items; six tries take about a second."""
 
 INDEX_LAGS_MS = (0, 0, 300, 3_000, 20_000)
 REPLICA_LAGS_MS = (0, 100, 1_000)
 
 SWEEPS_MS = (1_000, 8_000, 50_000, 50_000)
-"""Time until a sweep must stop: the shortest end before or in the grace."""
+"""Milliseconds until a sweep must stop: the shortest end before or in the grace period."""
 
 BOUND_MS = 20 * 60_000
-"""I8: within this time after the last fault all is settled and closed."""
+"""I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LONG_MS = 1_000
-"""A sleep that a flow asks for is long from here on: the grace of a close is, a pause between
-two tries is not."""
+"""Milliseconds from which a sleep counts as long: the grace of a close does, a pause between two
+tries does not.
+"""
 
 HANGS = 0.1
-"""Share of transactions that are never sent: the Lambda freezes before it has sent them."""
+"""Fraction of transactions that are never sent, because the Lambda freezes first."""
 
 HANG_MAX_MS = 8_000
 
 SWITCH_BOUND_MS = 10_000
-"""A switch acts everywhere within this time."""
+"""Milliseconds within which a switch takes effect everywhere."""
 
 _MINUTE_MS = 60_000
 
@@ -67,7 +70,7 @@ _OTHER_REASONS = ("ThrottlingError", "ProvisionedThroughputExceeded", "Transacti
 _USER = re.compile(r"(user|sender)-\d")
 
 _REFUSED = 0.01
-"""Share of operations of transactions that AWS cancels for its own reasons."""
+"""Fraction of operations in transactions that AWS cancels for its own reasons."""
 
 
 def names(text: str) -> frozenset[str]:
@@ -77,9 +80,8 @@ def names(text: str) -> frozenset[str]:
 
 @dataclass
 class Schedule:
-    """One run from one seed; *seen* counts what each check looked at.
-
-    MUST_SEE has the checks that prove nothing in a run of many schedules unless they saw something.
+    """One run from one seed; *seen* counts the items of each check. MUST_SEE has the checks that
+    must see some over many schedules, because they prove nothing otherwise.
     """
 
     MUST_SEE: ClassVar[frozenset[str]] = names(
@@ -96,15 +98,15 @@ class Schedule:
     trace: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     edits_under_way: int = 0
-    """Edits of a campaign that go on, or were cut off."""
+    """Edits of a campaign that are in progress, or were interrupted."""
     seen: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        """Put wires between the flows and the stand-ins."""
+        """Put wires between the use cases and the stand-ins."""
         self.random = random.Random(self.seed)
         self.faults = faulty.Faults(self.random, self.random.choice(FAULT_RATES))
         self.wire = faulty.Wire(self.faults, self._sleep_in_call, self.hang, self._leave_behind)
-        # Waiting tasks and the times until which they wait: the first of them runs next.
+        # Waiting tasks and their due times; the first of them runs next.
         self._waiting: list[tuple[int, float, int, greenlet]] = []
         self._turns = itertools.count()
         self._hanging: set[greenlet] = set()
@@ -122,7 +124,7 @@ class Schedule:
         self.lambdas = [self.process() for _ in range(3)]
 
     def run(self) -> list[Difference]:
-        """Play the schedule to its end; return the broken invariants."""
+        """Run the schedule to its end; return the broken invariants."""
         self.prepare()
         for part in self.tasks():
             self._run_later(greenlet(self._surviving(part)), 0)
@@ -140,7 +142,7 @@ class Schedule:
         return self.differences + all_differences + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
-        """Nothing looked broken to a flow, but what was forged."""
+        """Check that only forged data looked broken to a use case."""
         forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
         return [
             Difference("alarm", name, "error", "none", str(error))
@@ -149,7 +151,7 @@ class Schedule:
         ]
 
     def _named_in_logs(self) -> list[Difference]:
-        """Logs hold no user ids, whatever fails."""
+        """Check that logs hold no user ids, whatever fails."""
         lines = self.system.logger.lines
         self.seen["logged lines"] += len(lines)
         return [
@@ -159,21 +161,21 @@ class Schedule:
         ]
 
     def prepare(self) -> None:
-        """Fund people and put what is there from the start."""
+        """Fund users and create the initial data."""
         raise NotImplementedError
 
     def tasks(self) -> list[Callable[[], None]]:
-        """Return what runs interleaved."""
+        """Return the interleaved parts."""
         raise NotImplementedError
 
     def heal(self) -> None:
-        """Go on without faults until everything has ended; judge the answers."""
+        """Continue without faults until everything has ended; judge the answers."""
         raise NotImplementedError
 
     # Time and processes
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Let others run, until this part's time has come."""
+        """Run other parts until this part's time has come."""
         current = getcurrent()
         if self._is_over or current.parent is None:
             self.system.pass_time(duration_ms)
@@ -182,11 +184,11 @@ class Schedule:
             current.parent.switch()
 
     def wait(self) -> None:
-        """Let others run for a moment."""
+        """Run other parts for a moment."""
         self.sleep_ms(self.random.randint(1, 60))
 
     def pass_day(self, duration_ms: int) -> None:
-        """Let a day pass at once: DynamoDB ends its transactions, and Lambda all invocations."""
+        """Advance a day at once: DynamoDB ends its transactions, and Lambda all invocations."""
         while self._committing:
             self.sleep_ms(self.random.randint(1, 20))
         self._day_count += 1
@@ -194,7 +196,7 @@ class Schedule:
 
     @property
     def has_open_transactions(self) -> bool:
-        """Return whether a transaction holds items, of which some may be visible."""
+        """Return whether a transaction holds items, some of which may be visible."""
         return bool(self._committing)
 
     def _sleep_in_call(self, duration_ms: int) -> None:
@@ -219,7 +221,7 @@ class Schedule:
         wires: Wires | None = None,
         skew_ms: int | None = None,
     ) -> Process:
-        """Return a new Lambda, which remembers nothing."""
+        """Return a new Lambda with empty caches."""
         if skew_ms is None:
             skew_ms = self.random.randint(-SKEW_MAX_MS, SKEW_MAX_MS)
         clock = SkewedClock(self.system.clock, skew_ms, self._pause_ms)
@@ -250,7 +252,7 @@ class Schedule:
                 self._hanging.discard(current)
 
     def _pause_ms(self, duration_ms: int) -> None:
-        """Sleep as a flow asks to; what hangs goes on when a long sleep ends, amid what follows."""
+        """Sleep for a use case; frozen calls resume when a long sleep ends."""
         self._sleep_in_call(duration_ms)
         if duration_ms >= LONG_MS:
             latest_ms = self.system.clock.now_ms() + self.random.randint(0, 300)
@@ -261,17 +263,17 @@ class Schedule:
             heapq.heapify(self._waiting)
 
     def a_lambda(self) -> Process:
-        """Return a Lambda that may have run for long, or one that just started."""
+        """Return a Lambda that may have run for long, or a new one."""
         if self.random.random() < 0.2:
             return self.process()
         return self.random.choice(self.lambdas)
 
     def restart(self, process: Process) -> None:
-        """Replace a Lambda that was killed: what it remembered is gone."""
+        """Replace a killed Lambda, whose caches are lost."""
         self.lambdas = [self.process() if each is process else each for each in self.lambdas]
 
     def trying(self, do: Callable[[Process], None], times: int) -> Callable[[], None]:
-        """Return a client that asks again after every error."""
+        """Return a client that retries after every error."""
 
         def attempt() -> None:
             for _ in range(times):
@@ -296,7 +298,7 @@ class Schedule:
         pause_ms: int,
         then: Callable[[Process], object] = bool,
     ) -> None:
-        """Edit, and do it again where no answer came, or give up."""
+        """Edit, and repeat the edit after a missing answer, or stop."""
         for _ in range(self.random.randint(0, 4)):
             self.sleep_ms(self.random.randint(pause_ms, 2_000))
             edit = self.random.choice(edits)
@@ -315,7 +317,7 @@ class Schedule:
     # Parts of every scenario
 
     def payout_worker(self) -> None:
-        """Receive and settle, in a process that is replaced when it dies."""
+        """Receive and settle, in a process that is replaced when it crashes."""
         process = self.process()
         for _ in range(self.random.randint(5, 12)):
             try:
@@ -327,7 +329,7 @@ class Schedule:
                 process = self.process()
 
     def deliver(self, process: Process) -> bool:
-        """Deliver one batch, as Lambda does; False if there was nothing."""
+        """Deliver one batch, as Lambda does; return False if the queue is empty."""
         batch: list[Message] = self.sqs.receive()
         if not batch:
             return False
@@ -337,7 +339,7 @@ class Schedule:
         return True
 
     def sweeper(self, group: int) -> Callable[[], None]:
-        """Return one group's sweeps; some of them have no time for all of their work."""
+        """Return one group's sweeps; some of them lack the time for all of their work."""
 
         def sweep() -> None:
             for _ in range(self.random.randint(2, 5)):
@@ -367,16 +369,15 @@ class Schedule:
             self.sleep_ms(self.random.randint(500, 10_000))
 
     def reconcile(self, process: Process) -> None:
-        """Export while everything moves: nothing of the ledger may look broken.
-
-        An export and its queries take a third of a second, so few schedules have them.
+        """Export during all changes, and check that nothing of the ledger looks broken. An export
+        and its queries take a third of a second, so few schedules have them.
         """
         if self.seed % RECONCILED_OF:
             return
         comparison = self.two_looks()
         self.seen["reconciled rows"] += sum(check.examined for check in comparison.checks)
         for difference in comparison.differences:
-            # In a rush claims may wait for long: what is late is judged in the end.
+            # In a rush claims may wait for long, so late work is judged at the end.
             if (
                 difference.rule.startswith("I")
                 and difference.rule != "I8"
@@ -385,7 +386,7 @@ class Schedule:
                 self.differences.append(replace(difference, what=f"false alarm: {difference.what}"))
 
     def two_looks(self) -> Reconciliation:
-        """Compare an export, and if it differs another one, as the state machine does."""
+        """Compare an export, and another one if it differs, as the state machine does."""
         first = self.system.compare(FakeDeadLetters(0))
         if first.differences:
             self.sleep_ms(60_000)
@@ -393,9 +394,8 @@ class Schedule:
         return first
 
     def _is_of_an_edit(self, difference: Difference) -> bool:
-        """Tell whether an edit that was not finished left the ends that the ledger still has.
-
-        Or a stock change: a packet that no prize has yet keeps the end that it was funded with.
+        """Return whether an unfinished edit left the ends that the ledger still has. The same
+        applies to a stock change: a packet that no prize has yet keeps the end of its funding.
         """
         if difference.what != ENDS_DIFFER:
             return False
@@ -416,13 +416,13 @@ class Schedule:
     # The end
 
     def turn_all_on(self) -> None:
-        """Turn every switch on, and wait until it must act."""
+        """Turn every switch on, and wait until it takes effect."""
         for switch in Switch:
             self.switches.turn(switch, is_on=True)
         self.system.pass_time(SWITCH_BOUND_MS)
 
     def end_all(self) -> None:
-        """Run the minutes of the schedule until everything is settled and closed."""
+        """Run the minutely schedule until everything is settled and closed."""
         worker = self.process()
         sweepers = [self.process(group, self.groups) for group in range(self.groups)]
         for _ in range(BOUND_MS // _MINUTE_MS):
@@ -430,7 +430,7 @@ class Schedule:
             for sweeper in sweepers:
                 sweeper.sweep(50_000)
             self._deliver_all(worker)
-            # An index may still show what is settled by now.
+            # An index may still show claims that are settled by now.
             for sweeper in sweepers:
                 sweeper.repair()
             self._deliver_all(worker)
@@ -439,7 +439,7 @@ class Schedule:
         self._check_queue()
 
     def _has_work(self) -> bool:
-        """Tell whether a work list of the packets has something to do before the bound."""
+        """Return whether a work list of the packets has due work before the bound."""
         until_ms = self.system.clock.now_ms() + BOUND_MS
         tables = self.system.dynamo.tables
         return any(
@@ -460,7 +460,7 @@ class Schedule:
     # Rules that must hold at any moment
 
     def _acknowledged(self, ref: ShareRef) -> None:
-        """I8: a message is deleted once its claim is settled, or queued by another message."""
+        """Check (I8) that a deleted message's claim is settled, or queued by another message."""
         if self.is_naive:
             return
         self.seen["acknowledged"] += 1
@@ -470,7 +470,7 @@ class Schedule:
             )
 
     def _queued(self, ref: ShareRef) -> None:
-        """Once nothing runs side by side, only what waits is queued."""
+        """Check that only pending claims are queued once nothing runs concurrently."""
         if not self._is_over or self.is_naive:
             return
         self.seen["queued"] += 1
@@ -487,7 +487,7 @@ class Schedule:
         return row
 
     def _check_queue(self) -> None:
-        """Check that messages that name no claim are dead letters, and that the queue is empty."""
+        """Check that messages without a claim are dead letters, and that the queue is empty."""
         dead = Counter(str(message.ref) for message in self.sqs.dead)
         for message in self.sqs.messages:
             what = f"message of {message.ref} delivered"
@@ -522,7 +522,7 @@ class Schedule:
         return self.random.choice(_OTHER_REASONS)
 
     def _leave_behind(self, commit: Callable[[], None]) -> None:
-        """Commit a transaction whose caller has given up, once others have met it."""
+        """Commit a transaction whose caller gave up, after others conflicted with it."""
 
         def end() -> None:
             self._sleep_in_transaction(self.random.choice(HOLDS_MS))
@@ -531,7 +531,7 @@ class Schedule:
         self._run_later(greenlet(end, getcurrent().parent), 0)
 
     def _run_later(self, part: greenlet, delay_ms: int) -> None:
-        """Let a part run after a while; of those whose time has come any may be first."""
+        """Run a part after a delay; any of the due parts may be first."""
         wakes_at_ms = self.system.clock.now_ms() + delay_ms
         turn = self.random.random(), next(self._turns)
         heapq.heappush(self._waiting, (wakes_at_ms, *turn, part))

@@ -1,12 +1,12 @@
 """Deterministic simulation: the real use cases, interleaved at every I/O, under heavy faults.
 
-One seed is one schedule: who runs next, what fails, when the cache forgets and the clock jumps.
-Then the faults stop, the sweep and the queue get their time, and every invariant must hold. The
-naive control answers after the cache alone, as the usual design does, and must fail. For every five
-schedules of packets there is one of a lottery (`draws`) and one of `payments`; --of runs those of
-one kind.
+One seed is one schedule: it decides which part runs next, which call fails, and when the cache
+loses data and the clock jumps. Then the faults stop, the sweep and the queue get their time, and
+every invariant must hold. The naive control answers after the cache alone, as the usual design
+does, and must fail. Every five schedules of packets come with one of a lottery (`draws`) and one of
+`payments`; --of runs one kind.
 
-    python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
+python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
 """
 
 import argparse
@@ -30,7 +30,7 @@ _CHUNK = 100
 
 @dataclass
 class Result:
-    """The figures of many schedules."""
+    """Figures of many schedules."""
 
     schedules: int = 0
     steps: int = 0
@@ -50,7 +50,7 @@ KINDS: dict[str, type[Schedule]] = {
 }
 
 MANY = 100
-"""Schedules in which each check must have seen something."""
+"""Number of schedules from which each check must have seen an item."""
 
 _SUMMED = ("schedules", "steps", "faults", "violations", "seconds")
 
@@ -64,7 +64,9 @@ def run_schedules(
     until_violation: bool = False,
     look: Callable[[Schedule], object] = bool,
 ) -> Result:
-    """Run *count* schedules from consecutive seeds, or fewer *until_violation*; *look* at each."""
+    """Run *count* schedules from consecutive seeds, or fewer *until_violation*; pass each to
+    *look*.
+    """
     result = Result()
     for number in range(seed, seed + count):
         schedule = KINDS[of](number, is_naive)
@@ -90,7 +92,7 @@ def run_schedules(
 
 
 def run_on_all_cores(count: int, seed: int, *, of: str, is_naive: bool = False) -> Result:
-    """Run *count* schedules in as many processes as there are cores; the result is the same."""
+    """Run *count* schedules in one process per core; the result is the same."""
     total = Result()
     starts = range(seed, seed + count, _CHUNK)
     sizes = [min(_CHUNK, seed + count - start) for start in starts]
@@ -139,7 +141,7 @@ def main() -> int:
 
 def _figures(of: str, count: int, seed: int, *, has_control: bool) -> dict[str, Any]:
     began_at = time.monotonic()
-    # Only one after the other do the seeds end at the first violation.
+    # Only sequential seeds can end at the first violation.
     run = run_on_all_cores if has_control else partial(run_schedules, until_violation=True)
     real = run(count, seed, of=of)
     naive_count = min(200, count) if has_control else 0
@@ -162,7 +164,7 @@ def _figures(of: str, count: int, seed: int, *, has_control: bool) -> dict[str, 
 
 
 def blind_checks(of: str, seen: Counter[str]) -> list[str]:
-    """Return the checks that saw nothing at all: they prove nothing."""
+    """Return the checks that saw no item, because they prove nothing."""
     return sorted(name for name in KINDS[of].MUST_SEE if not seen[name])
 
 

@@ -1,6 +1,6 @@
 """A part of `make faults-real`: each suite on real processes, with its naive control.
 
-The Makefile runs it after the stacks: real processes and threads need the cores.
+The Makefile runs it after the stacks, because real processes and threads need the cores.
 """
 
 import pytest

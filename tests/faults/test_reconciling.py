@@ -1,4 +1,4 @@
-"""Reconciliation under fire tells nothing of a sound ledger."""
+"""Reconciliation under faults: it reports nothing about a correct ledger."""
 
 import pytest
 

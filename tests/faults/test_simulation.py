@@ -1,4 +1,4 @@
-"""The simulation finds nothing, its control finds a lot, and a seed means one scenario."""
+"""Simulation: it finds no violation, its control finds many, and a seed gives one scenario."""
 
 import ast
 import inspect
@@ -58,7 +58,7 @@ def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, seed: int) -> None:
     assert result.first_differences == []
     assert result.faults > MANY * 20
     assert blind_checks(of, result.seen) == []
-    # Transactions met others that hold their rows.
+    # Transactions conflicted with others that hold their rows.
     assert sum(schedule.system.dynamo.conflict_count for schedule in some) > 40
     if of == PACKETS:
         _much_happens_to_users(some)

@@ -1,4 +1,4 @@
-"""Events to receivers that fail: `make faults OF=webhooks`, smaller."""
+"""Events to receivers that fail: a smaller run of `make faults OF=webhooks`."""
 
 from tests.faults.thousand_events import figures_of
 
@@ -12,6 +12,6 @@ def test_no_event_is_lost_repeats_are_the_same_event_and_a_control_loses_some() 
     assert figures["claims"] == COUNT
     assert (figures["lost"], figures["changed_repeats"], figures["dead"]) == (0, 0, 0)
     assert figures["repeated"] > 0
-    # The receiver that was up had all of it while the other one was still down.
+    # The receiver that was up had all events while the other one was still down.
     assert figures["live_late"] == 0
     assert figures["naive_lost"] > 0

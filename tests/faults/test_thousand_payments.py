@@ -1,4 +1,6 @@
-"""Payments and withdrawals through a provider that fails: `make faults-payments`, smaller."""
+"""Payments and withdrawals through a provider that fails: a smaller run of `make
+faults-payments`.
+"""
 
 from tests.faults.thousand_payments import IN_FEN, OUT_FEN, figures_of
 

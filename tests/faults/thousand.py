@@ -11,9 +11,8 @@ from testing.faulty import Killed
 
 
 class Failing:
-    """A port or a client whose calls fail by chance, before or after their effect.
-
-    *before* and *after* are the chances that a call times out, *dies* that its function is killed.
+    """Port or client whose calls fail at random, before or after their effect. *before* and *after*
+    are the probabilities of a timeout, *dies* that of a killed function.
     """
 
     def __init__(

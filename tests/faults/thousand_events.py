@@ -1,10 +1,10 @@
-"""The events of a thousand claims, to receivers that are down, slow and lossy.
+"""Events of a thousand claims, to receivers that are down, slow and lossy.
 
-Functions die before and after their calls of tables, streams are read twice, messages come twice,
-and one receiver is down for a while. Then each receiver's own list is compared with the claims.
-The naive control posts each event once, as the change is seen.
+Functions crash before and after their calls of tables, streams are read twice, messages are
+repeated, and one receiver is down for a while. Then each receiver's own list is compared with the
+claims. The naive control posts each event once, as the change is seen.
 
-    python -m tests.faults.thousand_events --count 1000 --seed 7
+python -m tests.faults.thousand_events --count 1000 --seed 7
 """
 
 import json
@@ -41,7 +41,7 @@ class Figures:
 
 
 class Town:
-    """People who claim, our functions, and a host's two receivers."""
+    """Users who claim, our functions, and a host's two receivers."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count, self.chance = count, random.Random(seed)
@@ -52,7 +52,7 @@ class Town:
         self._unread: list[Any] = []
 
     def fail(self, receiver: FakeReceiver) -> None:
-        """Let a receiver refuse some events, and keep others that it says it refused."""
+        """Let a receiver refuse some events, and store others while answering with a refusal."""
 
         def answers(_: Event) -> int:
             left = self.chance.random()
@@ -62,7 +62,9 @@ class Town:
         receiver.keeps = lambda _, status: status == OK or self.chance.random() < LOSES_ITS_ANSWER
 
     def claim(self) -> None:
-        """Let everybody claim; the announcer and the deliverer run in between, and die at times."""
+        """Let all users claim; the announcer and the deliverer run in between, and
+        sometimes crash.
+        """
         self.down.answers = lambda _: FAILED
         self.fail(self.live)
         for first in range(0, self.count, PER_PACKET):
@@ -74,7 +76,7 @@ class Town:
             self.run_functions()
 
     def run_functions(self) -> None:
-        """Read the stream, part of it twice, and deliver; those of killed functions twice."""
+        """Read the stream, part of it twice, and deliver; events of killed functions twice."""
         taken = self.events.stream.take()
         self._unread += taken
         batch, self._unread = self._unread, []
@@ -84,7 +86,7 @@ class Town:
                 self._unread += records if self.chance.random() < DIES else []
             else:
                 self._unread += records
-        # A batch that died is queued again by SQS: here its messages are put back by hand.
+        # SQS queues the batch of a crashed function again; here, its messages are put back by hand.
         while self.events.queue.take(0) or self._ready():
             messages = list(self.events.queue.messages)
             if self._dies(lambda: self.events.deliver(batches=1)):
@@ -125,7 +127,7 @@ class Town:
         return len(messages) - len(self.down.seen) - len(self.live.seen)
 
     def heal(self) -> None:
-        """Let the receiver come back, and a few hours pass."""
+        """Let the receiver recover, and some hours pass."""
         self.fail(self.down)
         for _ in range(30):
             self.run_functions()
@@ -159,7 +161,7 @@ class Town:
 
 
 def run(count: int, seed: int) -> tuple[Town, Figures]:
-    """Tell receivers of *count* claims, and return what they have."""
+    """Send the events of *count* claims, and return the receivers' events."""
     town = Town(count, seed)
     town.claim()
     for _ in range(5):
@@ -171,7 +173,7 @@ def run(count: int, seed: int) -> tuple[Town, Figures]:
 
 
 def run_naively(count: int, seed: int) -> int:
-    """Return how many events are lost where each is posted once."""
+    """Return how many events are lost if each is posted once."""
     town = Town(count, seed)
     packet = town.events.system.send("ann", count=count, total_fen=100 * count)
     for number in range(count):
@@ -184,7 +186,7 @@ def run_naively(count: int, seed: int) -> int:
 
 
 def figures_of(count: int, seed: int) -> tuple[dict[str, int], list[str]]:
-    """Return the figures of both runs, and what is wrong."""
+    """Return the figures of both runs, and the violations."""
     town, figures = run(count, seed)
     print(f"Functions died at {town.died_count:,} calls.")
     naive_lost = run_naively(PER_PACKET, seed)

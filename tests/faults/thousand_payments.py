@@ -1,11 +1,11 @@
-"""A thousand payments in and as many withdrawals, through a provider that fails as often as told.
+"""A thousand payments and as many withdrawals, through a provider with a given failure rate.
 
-10% of its calls time out after their effect and 5% before it. Everything is asked for twice and
-told twice, and functions die between any two steps: before or after any call, of the provider or of
-a table. Then the provider's own book is compared with the ledger. The naive control calls, then
-marks, and takes a new number when it gets no answer.
+10% of its calls time out after their effect and 5% before it. Every request and every notice is
+repeated, and functions crash between any two steps: before or after any call to the provider or a
+table. Then the provider's own book is compared with the ledger. The naive control calls, then
+marks, and takes a new number after a missing answer.
 
-    python -m tests.faults.thousand_payments --count 1000 --seed 7
+python -m tests.faults.thousand_payments --count 1000 --seed 7
 """
 
 import random
@@ -36,7 +36,9 @@ IN_FEN, OUT_FEN = 100, 60
 TIMES_OUT_BEFORE = 0.05
 TIMES_OUT_AFTER = 0.10
 DIES = 0.005
-"""At a call of the provider; at a call of a table a tenth of it, for there are so many more."""
+"""Probability of a crash at a call of the provider; a tenth of it at the more frequent calls of
+tables.
+"""
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
 PATIENCE = 10
@@ -62,7 +64,7 @@ class Figures:
 
 
 class Town:
-    """People, our functions and the provider, for one run."""
+    """Users, our functions and the provider, for one run."""
 
     def __init__(self, count: int, seed: int) -> None:
         self.count = count
@@ -93,7 +95,7 @@ class Town:
         return [f"user-{number % USERS}" for number in range(self.count)]
 
     def pay_in(self) -> None:
-        """Let everybody begin a payment, pay it and be told of it: twice, or until it is paid."""
+        """Let all users start a payment, pay it and get its result: twice, or until it is paid."""
         for number, user_id in enumerate(self.users()):
             times, paid = 0, False
             while times < PATIENCE and not (paid and times > 1):
@@ -106,14 +108,14 @@ class Town:
                     self.payments.confirm(payment)
 
     def ask_out(self) -> None:
-        """Let everybody ask for a withdrawal, twice."""
+        """Let all users request a withdrawal, twice."""
         for number, user_id in enumerate(self.users()):
             for _ in range(2):
                 with suppress(RedPacketError, Killed):
                     self.payments.withdraw(user_id, OUT_FEN, key=f"withdraw-{number}")
 
     def run_functions(self, minutes: float) -> None:
-        """Let a dispatcher and a sweep run again and again; some of them die."""
+        """Run a dispatcher and a sweep repeatedly; some of them crash."""
         for _ in range(int(minutes * 2)):
             for run in (
                 lambda: self.payments.dispatch(20_000),
@@ -124,7 +126,7 @@ class Town:
             self.payments.system.pass_time(30_000)
 
     def call_naively(self, rounds: int = 30) -> None:
-        """Call, then mark: what gets no answer begins again with a new number."""
+        """Call, then mark: after a missing answer, start again with a new number."""
         attempts: Counter[str] = Counter()
         payments = self.payments
         for _ in range(rounds):
@@ -138,7 +140,7 @@ class Town:
             payments.system.pass_time(30_000)
 
     def heal(self) -> list[Difference]:
-        """End all faults, pass a day, compare its bill, and return what differs."""
+        """End all faults, pass a day, compare its statement, and return the differences."""
         for each in (self.tables, *self.gates):
             each.is_over = True
         self.payments.system.pass_time(_DAY_MS)
@@ -181,7 +183,7 @@ class Town:
 
 
 def run(count: int, seed: int) -> tuple[Town, list[Difference]]:
-    """Move *count* payments in and as many withdrawals out, and return what differs then."""
+    """Move *count* payments in and as many withdrawals out, and return the differences."""
     town = Town(count, seed)
     town.pay_in()
     town.run_functions(20)
@@ -191,7 +193,7 @@ def run(count: int, seed: int) -> tuple[Town, list[Difference]]:
 
 
 def run_naively(count: int, seed: int) -> Town:
-    """Do the same with the naive control in place of the dispatcher and the sweep."""
+    """Do the same with the naive control instead of the dispatcher and the sweep."""
     town = Town(count, seed)
     town.pay_in()
     town.run_functions(20)
@@ -201,7 +203,7 @@ def run_naively(count: int, seed: int) -> Town:
 
 
 def figures_of(count: int, seed: int) -> tuple[dict[str, int], list[str]]:
-    """Return the figures of both runs, and what is wrong."""
+    """Return the figures of both runs, and the violations."""
     town, differences = run(count, seed)
     figures, naive = town.figures(), run_naively(count, seed).figures()
     print(f"{town.failed_count:,} calls failed, or a function died at them.")

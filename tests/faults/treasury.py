@@ -1,7 +1,7 @@
 """Treasurers who mark accounts for campaigns, move their money, and unmark them.
 
-Each call may die or be repeated by another function, with the same key. Owners meanwhile pay in,
-send, and claim: what reaches or leaves a marked account otherwise breaks I1.
+Each call may crash or be repeated by another function, with the same key. Owners meanwhile pay in,
+send, and claim: any other movement of a marked account breaks I1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CHESTS = ("chest-1", "chest-2", "chest-3")
 _LATE = ("late-1", "late-2")
-"""New users, who begin a payment while their account is marked."""
+"""New users, who start a payment while their account is marked."""
 
 _LIFE_MS = 600_000
 
@@ -48,7 +48,7 @@ class Treasury:
         system.campaigns.create(self._campaign)
 
     def tasks(self) -> Iterator[Callable[[], None]]:
-        """Yield what runs interleaved with everything else."""
+        """Yield the interleaved parts."""
         of = self._of
         for do, times in ((self._mark, 8), (self._mark, 8), (self._move, 8), (self._own, 12)):
             yield of.often(do, times)
@@ -76,7 +76,7 @@ class Treasury:
         town.system.deposit_for_campaigns(user, 100, request)
 
     def _move(self, town: PaymentSystem) -> None:
-        """Move what is left, or unmark what is empty."""
+        """Move the rest, or unmark an empty account."""
         owner, payee = self._of.random.sample(_CHESTS, 2)
         if self._pick("12") == "1":
             dynamo = Dynamo(lambda: self._of.wires.dynamo, TABLE_NAMES)

@@ -1,4 +1,4 @@
-"""One deployed stack for all tests here, and the invariants after each module."""
+"""One deployed stack for all tests here, and checks of the invariants after each module."""
 
 import itertools
 import json
@@ -31,20 +31,20 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def told() -> list[Told]:
-    """Every claim that a user was ever told, for I5."""
+    """Every claim that a user ever got as an answer, for I5."""
     return []
 
 
 @cache
 def user_ids(stack: Stack) -> UserIds:
-    """Return what makes the user ids of a stack: its functions have the key."""
+    """Return the user-id function of a stack, whose functions have the key."""
     functions = stack.aws("lambda")
     grab = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     return UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
 
 
 class HttpUser(AnyUser):
-    """A user of the deployed stack."""
+    """User of the deployed stack."""
 
     def __init__(self, stack: Stack, host_id: str, told: list[Told], **claims: Any) -> None:
         self.token = stack.token(host_id, **claims)
@@ -60,7 +60,7 @@ class HttpUser(AnyUser):
 
 
 def is_turned_away(answer: httpx.Response) -> bool:
-    """Tell whether the gateway itself refused a token without the scope, in its own JSON."""
+    """Return whether the gateway itself refused a token without the scope, in its own JSON."""
     return (answer.status_code, answer.json()) == (403, {"message": "Forbidden"})
 
 
@@ -68,7 +68,7 @@ MakeUser = Callable[..., HttpUser]
 
 
 class Eventually(Protocol):
-    """Waits for something to come true."""
+    """Function that waits for a result to be true."""
 
     def __call__(self, ask: Callable[[], Any], within_s: float = 30) -> Any: ...
 
@@ -103,7 +103,7 @@ def frozen_cache(cache: redis.Redis) -> Interruption:
 
 @pytest.fixture
 def paused_payouts(stack: Stack) -> Interruption:
-    """Keep the queue from reaching the payout function."""
+    """Stop deliveries from the queue to the payout function."""
     functions = stack.aws("lambda")
 
     @contextmanager
@@ -123,7 +123,7 @@ def paused_payouts(stack: Stack) -> Interruption:
 
 @pytest.fixture
 def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
-    """The other operator, who approves what is large."""
+    """Return the other operator, who approves large amounts."""
     user = HttpUser(stack, "approver", told, scope="hongbao/treasury")
     yield user
     user.http.close()
@@ -131,9 +131,9 @@ def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
 
 @pytest.fixture
 def a_user(stack: Stack, told: list[Told], approver: HttpUser) -> Iterator[MakeUser]:
-    """Make users for one test; `a_user(funds_fen=1000)` has money."""
+    """Return a factory of users for one test; `a_user(funds_fen=1000)` has money."""
     made: list[HttpUser] = []
-    # Operators can't credit themselves, so another one than the operator of the tests deposits.
+    # Operators cannot credit themselves, so another operator than the tests' makes the deposits.
     treasurer = HttpUser(stack, "treasurer", told, scope="hongbao/admin")
     made.append(treasurer)
 
@@ -165,10 +165,7 @@ def dynamodb(stack: Stack) -> Any:
 
 @pytest.fixture(scope="session")
 def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
-    """Read the whole ledger as it is now.
-
-    boto3 would take three times as long for it.
-    """
+    """Read the whole current ledger. boto3 would take three times as long."""
     dynamodb = AwsClient(
         "dynamodb",
         REGION,
@@ -186,7 +183,7 @@ def ledger_state(stack: Stack) -> Callable[[], LedgerState]:
 
 @pytest.fixture
 def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check after the test that no fen was made or lost, and that everybody was told the truth."""
+    """Check after the test that money is conserved, and that all answers were true."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 
@@ -200,7 +197,7 @@ def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> It
 
 @pytest.fixture(scope="module")
 def only_own_sweeps(stack: Stack) -> Iterator[None]:
-    """Stop the schedule, for tests that sweep by themselves and look at the sweep's report."""
+    """Stop the schedule, for tests that call the sweep and read its report."""
     schedules = stack.aws("events")
     names = [rule["Name"] for rule in schedules.list_rules()["Rules"]]
     for name in names:
@@ -227,7 +224,7 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Call until the result is true, for at most so many seconds; return it."""
+    """Call until the result is true, for at most *within_s* seconds; return it."""
 
     def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
         give_up_at = time.monotonic() + within_s

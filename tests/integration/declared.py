@@ -26,7 +26,7 @@ def _routes() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _validator(key: str, status: str) -> jsonschema_rs.Validator:
-    """Return what checks a success of the operation *key*."""
+    """Return the validator of a success of the operation *key*."""
     contract = _contract()
     method, _, path = key.partition(" ")
     response = contract["paths"][path][method.lower()]["responses"][status]
@@ -37,7 +37,9 @@ def _validator(key: str, status: str) -> jsonschema_rs.Validator:
 
 
 def assert_declared(answer: httpx.Response) -> None:
-    """Check that a success has its operation's form, and a problem a code that it declares."""
+    """Check that a success matches its operation's schema, and a problem one of its
+    declared codes.
+    """
     kind = answer.headers.get("content-type")
     is_success = answer.is_success and kind == JSON
     if kind != PROBLEM_JSON and not is_success:

@@ -1,4 +1,6 @@
-"""Sends, grabs and reads a packet with the released client; takes an address and two tokens."""
+"""Program that sends, grabs and reads a packet with the released client; takes an address and two
+tokens.
+"""
 
 import json
 import sys
@@ -9,7 +11,7 @@ from redpacket_client.models import Claim, PacketKind, Record, SendBody, SentPac
 
 
 def main(api: str, sender: str, guest: str) -> None:
-    """Write what was claimed, and what the record says."""
+    """Print the claim, and the record of the packet."""
     order = SendBody(kind=PacketKind.LUCKY, total_fen=100, count=1)
     sent = send_packet.sync(
         client=AuthenticatedClient(api, sender), body=order, idempotency_key="python"

@@ -34,7 +34,7 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""The fault of each page that does not need AWS alone."""
+"""Fault of each page that does not only need AWS."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
@@ -99,7 +99,7 @@ def _all_drills(world: World) -> Iterator[Fault]:
 
 
 def _refused_grab(world: World, packet_id: str) -> str:
-    """Grab a packet that the cache keeps back; return the request's id once it is logged."""
+    """Grab a packet without an answer of the cache; return the request's id once it is logged."""
     refused: str = world.a_user().grab(packet_id).json()["instance"]
     world.wait_for_log("GrabLogs", refused)
     return refused
@@ -117,7 +117,7 @@ def _a_cache_that_hangs(world: World) -> Iterator[Fault]:
 
 @about("cache-lost.md")
 def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
-    """A cache that hangs, and after it one of before the newest claim, like a replica."""
+    """Provoke a hanging cache, and then one without the newest claim, like a replica."""
     old, new = world.a_user(), world.a_user()
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     key = cache_keys.claim_cache(packet_id)
@@ -129,7 +129,7 @@ def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
     with world.frozen_cache():
         refused = _refused_grab(world, packet_id)
     world.wait_for_log("GrabLogs", "share_collision")
-    Alarms(world.stack.aws, []).look()  # it counts what was logged
+    Alarms(world.stack.aws, []).look()  # it counts the log lines
     yield Fault(
         signs={
             "cache PING": "PONG",
@@ -234,7 +234,9 @@ def _a_share_of_another_amount(world: World) -> Iterator[Fault]:
 
 @about("clock-wrong.md")
 def _a_sweep_that_is_an_hour_ahead(world: World) -> Iterator[Fault]:
-    """A line as a function with a wrong clock logs it: clocks of this machine can't be wrong."""
+    """Provoke a line as a function with a wrong clock logs it: this machine's clock cannot be
+    wrong.
+    """
     ahead = time.strftime("%Y-%m-%d %H", time.gmtime(time.time() + 3600))
     now_ms, stream = int(time.time() * 1000), uuid.uuid4().hex
     line = {"level": "INFO", "message": "sweep", "timestamp": f"{ahead}:30:00,000+0000"}
@@ -303,7 +305,7 @@ def _a_poison_message_and_a_settled_claim(world: World) -> Iterator[Fault]:
 
 @about("ledger-throttled.md")
 def _claims_that_nobody_settles(world: World) -> Iterator[Fault]:
-    """Payouts that stand still: the emulator throttles no table."""
+    """Provoke payouts that stop: the emulator throttles no table."""
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     with world.paused_payouts():
         world.a_user().grab(packet_id)

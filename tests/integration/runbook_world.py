@@ -1,4 +1,4 @@
-"""The stack that the runbook's faults are provoked on, and what a fault tells of its page."""
+"""Stack on which the runbook's faults are provoked, and each fault's expectations of its page."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,21 +19,21 @@ from tests.integration.conftest import Eventually, HttpUser, Interruption, Invok
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that was provoked, as the commands of its page must show it."""
+    """Provoked fault, as the commands of its page must show it."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that a reader puts in place of the page's examples, by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
-    """Words that a line must print, by a part of the line."""
+    """Texts that a line must print, by a part of the line."""
     failing: str = ""
-    """Parts of the lines that end with another code than 0, with commas."""
+    """Parts of the lines that end with another code than 0, separated by commas."""
     repaired: str = ""
-    """Command of another person, who repairs the cause between the checks and the steps."""
+    """Command of another operator, who repairs the cause between the checks and the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A stack, and the people and tools that provoke faults on it."""
+    """A stack with the users and tools that provoke faults on it."""
 
     stack: Stack
     folder: Path
@@ -46,7 +46,7 @@ class World:
     eventually: Eventually
 
     def own_aws(self) -> dict[str, str]:
-        """Return what the index tells readers to export for the AWS CLI."""
+        """Return the variables that the index tells readers to export for the AWS CLI."""
         return {
             "AWS_ENDPOINT_URL": str(self.stack.description()["emulator"]),
             "AWS_DEFAULT_REGION": "us-east-1",
@@ -55,11 +55,11 @@ class World:
         }
 
     def let(self, provider: str, mode: str) -> None:
-        """Let a payment provider behave in another way."""
+        """Set the mode of a payment provider."""
         self.control(provider, "mode", mode=mode)
 
     def control(self, provider: str, name: str, **body: Any) -> dict[str, Any]:
-        """Do what people do at a payment provider."""
+        """Call a user's action at a payment provider."""
         url = f"{self.provider(provider)}/_fake/{name}"
         done = httpx.post(url, json=body, trust_env=False, verify=NO_TLS)
         return dict(done.raise_for_status().json())
@@ -87,7 +87,7 @@ class World:
 
     @contextmanager
     def keeper(self) -> Iterator[None]:
-        """Start the stack's cache again when it ends, as `make up` does."""
+        """Restart the stack's cache when it ends, as `make up` does."""
         is_over = threading.Event()
 
         def keep() -> None:
@@ -103,7 +103,7 @@ class World:
             keeping.join()
 
     def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
-        """Change a claimed amount, as no function of ours may."""
+        """Change a claimed amount, as no function may."""
         self.stack.aws("dynamodb").update_item(
             TableName=self.stack.outputs["SharesTable"],
             Key=to_wire(keys.share(packet_id, share_no)),

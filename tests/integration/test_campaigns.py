@@ -56,14 +56,14 @@ def _refusal(answer: httpx.Response) -> tuple[int, str]:
 
 @pytest.fixture
 def sponsor(a_user: MakeUser) -> HttpUser:
-    """An operator with money of their own."""
+    """Return an operator with money."""
     name = f"sponsor-{next(_numbers)}"
     return a_user(name, funds_fen=200_000_000, scope="hongbao/admin")
 
 
 @pytest.fixture
 def made(sponsor: HttpUser, approver: HttpUser) -> Make:
-    """Make campaigns for one test; another operator approves a large budget."""
+    """Return a factory of campaigns for one test; another operator approves a large budget."""
 
     def make(**changes: Any) -> dict[str, Any]:
         campaign_id = f"rain-{next(_numbers)}"
@@ -85,7 +85,7 @@ def test_twenty_edits_at_once_are_one_after_the_other(sponsor: HttpUser, made: M
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
-        # Cold processes of the emulator may take longer than a request waits: it is repeated then.
+        # Cold processes of the emulator may outlast a request, which is then repeated.
         return until_answered(
             lambda: _put(sponsor, campaign_id, version=1, budget_fen=1_000 + number)
         )
@@ -187,7 +187,7 @@ def test_packets_follow_the_edited_window_of_their_campaign(
     claims = {name: owner.grab(ids[name]).json() for name in ("shortened", "extended")}
     for name, window in new.items():
         assert _put(sponsor, campaigns[name], **window).is_success
-    # A function keeps a campaign for four seconds.
+    # A function caches a campaign for four seconds.
     eventually(lambda: _now_ms() > now_ms + 13_000)
 
     assert _refusal(newcomer.grab(ids["postponed"])) == (409, "packet_not_started")

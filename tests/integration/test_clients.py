@@ -1,4 +1,4 @@
-"""The clients of `make clients` compile strictly, and send, grab and read a packet here."""
+"""Clients of `make clients`: they compile strictly, and send, grab and read a packet here."""
 
 import json
 import os

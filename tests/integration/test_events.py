@@ -1,4 +1,6 @@
-"""The events of events/ for payments do to the deployed functions what their names say."""
+"""Events of events/ for payments: each has the effect on the deployed functions that its name
+states.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The signed log over HTTP, verified as somebody without AWS would."""
+"""Signed log over HTTP, verified as a user without AWS would."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def test_a_packet_is_in_the_signed_log_within_seconds(
     sender = a_user(funds_fen=1000)
 
     def read(path: str, **query: Any) -> httpx.Response:
-        """Ask as somebody without a token does."""
+        """Send a request without a token."""
         url = f"{stack.api}/transparency{path}"
         return httpx.get(url, params=query, timeout=30, trust_env=False)
 

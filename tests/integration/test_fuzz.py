@@ -1,4 +1,4 @@
-"""Some fuzzed requests; `make fuzz` sends as many as you like."""
+"""Short fuzz of the API; `make fuzz` sends any number of requests."""
 
 from local.openapi import operations
 from local.stack import Stack
@@ -8,7 +8,7 @@ SEED = 1
 
 
 def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> None:
-    from testing.platform.fuzz import Fuzz  # seconds, and not for who only collects
+    from testing.platform.fuzz import Fuzz  # a slow import, not for collection
 
     with Fuzz(stack, SEED) as fuzz:
         report = fuzz.run(CASES)

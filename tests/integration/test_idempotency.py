@@ -1,4 +1,4 @@
-"""The same request under the same key moves money once, however often and fast it comes."""
+"""Repeated requests with one key: they move money once, at any number and speed."""
 
 import uuid
 from collections.abc import Callable
@@ -12,7 +12,7 @@ REPEATS = 20
 
 
 def _race(ask: Callable[[], httpx.Response]) -> list[httpx.Response]:
-    """Ask 20 times at once; those who are told to retry do so, until all have it."""
+    """Send 20 concurrent requests, and retry those with a temporary refusal until all succeed."""
     with ThreadPoolExecutor(max_workers=REPEATS) as pool:
         answers = list(pool.map(lambda _: ask(), range(REPEATS)))
     for answer in answers:

@@ -39,7 +39,7 @@ def test_no_log_names_a_user(
         boss.http.get(f"/admin/{query}")
     boss.http.get(f"/admin/packets/{packet_id}/claims")
     boss.post("/admin/deposits", {"user": claimer.host_id, "amount_fen": 10**9})
-    # A row that can't be read: the page is a 500, and its error is logged with its causes.
+    # A row that cannot be parsed: the page answers 500, and its error is logged with its causes.
     broken = sender.send(total_fen=100, count=1).json()["packet_id"]
     table = stack.outputs["PacketsTable"]
     key = {"pk": {"S": f"packet#{broken}"}, "sk": {"S": "packet"}}

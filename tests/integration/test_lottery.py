@@ -1,4 +1,4 @@
-"""Lottery: an operator's prizes and a crowd that draws, over HTTP on the deployed template."""
+"""Lottery: an operator's prizes and many concurrent draws, over HTTP on the deployed template."""
 
 import itertools
 import time
@@ -60,7 +60,7 @@ def _add_stock(
 
 
 def _draw(user: HttpUser, campaign_id: str, key: str | None = None) -> dict[str, Any]:
-    """Draw as a client does: 503 means ask again with the same key."""
+    """Draw as a client does, which retries a 503 with the same key."""
     key = key or f"key {next(_numbers)}"
     for _ in range(40):
         answer = user.draw(campaign_id, key)
@@ -79,14 +79,16 @@ def _prizes(operator: HttpUser, campaign_id: str) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def sponsor(a_user: MakeUser) -> HttpUser:
-    """An operator with money of their own."""
+    """Return an operator with money."""
     name = f"lottery-sponsor-{next(_numbers)}"
     return a_user(name, funds_fen=FUNDS_FEN, scope="hongbao/admin")
 
 
 @pytest.fixture
 def made(sponsor: HttpUser) -> Make:
-    """Make lotteries for one test, `made(phone={"total": 1}, plan={"miss_weight": 5})`."""
+    """Return a factory of lotteries for one test, `made(phone={"total": 1}, plan={"miss_weight":
+    5})`.
+    """
 
     def make(plan: dict[str, Any] | None = None, **prizes: dict[str, Any]) -> str:
         campaign_id = f"lottery-{next(_numbers)}"
@@ -142,7 +144,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Mak
         )
     again = _add_stock(sponsor, campaign_id, "cash", 3, key)
 
-    # Concurrent calls may be told to retry; no call gets any other answer.
+    # Concurrent calls may get a temporary refusal; no call gets any other answer.
     told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
     assert {answer.status_code for answer in at_once} <= {200, 409, 503}
     assert all(each == told[0] for each in told)

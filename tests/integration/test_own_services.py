@@ -1,4 +1,4 @@
-"""A stack with a developer's own wallet and issuer: the programs in `examples/`."""
+"""Stack with a developer's own wallet and issuer: the programs in `examples/`."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def _until(ask: Callable[[], dict[str, Any]], is_done: Callable[[dict[str, Any]]
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Stack]:
-    """A stack whose users, payments and withdrawals are of the examples."""
+    """Yield a stack whose users, payments and withdrawals are those of the examples."""
     ports, others = Ports.free(), Ports.free()
     wallet, issuer = f"http://{HOST}:{others.front}", f"http://{HOST}:{others.cache}"
     secret = tmp_path / "own-wallet.json"
@@ -74,7 +74,7 @@ def test_money_goes_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> None
             )
             out = alice.post("/me/withdrawals", {"amount_fen": AMOUNT_FEN, "channel": "host"})
             withdrawal_id = out["withdrawal_id"]
-            own.aws("lambda").invoke(  # the schedule's work, at once
+            own.aws("lambda").invoke(  # run the schedule's work at once
                 FunctionName=own.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
             )
             _until(

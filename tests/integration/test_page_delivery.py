@@ -1,7 +1,7 @@
-"""The page behind CloudFront: deployed to the emulator with the template, and put into its bucket.
+"""Page behind CloudFront: deployed to the emulator with the template, and uploaded to its bucket.
 
 The emulator stores a distribution and does not serve it. So Node runs its functions here, as
-CloudFront does, and what they lead to is looked up in the bucket.
+CloudFront does, and their results are looked up in the bucket.
 """
 
 import json
@@ -40,7 +40,7 @@ def distribution(stack: Stack) -> dict[str, Any]:
 
 
 def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | None = None) -> str:
-    """Return the path that CloudFront asks an origin for."""
+    """Return the path that CloudFront requests from an origin."""
     cloudfront = stack.aws("cloudfront")
     named = [
         item["Name"]

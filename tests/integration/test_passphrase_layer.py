@@ -1,4 +1,4 @@
-"""The grab function's second layer, as it is deployed."""
+"""Second layer of the grab function, as deployed."""
 
 import io
 import json
@@ -21,7 +21,7 @@ def handler(event, context):
 
 
 def _probe(stack: Stack, like: str) -> Any:
-    """Deploy a function with the layers of *like*, and return what it answers."""
+    """Deploy a function with the layers of *like*, and return its answer."""
     functions = stack.aws("lambda")
     its = functions.get_function_configuration(FunctionName=stack.outputs[like])
     archive = io.BytesIO()

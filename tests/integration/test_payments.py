@@ -1,4 +1,4 @@
-"""Money in and out of the deployed stack over HTTP, by a gateway and a wallet with own books."""
+"""Payments and withdrawals of the deployed stack over HTTP, with a gateway and a wallet."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from redpacket.payments.model.withdrawals import LEASE_MS
 from redpacket.platform.dynamodb.client import to_wire, values
 from tests.integration.conftest import Eventually, HttpUser, Invoke, MakeUser
 
-# They sweep by themselves: without a callback nothing else looks.
+# The tests sweep, because without a callback nothing else queries the provider.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps")
 
 PAYMENTS = 3
@@ -27,7 +27,7 @@ CODES = ("code-ann", "code-ben", "code-cat", "code-dan", "code-eve", "code-guest
 
 
 class Counterparty:
-    """The controls of the gateway, or of the wallet: what people do there."""
+    """Controls of the gateway, or of the wallet, for users' actions there."""
 
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=10, trust_env=False, verify=NO_TLS)
@@ -79,7 +79,7 @@ def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
 
 
 def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
-    """Pretend that a withdrawal has waited for its next look for longer, unless it has ended."""
+    """Age the next query of a withdrawal, unless it has ended."""
     dynamodb: Any = stack.aws("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(
@@ -377,7 +377,7 @@ def test_what_is_under_way_is_compared_with_the_books_outside(
 
 
 def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
-    """Return what moved at a counterparty, by our number."""
+    """Return the movements at a counterparty, by our number."""
     book = side.see("book")
     return {
         "in": {

@@ -1,4 +1,4 @@
-"""A rain for 200 players at once, on the deployed template."""
+"""Rain for 200 concurrent players, on the deployed template."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""The commands of the READMEs do on the deployed stack what they say."""
+"""Commands of the READMEs: they have the documented effects on the deployed stack."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def test_the_tour_of_the_readme_moves_money(readme: Path, stack: Stack) -> None:
 
 
 def run_tutorial(page: Path, stack: Stack, folder: Path) -> str:
-    """Run the blocks of a tutorial as they are pasted into a terminal; return what they print."""
+    """Run the blocks of a tutorial as pasted into a terminal; return their output."""
     blocks = _SHELL.findall(page.read_text(encoding="utf-8"))
     # Pages of several languages run on one stack.
     commands = re.sub(r"\bnew-year\b(?!\.yaml)", campaign_of(page), _dedented(blocks))

@@ -29,7 +29,7 @@ Eventually = Callable[[Callable[[], Any]], Any]
 
 @contextmanager
 def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
-    """Give an account a balance that no transfer made; take it away again."""
+    """Give an account a balance that no transfer made; remove it afterwards."""
     dynamodb, table = stack.aws("dynamodb"), stack.outputs["AccountsTable"]
     key = to_wire(keys.account(account))
     dynamodb.put_item(TableName=table, Item={**key, "balance_fen": {"N": "1"}})
@@ -41,7 +41,7 @@ def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
 
 @contextmanager
 def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
-    """Take a row of the shares away, as nothing of ours may, and put it back."""
+    """Remove a row of the shares, as no function may, and restore it."""
     dynamodb = stack.aws("dynamodb")
     table = stack.outputs["SharesTable"]
     row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference is looked at again, and that look builds on the first one.
+    # A difference is checked again, and that look builds on the first one.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {

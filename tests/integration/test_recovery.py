@@ -1,4 +1,4 @@
-"""After lost, late, repeated or failed steps every fen has exactly one owner."""
+"""Lost, late, repeated and failed steps: afterwards, every fen has exactly one owner."""
 
 import json
 import time
@@ -20,7 +20,7 @@ from redpacket.packets.redis import keys as cache_keys
 from redpacket.platform.dynamodb.client import from_wire, to_wire
 from tests.integration.conftest import Eventually, HttpUser, Interruption, Invoke, MakeUser
 
-# The tests here count what a sweep did.
+# The tests here count a sweep's results.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "invariants")
 
 SCHEDULE = {"source": "aws.events"}
@@ -29,7 +29,7 @@ VISIBILITY_TIMEOUT_S = "180"
 
 
 class PacketRows:
-    """Looks at, and ages, what the ledger says of a packet and of its shares."""
+    """Access to the ledger's rows of a packet and of its shares, to read and age them."""
 
     def __init__(self, dynamodb: Any, packets_table: str, shares_table: str) -> None:
         self._dynamodb = dynamodb
@@ -43,7 +43,7 @@ class PacketRows:
         return self._read(self._shares, keys.share(packet_id, share_no))
 
     def age_share(self, packet_id: str, share_no: int, by_ms: int) -> None:
-        """Pretend that the claim has waited for its settlement for longer."""
+        """Make the claim's wait for its settlement longer."""
         self._age(self._shares, keys.share(packet_id, share_no), by_ms)
 
     def _age(self, table: str, key: dict[str, str], by_ms: int) -> None:
@@ -206,7 +206,7 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert report["requeued_count"] >= 1
     eventually(lambda: claimer.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
-    # It was the packet's last one, and waited for its end as well.
+    # It was the packet's last one, and also waited for its end.
     eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
     assert rows.packet(packet_id)["status"] == "closed"
 
@@ -270,7 +270,7 @@ def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
 
 
 def _depth(sqs: Any, queue_url: str) -> int:
-    """Count the messages that wait, and those that are being worked at."""
+    """Count the waiting messages, and those in progress."""
     counted = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     attributes = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=counted)["Attributes"]
     return sum(int(attributes[name]) for name in counted)

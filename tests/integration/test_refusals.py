@@ -1,4 +1,4 @@
-"""Refusals of the gateway and its own reading; tests/handlers has those of the handlers."""
+"""Refusals of the gateway and its own parsing; tests/handlers has those of the handlers."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ from testing.reconciliation.checks import Told
 from tests.integration.conftest import HttpUser, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 
-# With a right tag, so that it is looked for.
+# With a valid tag, so that it is looked up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 
 
@@ -59,7 +59,7 @@ def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(st
         headers |= {} if token is None else {"Authorization": token}
         body = {"kind": "lucky", "total_fen": 100, "count": 2}
         answer = httpx.post(f"{stack.api}/packets", json=body, headers=headers, trust_env=False)
-        # An HTTP API can't shape this answer: it is the gateway's own, and no problem+json.
+        # An HTTP API cannot shape this answer, which is the gateway's own and no problem+json.
         assert (answer.status_code, answer.json()) == (401, {"message": "Unauthorized"}), token
 
 
@@ -79,7 +79,7 @@ def test_operators_routes_refuse_other_scopes(
 
 MALFORMED_IDS = ["%7Bpacket%7D", "{packet}", "A" * 21 + "%00", "A" * 21 + "%FF", "A" * 20 + "%4"]
 MALFORMED_IDS += ["%2541", "%E7%BA%A2%E5%8C%85", "A" * 10_240, "%2e%2e"]
-# These paths are other paths by the time that the gateway compares them with its routes.
+# The gateway normalizes these paths before it compares them with its routes.
 MISLEADING_IDS = ["", f"{UNKNOWN_PACKET[:10]}%2F{UNKNOWN_PACKET[:11]}", "..%2F..%2Fme", "."]
 MISLEADING_IDS += ["../nothing", "//"]
 
@@ -88,7 +88,7 @@ def test_an_id_that_no_packet_can_have_is_not_found(a_user: MakeUser) -> None:
     user = a_user()
 
     def call(packet_id: str) -> httpx.Response:
-        # httpx would tidy up dots and escapes.
+        # httpx would normalize dots and escapes.
         request = user.http.build_request("POST", "/")
         request.url = request.url.copy_with(raw_path=f"/packets/{packet_id}/grab".encode())
         return user.http.send(request)

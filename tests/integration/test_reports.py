@@ -1,4 +1,4 @@
-"""Every report about a campaign's money agrees with the ledger, over HTTP and the terminal."""
+"""Reports about a campaign's money: each agrees with the ledger, over HTTP and the terminal."""
 
 import json
 import time
@@ -58,7 +58,7 @@ def test_all_reports_of_a_campaign_add_up_to_the_ledger(
 
     assert {prize["prize_id"] for prize in won} == {"cash", "cup", "film"}
     earned = {ann.host_id: claims[0] + CASH_FEN, bob.host_id: claims[1]}
-    # What each user has in the ledger came from this campaign alone.
+    # All money of each user in the ledger comes from this campaign.
     for user in (ann, bob):
         eventually(partial(_has, user, earned[user.host_id]))
     year = str(datetime.now(ZoneInfo("Asia/Shanghai")).year)

@@ -1,4 +1,4 @@
-"""Each page of the runbook: its fault is provoked, and its commands run as they are pasted."""
+"""Pages of the runbook: for each, its fault is provoked, and its commands run as pasted."""
 
 import os
 import shutil
@@ -29,9 +29,8 @@ INDEX = RUNBOOK / "README.md"
 def operators_terminal(
     stack: Stack, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A folder like a clone with `redpacket` installed, and the environment of its shell.
-
-    Its `make` is the clone's own, and ends each drill after a second.
+    """Yield a folder like a clone with `redpacket` installed, and the environment of its shell. Its
+    `make` is the clone's own, and ends each drill after a second.
     """
     folder = tmp_path_factory.mktemp("clone")
     commands = folder / ".local" / "bin"
@@ -64,7 +63,7 @@ def world(
 
 
 def _environment_of(world: World) -> str:
-    """Return what the index tells readers to export on a local stack."""
+    """Return the variables that the index tells readers to export on a local stack."""
     blocks = (block for block in blocks_of(INDEX) if "AWS_ENDPOINT_URL" in block.commands)
     return filled(next(blocks).commands, world.own_aws())
 
@@ -76,7 +75,7 @@ def test_the_commands_of_a_page_run_as_pasted_and_find_its_fault(
     blocks = [block for block in blocks_of(page) if not block.needs_aws]
     assert bool(blocks) is (page.name in SCENARIOS), f"provoke the fault of {page.name}"
     if not blocks:
-        return  # all of the page needs AWS, and says so
+        return  # the whole page needs AWS, and states this
     folder, environment = terminal
     checks = "".join(block.commands for block in blocks if not block.is_step)
     steps = "".join(block.commands for block in blocks if block.is_step)
@@ -93,7 +92,7 @@ def test_the_commands_of_a_page_run_as_pasted_and_find_its_fault(
 
 
 def _judge(ran: list[Ran], fault: Fault) -> None:
-    """Compare what the lines printed with what must name the fault."""
+    """Compare the printed lines with the texts that must name the fault."""
     told = "\n".join(f"$ {each.line}\n{each.printed}{each.codes or ''}" for each in ran)
     for part, signs in fault.signs.items():
         printed = "".join(each.printed for each in ran if part in each.line)

@@ -1,4 +1,4 @@
-"""`make sam-env STAGE=local` gives `sam local invoke` all that the functions need here."""
+"""Output of `make sam-env STAGE=local`: `sam local invoke` gets all that the functions need."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Return each function's folder and variables, as SAM resolves them from our files."""
     folder = tmp_path_factory.mktemp("sam")
     (folder / "up").symlink_to(stack.state_dir)
-    # A build takes a minute, and changes only where the code is.
+    # A build takes a minute, and only changes the location of the code.
     template = read_long_form()
     for resource in template["Resources"].values():
         if "CodeUri" in resource.get("Properties", {}):

@@ -44,7 +44,7 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     ann = a_user(funds_fen=20_000, nickname="Ann")
     group = [a_user(nickname=f"Friend {number}") for number in range(15)]
 
-    # Ann sends ten lucky shares to a group of fifteen, who all press at once.
+    # Ann sends ten lucky shares to a group of fifteen, who all grab at once.
     sent = ann.send(total_fen=10_000, count=10, greeting="新年快乐").json()
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda friend: friend.grab(sent["packet_id"]), group))
@@ -52,14 +52,14 @@ def test_s1_a_packet_is_sent_grabbed_recorded_and_refunded(
     assert len(claims) == 10
     assert sum(claim["amount_fen"] for claim in claims) == 10_000
 
-    # Everybody reads who took how much, and who was luckiest.
+    # All users read the claims and see the luckiest one.
     eventually(lambda: _all_settled(ann, sent["packet_id"]))
     record = group[0].record(sent["packet_id"])
     assert (record["claimed_count"], record["count"], record["status"]) == (10, 10, "emptied")
     assert record["luckiest"]["amount_fen"] == max(claim["amount_fen"] for claim in claims)
     assert record["emptied_in_ms"] >= 0
 
-    # Most of the second packet is left, and goes back to her when its time is over.
+    # Most of the second packet is unclaimed, and is refunded to her when it expires.
     second = ann.send(total_fen=10_000, count=10, expires_in_s=2).json()
     taken = group[0].grab(second["packet_id"]).json()["amount_fen"]
     eventually(lambda: _closed(ann, second["packet_id"], invoke))
@@ -79,7 +79,7 @@ def test_s2_a_company_gives_to_its_employees(
     a_user(operator.host_id, funds_fen=30_000)
     before = operator.balance_fen()
 
-    # An operator plans a campaign of 300 yuan: two shares for each, from three packets.
+    # An operator plans a campaign of 300 yuan: two shares for each user, from three packets.
     now_ms = int(time.time() * 1000)
     plan = {
         "title": "年会",
@@ -112,7 +112,7 @@ def test_s2_a_company_gives_to_its_employees(
     page = employees[0].http.get(f"/packets/{packets[0]}").text
     assert not any(number in page for number in numbers)
 
-    # The campaign ends; everybody is paid, and the rest goes back.
+    # The campaign ends; all users are paid, and the rest is refunded.
     eventually(lambda: all(_closed(operator, packet, invoke) for packet in packets))
     assert [employee.balance_fen() for employee in employees] == [4_000] * 4 + [0] * 2
     assert operator.balance_fen() == before - 16_000
@@ -128,7 +128,7 @@ def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
     ).json()
     packet_id = sent["packet_id"]
 
-    # Twice as many as there are shares press 抢, and are let in.
+    # Twice as many users as shares tap 抢, and are admitted.
     with ThreadPoolExecutor(max_workers=8) as pool:
         admissions = list(pool.map(lambda user: user.grab(packet_id).json(), crowd))
     assert {admission["outcome"] for admission in admissions} == {"admitted"}
@@ -136,7 +136,7 @@ def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
     not_ready = sender.http.get(f"/packets/{packet_id}/proof")
     assert not_ready.json()["code"] == "proof_not_ready"
 
-    # They press 拆: the first ten get what is computed then, the others come too late.
+    # They tap 拆: the first ten get the amounts computed then, and the others are too late.
     with ThreadPoolExecutor(max_workers=8) as pool:
         pairs = zip(crowd, admissions, strict=True)
         opened = list(pool.map(lambda pair: pair[0].open(packet_id, pair[1]["grab_token"]), pairs))
@@ -146,7 +146,7 @@ def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
     assert sum(claim["amount_fen"] for claim in won) == 20_000
     assert lost == ["packet_emptied"] * 10
 
-    # A replay from the seed that is revealed now gives the same amounts in the same order.
+    # A replay from the seed that is now revealed gives the same amounts in the same order.
     eventually(lambda: _all_settled(sender, packet_id))
     proof = sender.http.get(f"/packets/{packet_id}/proof").json()
     assert proof["commitment"] == sent["commitment"]
@@ -175,7 +175,7 @@ def test_s4_shares_of_a_bell_are_split_beforehand(
     assert near > len(amounts) / 2
     assert statistics.fmean(amounts) == 1_000
 
-    # Anybody can verify it with the proof and the record, and nothing but Python.
+    # Anyone can verify it with the proof and the record, and nothing but Python.
     eventually(lambda: _all_settled(sender, packet_id))
     proof, record = tmp_path / "proof.json", tmp_path / "record.json"
     proof.write_text(sender.http.get(f"/packets/{packet_id}/proof").text)
@@ -221,20 +221,20 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert boss.balance_fen() == 5_000
     seen = crowd[0].http.get("/campaigns/double-eleven").json()
 
-    # Everybody draws twice, all at once.
+    # All users draw twice, concurrently.
     with ThreadPoolExecutor(max_workers=8) as pool:
         answers = list(pool.map(lambda user: user.draw("double-eleven"), crowd * 2))
     assert {answer.status_code for answer in answers} == {200}
     assert crowd[0].draw("double-eleven").json()["code"] == "attempts_exhausted"
 
-    # A friend says the phrase, nearly, and one of them draws once more.
+    # A friend says a similar phrase, and one of them draws once more.
     token = crowd[0].user_token()
     helped = crowd[1].help("double-eleven", token, "好运莲莲")
     assert helped.json() == {"outcome": "helped", "attempts_left_of_inviter": 1}
     answers.append(crowd[0].draw("double-eleven"))
     assert answers[-1].json()["attempts_left"] == 0
 
-    # No user won twice, nothing was won beyond the stock, and the operator sees the same.
+    # No user won twice, no prize was won beyond its stock, and the operator sees the same.
     pages = [user.http.get("/campaigns/double-eleven/draws").json()["items"] for user in crowd]
     wins = [[item["prize"]["prize_id"] for item in page if item["prize"]] for page in pages]
     assert max(len(won) for won in wins) <= 1
@@ -246,7 +246,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
         prize_id: won[prize_id] for prize_id in ("cash", "pen", "phone")
     }
 
-    # The operator ends it; cash is paid, and leftover cash goes back.
+    # The operator ends the campaign; won cash is paid, and the rest is refunded.
     over = {**plan, "ends_at_ms": int(time.time() * 1000)}
     assert boss.http.put(path, json=over).status_code == httpx.codes.OK
 
@@ -259,7 +259,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert balances == [500 * page.count("cash") for page in wins]
     assert crowd[0].draw("double-eleven").json()["code"] == "campaign_ended"
 
-    # After the day everybody can verify their draws; the test does not wait for midnight.
+    # After the day, users can verify their draws; the test does not wait for midnight.
     ledger = DynamoPrizes(Dynamo(lambda: dynamodb, tables_of(stack)), seed_keys_of(stack))
     proof, draws = tmp_path / "proof.json", tmp_path / "draws.json"
     shown = {name: seen[name] for name in ("campaign_id", "day", "commitment")}

@@ -1,4 +1,4 @@
-"""Every route as another user: what a stranger can't read or do, and what is never shown."""
+"""Every route, called as another user: data and actions that are denied, and data never shown."""
 
 import json
 import time
@@ -22,10 +22,10 @@ ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items()
 # A gateway's signature opens these: no user's call does (test_payments.py).
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 
-# It needs a payment that was returned for a person to decide (test_resolve_return.py).
+# It needs a payment whose return waits for an operator (test_resolve_return.py).
 NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
 
-# Operators are told whom the host means; others have no success there.
+# Operators get the host's ids of users; others have no success there.
 NAMES_PEOPLE = {
     "GET /admin/packets",
     "GET /admin/packets/{packet_id}/claims",
@@ -42,12 +42,12 @@ OF_TEA = {"prize_id": "tea"}
 
 DAY_MS = 24 * 3_600_000
 
-# A form that no token, packet id or nickname ever has.
+# Form that no token, packet id or nickname ever has.
 ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
 
 
 class Walk:
-    """Calls routes by their names, and keeps every answer."""
+    """Caller of routes by their names, which stores every answer."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[httpx.Response]] = {}
@@ -132,7 +132,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
 
 
 def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: HttpUser) -> None:
-    """Move what an account of campaign money has, and unmark it."""
+    """Move all money of an account of campaign money, and unmark it."""
     chest, till = (f"internal-id-of-{name}-{time.time_ns()}" for name in ("chest", "till"))
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
@@ -195,7 +195,7 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
 
 
 def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
-    """Call every route that reads, and those of operators that change nothing for good."""
+    """Call every route that reads, and operators' routes that change nothing permanently."""
     call = walk.call
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)
@@ -263,7 +263,7 @@ def walk_log(walk: Walk, reader: HttpUser) -> None:
 
 
 def walk_payments(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> None:
-    """Ann pays in and withdraws, and Bob and Boss ask for both."""
+    """Let Ann pay in and withdraw, and request both as Bob and as an operator."""
     call = walk.call
     call(bob, "POST /auth/wechat", {"code": "code-walker"})
     origin = f"{bob.http.base_url}".rstrip("/")

@@ -1,4 +1,4 @@
-"""Switches and limits on the deployed stack: refused in time, told when, and nothing is lost."""
+"""Switches and limits on the deployed stack: refused in time, with a wait, and without a loss."""
 
 import itertools
 import time
@@ -14,7 +14,7 @@ from redpacket.operations.use_cases.cached_switches import KEPT_MS
 from testing.reconciliation.checks import Told
 from tests.integration.conftest import Eventually, HttpUser, MakeUser
 
-# A test here counts what a sweep did.
+# A test here counts a sweep's results.
 pytestmark = pytest.mark.usefixtures("only_own_sweeps", "_everything_on")
 
 WITHIN_S = 10
@@ -70,10 +70,10 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 ) -> None:
     claimer = a_user()
     packet_id = a_user(funds_fen=1000).send(count=1).json()["packet_id"]
-    # Claims of other tests would stay hidden for minutes, if they were delivered just now.
+    # Claims of other tests would stay hidden for minutes if they were delivered just now.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
-    # A payout process that paid just now still believes that it may, and the other way round below.
+    # A payout process that paid just now still has the switch as on, and the other way round below.
     time.sleep(KEPT_MS / 1000 + 0.5)
     claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
@@ -94,7 +94,9 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
     a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
-    """tests/unit/operations/test_switches.py proves the same of every switch on a virtual clock."""
+    """tests/unit/operations/test_switches.py proves the same for every switch on a
+    virtual clock.
+    """
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
     claimers = [a_user() for _ in range(12)]
     calls: list[tuple[float, int, bool]] = []
@@ -110,7 +112,7 @@ def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
             time.sleep(0.05)
 
     def took_s(*, is_on: bool) -> float:
-        """Turn the switch; return how long after it the last answer did not know it."""
+        """Turn the switch; return the delay of the last answer with the old state."""
         turned_at = time.monotonic()
         _turn(operator, "grab", is_on=is_on)
         eventually(lambda: {is_off for _, _, is_off in calls[-10:]} == {not is_on})

@@ -1,4 +1,4 @@
-"""A thief with the permissions of a function that the crowd calls, on the deployed stack."""
+"""Attacker with the permissions of a function that many users call, on the deployed stack."""
 
 import json
 from collections.abc import Callable
@@ -78,7 +78,7 @@ def test_the_crowds_functions_can_not_write_what_decides_money(
 
 
 class Shares:
-    """SharesTable as the thief writes it, and as the test puts it right again."""
+    """SharesTable as the attacker writes it, and as the test restores it."""
 
     def __init__(self, stack: Stack, client: Any, dynamodb: Any) -> None:
         self._table = stack.outputs["SharesTable"]
@@ -87,14 +87,14 @@ class Shares:
         self._before: list[tuple[dict[str, str], dict[str, Any] | None]] = []
 
     def forge(self, row: dict[str, Any]) -> None:
-        """Write a new row as the thief."""
+        """Write a new row as the attacker."""
         self._remember({"pk": row["pk"], "sk": row["sk"]})
         operation = create(self._table, row)["Update"]
         operation.pop("ReturnValuesOnConditionCheckFailure")
         self._client.update_item(**operation)
 
     def unsettle(self, share: Share, user_id: str) -> None:
-        """Make a settled claim look like one of somebody else's that waits for its money."""
+        """Forge a settled claim into another user's that waits for its money."""
         key = keys.share(share.packet_id, share.share_no)
         self._remember(key)
         self._client.update_item(
@@ -157,13 +157,13 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
         return replace(claim, claimer=User(thief.user_id), **changes)
 
     own = forged(3)
-    # A claim that is to be paid once more, to somebody else. The policy's dynamodb:Attributes
-    # forbids it on AWS; the emulator looks at them in projections alone, so the receipt holds here.
+    # A claim to be paid again, to another user. On AWS, the policy's dynamodb:Attributes forbids
+    # it; the emulator only checks them in projections, so the receipt prevents it here.
     shares.unsettle(paid, thief.user_id)
-    shares.forge(items.share_row(forged(2, amount_fen=900)))  # worth more than it is
-    shares.forge(items.share_row(own))  # a free share, without a taker's row
+    shares.forge(items.share_row(forged(2, amount_fen=900)))  # more than its amount
+    shares.forge(items.share_row(own))  # a free share, without a claimer's row
     shares.forge(items.share_row(forged(99)))  # a share that does not exist
-    shares.forge(items.claimer_row(forged(5), "nobody"))  # a taker of nothing
+    shares.forge(items.claimer_row(forged(5), "nobody"))  # a claimer without a share
     named = [paid_no, 2, 3, 99]
     event = {
         "Records": [
@@ -188,7 +188,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
         assert f"share {share_no}" in told or f":{share_no} " in told
     assert f"the taker's row of {thief.user_id}" in told
     assert operator.http.get(f"/admin/packets/{packet_id}/audit").status_code == httpx.codes.OK
-    # The free share is the thief's now; all else is put right by `shares`.
+    # The attacker owns the free share now; `shares` restores the rest.
     settled = shares.read(own.ref)
     shares.restore()
     row = {**items.share_row(settled), "settled_at_ms": settled.settled_at_ms or 0}

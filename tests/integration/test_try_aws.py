@@ -1,4 +1,4 @@
-"""The trial in an AWS account, and its end, in the emulator: all but `sam deploy` itself."""
+"""Trial in an AWS account, and its end, in the emulator: all steps but `sam deploy` itself."""
 
 import json
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ TEMPLATE = {
 
 
 class Account:
-    """The emulator's account, and the commands that the trial ran."""
+    """Account of the emulator, and the commands that the trial ran."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.session = session
@@ -135,7 +135,7 @@ def test_the_trial_deploys_publishes_and_makes_a_user_with_money(
 
     assert account.ran[0] == ["make", "page", "build"]
     deploys = [command for command in account.ran if command[1] == "deploy"]
-    # A new account's first distribution may be refused, so it comes after the rest.
+    # A new account's first distribution may be refused, so it comes last.
     expected = ["HostPage=false", "HostPage=true"] if is_new else ["HostPage=true"]
     assert [command[-1] for command in deploys] == expected
     assert all(command[:4] == ["sam", "deploy", "--config-env", "dev"] for command in deploys)

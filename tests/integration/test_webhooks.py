@@ -1,4 +1,6 @@
-"""Events out of the deployed stack: streams, queue, signed posts, and a receiver that is down."""
+"""Outgoing events of the deployed stack: streams, queue, signed posts, and a receiver
+that is down.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,13 +21,13 @@ EVENTS = [
 ]
 EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
 WITHIN_S = 90
-"""Each kind of work starts a function of its own, on a machine that may be busy."""
+"""Seconds: each kind of work starts its own function, on a machine that may be busy."""
 
 _Event: TypeAlias = dict[str, Any]
 
 
 class Endpoint:
-    """A webhook of the stack, and the receiver behind it."""
+    """Webhook of the stack, and the receiver behind it."""
 
     def __init__(self, stack: Stack, boss: HttpUser, name: str) -> None:
         self.http = httpx.Client(
@@ -61,7 +63,7 @@ MakeEndpoint: TypeAlias = Callable[[str], Endpoint]
 
 @pytest.fixture
 def an_endpoint(stack: Stack, operator: HttpUser) -> Iterator[MakeEndpoint]:
-    """Make webhooks for one test; the stack is everybody's, so each has a name of its own."""
+    """Return a factory of webhooks for one test; their names are unique on the shared stack."""
     made: list[Endpoint] = []
 
     def make(name: str) -> Endpoint:
@@ -86,7 +88,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     sender, claimers = a_user(funds_fen=2_000), [a_user() for _ in range(SHARES)]
 
     def answer_of(ask: Callable[[], httpx.Response]) -> dict[str, Any]:
-        # A machine that is busy may answer 503, which asks for another try.
+        # A busy machine may answer 503, which asks for a retry.
         return dict(
             eventually(lambda: (response := ask()).is_success and response.json(), WITHIN_S)
         )
@@ -103,7 +105,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     def told_all() -> list[_Event]:
         told = live.told_of(packet_id)
         if EXPECTED.items() - _kinds(told).items() == {("closed", 1)}:
-            # The sweep closes a packet whose last claims were settled apart.
+            # The sweep closes a packet whose last claims were settled separately.
             invoke("ExpireFunction", {})
         return told if _kinds(told) == EXPECTED else []
 
@@ -112,7 +114,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     event_count = sum(EXPECTED.values())
     eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
 
-    # The receiver is back: an edit forgives its failures, and the next minute's sweep sends all.
+    # The receiver is back: an edit resets its failures, and the next minute's sweep sends all.
     down.become(mode="ok")
     down.put()
 
@@ -124,7 +126,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
 
     late = eventually(told_later, WITHIN_S)
 
-    # A receiver drops repeats by their ids, and whatever it has got is what the other one has.
+    # A receiver drops repeats by their ids; both receivers have the same events.
     assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
     assert len(late) == len(told) == len({each["id"] for each in told})
     claimed = [each["data"] for each in told if each["type"].endswith("claimed")]

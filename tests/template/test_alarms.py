@@ -1,4 +1,4 @@
-"""An alarm looks at a metric that somebody sends, under the very dimensions that are sent."""
+"""Alarms: each reads a metric that is sent, under exactly the sent dimensions."""
 
 import fnmatch
 import json
@@ -57,7 +57,7 @@ def _dimensions(metric: Metric) -> dict[str, str]:
 
 
 def _filtered(stack: Stack) -> list[dict[str, Any]]:
-    """Return the metrics that are made of log lines."""
+    """Return the metrics in log lines."""
     filters = stack.of_type("AWS::Logs::MetricFilter").values()
     return [each for pattern in filters for each in pattern["MetricTransformations"]]
 
@@ -101,7 +101,7 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
     assert len(ours) > 3
     for metric in ours:
         name, dimensions = metric["MetricName"], _dimensions(metric)
-        # All handlers count together what they fail at.
+        # All handlers count their failures together.
         writer = dimensions["service"] if dimensions["service"] != ALL_HANDLERS else "grab"
         sent[name] = _counted_by(stack, f"{writer.capitalize()}Function", name)
         (directive,) = sent[name]["_aws"]["CloudWatchMetrics"]
@@ -116,7 +116,7 @@ def test_what_we_count_is_what_our_alarms_look_at() -> None:
 
 
 def _matches(pattern: str, line: dict[str, str]) -> bool:
-    """Tell whether a filter takes a line: strings with wildcards, and what joins them."""
+    """Return whether a filter matches a line: strings with wildcards, and their operators."""
 
     def compared(match: re.Match[str]) -> str:
         field, operator, expected = match.groups()
@@ -236,7 +236,7 @@ def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None
         "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
         "GlobalSecondaryIndexName": {"by_work", "by_list"},
         "StateMachineArn": {stack.ref("ReconcileMachine")},
-        # A group of one shard calls its nodes so.
+        # A group of one shard names its nodes so.
         "CacheClusterId": {
             f"{stack.ref(name)}-00{number}"
             for name, group in stack.of_type("AWS::ElastiCache::ReplicationGroup").items()
@@ -295,7 +295,7 @@ def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) ->
         alarm = alarms[name]
         good = 1 if alarm["ComparisonOperator"] == "LessThanThreshold" else 0
         assert set(_states(alarm, [None] * 50)) == {"INSUFFICIENT_DATA"}
-        # From the first run on: silence is an alarm, also when the run is long out of sight.
+        # From the first run on, silence is an alarm, also after the run is outside the window.
         assert set(_states(alarm, [None] * 5 + [good])) == {"INSUFFICIENT_DATA", "OK"}
         assert _states(alarm, [None] * 5 + [good] + [None] * 100)[-1] == "ALARM"
         assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"

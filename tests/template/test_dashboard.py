@@ -1,4 +1,4 @@
-"""The dashboard shows what somebody sends: each metric, its dimensions, and each field of a log."""
+"""Dashboard: each metric, its dimensions and each log field are sent."""
 
 import contextlib
 import io

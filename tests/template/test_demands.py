@@ -139,7 +139,7 @@ def _function_of(mapping: dict[str, Any]) -> str:
 
 
 def stack_prefix() -> str:
-    """Return the beginning of every name in a stack."""
+    """Return the prefix of every name in a stack."""
     return STACKS[0].physical("")
 
 

@@ -56,7 +56,7 @@ STEM = f"redpacket_{STACK_UUID.replace('-', '_')}_0_1"
 
 @dataclass
 class Ran:
-    """An execution that ended."""
+    """Execution that ended."""
 
     status: str
     output: dict[str, Any]
@@ -71,7 +71,7 @@ class Ran:
 
 
 def _run(*failures: tuple[str, str, int], base: str = "", differences: tuple[str, ...] = ()) -> Ran:
-    """Run the definition; each failure is of an integration, by an error, some times."""
+    """Run the definition; each planted failure names an integration, an error and a count."""
     stale = [f"{STEM.rpartition('_')[0]}_9_1"]
     export = {"base": base, "exported_at_ms": 1_764_000_000_000, "since_ms": 1_763_900_000_000}
     query = {"name": "a", "sql": "SELECT 1"}

@@ -1,4 +1,4 @@
-"""The pages about personal data name each store of the template, and how long it keeps data."""
+"""Pages about personal data: they name each store of the template, and its retention."""
 
 import re
 from typing import Any

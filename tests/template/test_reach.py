@@ -1,4 +1,6 @@
-"""A function in a VPC without a way out reaches what it calls, and each paid endpoint is used."""
+"""Network reach: a function in a VPC without internet reaches its services, and uses each paid
+endpoint.
+"""
 
 import ast
 from functools import cache
@@ -15,7 +17,7 @@ CALLS_GATEWAYS = {"OrderFunction", "PaymentFunction", "TransferFunction"}
 
 
 def _asked(node: ast.AST) -> set[str]:
-    """Return the services that a function of the wiring makes a client of."""
+    """Return the services for which a container of the function makes a client."""
     return {
         str(argument.value)
         for call in ast.walk(node)
@@ -28,7 +30,7 @@ def _asked(node: ast.AST) -> set[str]:
 
 
 class _Callers(_Readers):
-    """Follows the calls of a handler to the services that they may come to."""
+    """Tracer of a handler's calls to the services that they may reach."""
 
     def services_of(self, handler: str, *, without: frozenset[str]) -> set[str]:
         spots = [spot for spot in self._bodies if spot[0] == handler]
@@ -52,7 +54,7 @@ def _services(stack: Stack) -> dict[str, set[str]]:
     has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
-        # Then no packet may be paid for: packets/api/orders.py.
+        # Without a gateway, no packet may be paid for: packets/api/orders.py.
         without |= {"_order_payment", "_ended"}
     return _reached(frozenset(without))
 
@@ -76,7 +78,7 @@ def test_the_code_is_followed_to_its_calls() -> None:
     ]
     requested = set().union(*(_asked(room) for room in rooms))
     assert services["TransferFunction"] == {"dynamodb", "s3", "secretsmanager", "sqs"}
-    # A send orders payments where there is a gateway.
+    # A send orders payments if the stack has a gateway.
     services = services | _services(STACK_OF["both gateways"])
     assert set().union(*services.values()) == requested
 
@@ -100,7 +102,7 @@ def test_a_function_in_the_vpc_reaches_every_service_that_it_calls(stack: Stack)
 
 
 def _inside(stack: Stack, *subnets: str) -> set[str]:
-    """Return the functions in these subnets that are made."""
+    """Return the functions in these subnets that are created."""
     expected = [stack.physical(name) for name in subnets]
     functions = stack.of_type("AWS::Lambda::Function").items()
     return {
@@ -134,7 +136,7 @@ def _assert_the_way_is_open(
     tables = {
         each["SubnetId"]: each["RouteTableId"]
         for each in stack.of_type("AWS::EC2::SubnetRouteTableAssociation").values()
-        # A NAT gateway stands in a subnet of its own, where no function is.
+        # A NAT gateway is in its own subnet, without functions.
         if each["SubnetId"] in subnets
     }
     for endpoint in endpoints.values():
@@ -144,7 +146,7 @@ def _assert_the_way_is_open(
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
         else:
-            # One zone of dev is enough: names lead there from both.
+            # One zone of dev is enough: names resolve to it from both.
             zones = subnets if stack.is_true("IsProd") else {stack.ref("SubnetA")}
             assert set(endpoint["SubnetIds"]) == zones  # type: ignore[call-overload]
             assert endpoint["SecurityGroupIds"] == [stack.ref("EndpointSecurityGroup")]
@@ -219,7 +221,7 @@ def _assert_a_nat_leads_out(stack: Stack, nat: str, subnet: str) -> None:
 
 
 def test_a_cache_that_is_given_later_takes_no_network_away() -> None:
-    """Operators set CacheUrl on a live stack: before a rush, and when Redis is lost."""
+    """Operators set CacheUrl on a live stack: before a rush, and after a loss of Redis."""
     made, given = (
         Stack("made", parameters=parameters).resources
         for parameters in ({}, {"CacheUrl": "rediss://cache.example:6379"})

@@ -1,4 +1,4 @@
-"""An update of a stack never replaces what holds money, users, messages, or the API's address.
+"""Updates of a stack: none replaces what holds money, users, messages, or the API's address.
 
 `stateful.json` has those resources as they were deployed, with the properties that make
 CloudFormation replace them. A line that changes there is a migration: write an ADR first.
@@ -24,7 +24,7 @@ STATEFUL = {
     "AWS::SQS::Queue",
 }
 NEVER_CHANGED = {
-    # Resources that are not replaced, but can't be updated either.
+    # Resources that are not replaced, but also cannot be updated.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
     # Another key signs another log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
@@ -34,7 +34,7 @@ NEVER_CHANGED = {
 
 
 def _replacing(kind: str) -> set[str]:
-    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # seconds, and not for who only collects
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # a slow import, not for collection
 
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     paths = [
@@ -45,7 +45,7 @@ def _replacing(kind: str) -> set[str]:
 
 
 def stateful() -> dict[str, Any]:
-    """Return what the template has of it today."""
+    """Return the current values of these resources in the template."""
     resources = STACK_OF["prod"].template["Resources"]
     return {
         name: {
@@ -92,7 +92,7 @@ def test_what_holds_state_has_no_name_that_a_second_stack_would_want() -> None:
 
 
 def test_no_update_of_a_deployed_stack_replaces_or_deletes_state() -> None:
-    """CloudFormation asks this policy, also where a fork's own edit made the change set."""
+    """CloudFormation evaluates this policy, also if a fork's own edit made the change set."""
     policy = json.loads((ROOT / "stack-policy.json").read_text(encoding="utf-8"))
     denied = policy["Statement"][1]
 

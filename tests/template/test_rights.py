@@ -1,4 +1,4 @@
-"""Rights that no local run exercises: of the cache, the gateways' keys, and what Athena asks."""
+"""Rights that no local run exercises: of the cache, the gateways' keys, and Athena."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +52,7 @@ def test_no_policy_allows_an_action_on_everything() -> None:
     statements = [named for stack in STACKS for named in _statements(stack)]
 
     assert len(statements) > 100
-    # Metrics know no resources; writes of them are limited to the stack's namespace.
+    # Metrics have no resources; writes of them are limited to the stack's namespace.
     assert {name for name, statement in statements if "*" in statement["Resource"]} == {
         "AdminFunctionRole.CountRefusals",
         "ReconcileMachineRole.CountLeft",

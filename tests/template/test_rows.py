@@ -3,9 +3,9 @@
 A put is tried with the key alone, because it replaces a row: a function that may put a row may also
 destroy or rewrite one. It is also tried with the attribute, which some statements demand. An update
 is tried with the attribute that decides about the row. A read is tried as a whole row, which names
-no attributes, and as a write that returns the old row.
-IAM cannot see the failed condition of a write, whose answer may hold a row
-(`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries it.
+no attributes, and as a write that returns the old row. IAM cannot see the failed condition of a
+write, whose answer may hold a row (`ReturnValuesOnConditionCheckFailure`);
+docs/how-to/try-on-aws.md tries it.
 """
 
 import json
@@ -165,7 +165,7 @@ def _letters(function: str, row: str) -> str:
         for action, named in (("PutItem", names), ("UpdateItem", update))
         for returned in ("ALL_OLD", "UPDATED_OLD", "UPDATED_NEW")
     ]
-    # AWS does not say whether the key counts as attributes that a read names.
+    # AWS does not document whether a read's attributes include the key.
     tried += [
         ("r", action, named, ALL, "NONE")
         for action in ("GetItem", "BatchGetItem", "Query", "Scan")
@@ -233,11 +233,11 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
 
     approvals = sources["AnnounceApprovals"]["FilterCriteria"]["Filters"]
 
-    # A stream names an unchanged row by no record, so a repeated put is silent.
+    # A stream has no record of an unchanged row, so a repeated put is silent.
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
     ]
-    # No TTL removes approvals, as it does the sums beside them.
+    # No TTL removes approvals, as it does their sums.
     keys = {"pk": {"S": [{"prefix": "approval#"}]}}
     assert [json.loads(each["Pattern"]) for each in approvals] == [
         {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}

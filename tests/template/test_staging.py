@@ -1,4 +1,4 @@
-"""The distribution's functions lead testers with a signed link to the staging stack."""
+"""Functions of the distribution: they send testers with a signed link to the staging stack."""
 
 import json
 import os
@@ -32,7 +32,7 @@ console.log(JSON.stringify(events.map((event) => {
 
 
 def _run(function: str, *requests: dict[str, Any], key: str = KEY) -> list[dict[str, Any]]:
-    """Return what the function answers to each request, and the origin that it selects."""
+    """Return the function's answer to each request, and the selected origin."""
     code = STACK.resolved(STACK.resources[function]["Properties"]["FunctionCode"])
     code, keys = re.subn(
         r"\{\{resolve:secretsmanager:\S+:SecretString:key\}\}", lambda _: key, code
@@ -141,7 +141,7 @@ def test_the_cookie_selects_the_origin_of_the_page_and_of_the_api(function: str)
     (answer,) = _run(function, _request("/api/packets/x/feed", cookie=_word()))
 
     assert answer["origin"] == "staging"
-    # The staging stack's own distribution takes the prefix off.
+    # The staging stack's own distribution removes the prefix.
     assert answer["answer"]["uri"] == "/api/packets/x/feed"
     assert answer["answer"]["headers"]["x-staging"] == {"value": "true"}
 

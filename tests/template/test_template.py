@@ -1,4 +1,4 @@
-"""Permissions, retries and retention in template.yaml, and that the handlers match them."""
+"""Permissions, retries and retention in template.yaml, compared with the handlers."""
 
 import ast
 import importlib.util
@@ -87,11 +87,11 @@ def _names(value: Any) -> Iterator[str]:
 
 SIGN_IN = {"Fn::If": ["CacheSignsIn", {"Ref": "CacheSignIn"}, {"Ref": "AWS::NoValue"}]}
 READ_SIGN_IN = {"Fn::If": ["MakeCache", {"Ref": "CacheReadSignIn"}, SIGN_IN]}
-"""Two of three policies that functions share: tests/contract/test_policies.py."""
+"""One of two policies that functions share: tests/contract/test_policies.py."""
 
 
 GATEWAY_KEYS = {"Fn::If": ["HasGateway", {"Ref": "GatewayKeys"}, {"Ref": "AWS::NoValue"}]}
-"""The other one: what signs calls to gateways, for the three functions that make them."""
+"""The other one: signing keys of gateway calls, for the three functions that make them."""
 
 
 def _statements(function: str) -> Iterator[dict[str, Any]]:
@@ -99,7 +99,7 @@ def _statements(function: str) -> Iterator[dict[str, Any]]:
         if policy in (SIGN_IN, READ_SIGN_IN, GATEWAY_KEYS):
             continue
         for statement in policy["Statement"]:
-            # One that is there under a condition.
+            # The first resource exists only under a condition.
             yield statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
@@ -144,7 +144,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         if set(grant.actions) == {"cloudwatch:GetMetricData", "cloudwatch:ListMetrics"}:
-            continue  # they know no resources
+            continue  # they have no resources
         names = grant.resources
         if function == "ReconcileFunction":
             # Runs, whose names are unknown before; and the bucket that has nothing else.
@@ -154,7 +154,7 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
         # A table's streams have no other name.
         assert not any("*" in name.removesuffix("/stream/*") for name in names)
         named = {name.split("/")[0].removesuffix(".Alias") for name in names} - {"Pictures"}
-        # The secret of an issuer is a deployer's own.
+        # The secret of an issuer belongs to the deployer.
         assert named <= RESOURCES.keys() | MADE_BY_SAM | {"WeChatIssuerSecretArn"}
 
 
@@ -162,13 +162,13 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
 def test_no_function_can_delete(function: str) -> None:
     actions = {action for grant in _grants(function) for action in grant.actions}
 
-    # A message is deleted once it is done with.
+    # A processed message is deleted.
     assert not re.search("Delete|PartiQL", str(actions - {"sqs:DeleteMessage"}))
     assert _actions_on(function, "PayoutDlq") <= {"sqs:GetQueueAttributes"}
 
 
 CROWD = ("GrabFunction", "LotteryFunction")
-"""The functions that a crowd calls: what they hold leaks first, and must not make money."""
+"""Functions that many users call: their secrets leak first, so they must not make money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
 
@@ -193,7 +193,7 @@ def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
 
 
 def _written_by_a_claim() -> set[str]:
-    """Return the attributes of all rows that a claim may write, with all that it may have."""
+    """Return the attributes of all rows that a claim may write, with every optional value."""
     packet = a_packet()
     claim = replace(
         a_claim(packet, 1, "ann", claimer=User("ann", "Ann", "ann@host"), is_last=True), via="bob"
@@ -232,7 +232,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
     expected = {
         **{key: {changes: names} for key in NOTES},
         "LotteryFunction": {changes: names, reads: {"pk", "erased_at_ms"}},
-        # The host's user, for the operator who hands over a prize.
+        # The host's user, for the operator who delivers a prize.
         "AdminFunction": {changes: names, reads: {*KNOWN.split(", "), "goods_address"}},
         "PaymentFunction": {changes: since, reads: set(KNOWN.split(", "))},
         "PayoutFunction": {changes: since, reads: names},
@@ -257,7 +257,7 @@ def test_only_sends_call_lambda_and_only_a_function_without_routes() -> None:
         if any(action.startswith("lambda:") for action in grant.actions)
     ]
     assert on_lambda == [("SendFunction", ("OrderFunction.Alias",))]
-    # A route believes who its event says that asks: only API Gateway may make one.
+    # A route trusts the caller in its event, so only API Gateway may create one.
     assert "OrderFunction" not in _routes().values()
     assert _handler("order").operations == {}
 
@@ -268,7 +268,7 @@ def test_no_function_scans_a_table(function: str) -> None:
 
 
 RECEIVED_BY = ("DeliverFunction", "WebhooksFunction")
-"""Function that posts to webhooks."""
+"""Functions that post to webhooks."""
 
 GATEWAY_FUNCTIONS = ("PaymentFunction", "OrderFunction", "GatewayFunction", "TransferFunction")
 
@@ -283,7 +283,7 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
         for name in grant.resources
     }
 
-    # Strangers reach GatewayFunction: it has what verifies, by variables, and nothing that signs.
+    # Strangers reach GatewayFunction: it has verification keys, by variables, and no signing keys.
     assert has_keys == (function in set(GATEWAY_FUNCTIONS) - {"GatewayFunction"})
     assert secrets == {
         "PaymentFunction": {"PayeeKeys", "WeChatIssuerSecretArn"},
@@ -309,9 +309,8 @@ def test_nothing_of_money_expires() -> None:
     writers = {f"{path.parts[-3]}.{path.stem}": path.read_text() for path in adapters}
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
-    # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
-    # gateways whose user was erased; what an operator moved alone within a day; deliveries; codes;
-    # notices of users.
+    # Notes of callbacks and counts of a day's payments; ended consents; gateway accounts of erased
+    # users; an operator's own moves of a day; deliveries; codes; notices of users.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
     expected = {
         "operations.allowances": 2,
@@ -361,7 +360,7 @@ def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
 
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == KEPT
     assert made["PasswordLength"] >= 32
-    # The emulator passes over ExcludePunctuation.
+    # The emulator ignores ExcludePunctuation.
     assert set(",:") <= set(made["ExcludeCharacters"])
     assert TEMPLATE["Parameters"]["PreviousPacketIdKeys"]["NoEcho"] is True
 
@@ -415,7 +414,7 @@ def test_nothing_is_depended_on_twice() -> None:
 
 
 def _function_at(alias: Any) -> str:
-    """Return the function that a reference to its alias leads to."""
+    """Return the function of an alias reference."""
     ((intrinsic, name),) = alias.items()
     assert intrinsic == "Ref"
     function, _, attribute = name.partition(".")
@@ -459,7 +458,7 @@ STREAMED = {
     # Decisions change a row.
     "AnnounceApprovals": "NEW_AND_OLD_IMAGES",
 }
-"""Sources of AnnounceFunction, with what their streams show of a row."""
+"""Sources of AnnounceFunction, with the images in their streams."""
 
 
 def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> None:
@@ -476,7 +475,7 @@ def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> No
         table = RESOURCES[source["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         assert table["StreamSpecification"] == {"StreamViewType": STREAMED[name]}
         assert source["BisectBatchOnFunctionError"] is True
-        # Half of what a stream keeps: who is called has the other half to read it again.
+        # Half of a stream's retention, so that the callee has the other half to read it again.
         assert source["MaximumRecordAgeInSeconds"] == 43_200
         aside = {"Fn::GetAtt": ["UnreadRecords", "Arn"]}
         assert source["DestinationConfig"]["OnFailure"]["Destination"] == aside
@@ -494,7 +493,7 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     rule = RESOURCES["LogEveryMinute"]["Properties"]
     key = RESOURCES["LogKey"]
 
-    # Within five seconds; a batch that fails is in the list of what waits.
+    # Within five seconds; a batch that fails is in the list of waiting work.
     assert source["MaximumBatchingWindowInSeconds"] <= 3
     assert source["MaximumRetryAttempts"] <= 2
     (wanted,) = source["FilterCriteria"]["Filters"]
@@ -533,7 +532,7 @@ def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
 
 @cache
 def _handler(handler: str) -> Any:
-    """Load a handler as Lambda does: by its path, as all of them are called app."""
+    """Load a handler as Lambda does, by its path, because all of them are named app."""
     spec = importlib.util.spec_from_file_location(
         f"handler_{handler}", ROOT / "functions" / handler / "app.py"
     )
@@ -545,7 +544,7 @@ def _handler(handler: str) -> Any:
 
 
 def _routes() -> dict[str, str]:
-    """Return the template's routes, and which function each leads to."""
+    """Return the template's routes, each with its function."""
     integrations = _of_type("AWS::ApiGatewayV2::Integration")
     return {
         route["RouteKey"]: _function_at(
@@ -596,16 +595,16 @@ def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
     assert permitted == set(_routes().values())
 
 
-# A packet's id is a secret that opens its feed; what is the same for everybody may be kept.
+# A packet's id is a secret that opens its feed; answers that are equal for all users may be cached.
 OPEN_ROUTES = {"GET /health", "GET /packets/{packet_id}/feed", "GET /campaigns/{campaign_id}"}
 OPEN_ROUTES |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"}
-# The log is for everybody.
+# The log is public.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
-# The signature is for an address of our own page alone, and no secret of it.
+# The signature is for an address of our own page alone, and contains no secret.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
-# Each request of these has its own check: a code that works once, a gateway's signature.
-# The list is literal, so that a new provider cannot open a route for itself.
+# Each request of these has its own check: a code that works once, a gateway's signature. The list
+# is literal, so that a new provider cannot open a route for itself.
 SIGNED_ROUTES = {
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
@@ -655,14 +654,14 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
         assert settings.keys() == {"ThrottlingBurstLimit", "ThrottlingRateLimit"}
     assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
     assert throttles.keys() <= keys.keys()
-    # Or CloudFormation would look for them before they are there.
+    # Otherwise, CloudFormation would look for them before they exist.
     assert {keys[key] for key in throttles} <= set(resource["DependsOn"])
 
 
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
 def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # it audits at night, too; for the gateway it only starts and reads
+        return  # it also audits at night; for the gateway it only starts and reads
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -726,7 +725,7 @@ def _module_of(path: Path) -> str:
 
 
 def _short(module: str) -> str:
-    """Return a module's name, or the name of the one object that it makes."""
+    """Return a module's name, or the name of the only object that it makes."""
     if module.startswith("redpacket.containers."):
         return module.rpartition(".")[2]
     if module.endswith(".setup"):
@@ -735,9 +734,8 @@ def _short(module: str) -> str:
 
 
 Spot = tuple[str, str]
-"""A function, class or method: its module's name in the package, or a handler, and its own.
-
-The wiring's rooms are one thing, as the handlers see it, and so are the settings and a request.
+"""Function, class or method: its module's name in the package, or a handler, and its own. The
+handlers see all containers as one object, and likewise the settings and a request.
 """
 PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
 OBJECTS = (
@@ -753,7 +751,7 @@ PASSED_ON: dict[Spot, Spot] = {
     ("environment", "accounts"): ("providers", "_accounts"),
     ("environment", "http"): ("providers", "_http"),
 }
-"""Methods that the registry passes to providers, by the names by which they call them."""
+"""Methods that the registry passes to providers, by the names under which they call them."""
 
 
 class _Readers:
@@ -790,19 +788,19 @@ class _Readers:
 
     @staticmethod
     def _methods(module: str, tree: ast.Module) -> Iterator[ast.stmt]:
-        """Yield what is called of an object: its class' name is its module's business."""
+        """Yield the called attributes of an object: its class's name concerns only its module."""
         for node in tree.body if module in OBJECTS else []:
             if isinstance(node, ast.ClassDef):
                 yield from node.body
 
     def variables_of(self, handler: str) -> set[str]:
-        """Return what a handler needs, whichever of its routes is asked for."""
+        """Return a handler's variables, over all of its routes."""
         spots = [spot for spot in self._bodies if spot[0] == handler]
         seen: set[Spot] = set()
         needed: set[str] = set()
         while spots:
             spot = spots.pop()
-            if spot[0] == "provider":  # any of the registry
+            if spot[0] == "provider":  # any provider of the registry
                 spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue
@@ -810,7 +808,7 @@ class _Readers:
             if spot[0] == "settings":
                 needed |= self._constants(spot)
             spots += self._used_by(spot)
-            if spot == REGISTRY:  # each provider decides what it calls
+            if spot == REGISTRY:  # each provider decides which calls it makes
                 spots = [spot for spot in spots if spot not in PASSED_ON.values()]
             spots = [PASSED_ON.get(spot, spot) for spot in spots]
         return needed
@@ -847,7 +845,7 @@ _readers = cache(_Readers)
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(handler: str) -> None:
     function = _function_of(handler)
-    # Lambda gives what begins with AWS_; the others are for one's own machine.
+    # Lambda sets the variables that begin with AWS_; the others are for a local machine.
     given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
     needed = {
         name for name in _readers().variables_of(handler) if not name.startswith("AWS_")
@@ -863,7 +861,7 @@ def test_a_lookup_of_a_name_that_nobody_answers_keeps_a_request_within_ten_secon
     options = dict(
         word.split(":") for word in GLOBALS["Environment"]["Variables"]["RES_OPTIONS"].split()
     )
-    # A domain to search, if Lambda has one, is a second lookup.
+    # A search domain, if Lambda has one, is a second lookup.
     lookup_s = 2 * int(options["timeout"]) * int(options["attempts"])
 
     assert REQUEST_S + lookup_s < 10
@@ -949,7 +947,7 @@ def test_a_run_that_fails_drops_its_databases_and_what_is_left_fails_no_run() ->
     afterwards = {"DropDatabases": "CountLeft", "CountLeft": "HasFailed"}
     for name in caught:
         assert states[name]["Catch"][0]["Next"] == afterwards.get(name, "DropDatabases")
-    # One that built on an earlier run begins again with all rows, in databases of other names.
+    # A run whose base came from an earlier run starts again with all rows, in new databases.
     again, failed = states["HasFailed"]["Choices"]
     assert (again["Next"], failed["Next"]) == ("Look", "Failed")
     assert again["Assign"]["is_full"] is True

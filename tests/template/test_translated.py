@@ -78,7 +78,7 @@ def test_what_changes_is_published(change: Change, published: set[str]) -> None:
 
 
 def test_a_parameters_value_alone_is_not_published() -> None:
-    # Why `make deploy` writes a release. It can go when SAM sees this.
+    # This is why `make deploy` writes a release. It can be removed when SAM handles this.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
@@ -92,7 +92,7 @@ def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
     targets = [target["Arn"] for rule in rules for target in rule["Targets"]]
     ways += [arn for arn in targets if arn != machine]
     permissions = stack.of_type("AWS::Lambda::Permission")
-    permissions.pop("GroupScopesPermission", None)  # it has no alias, as Cognito names the function
+    permissions.pop("GroupScopesPermission", None)  # without alias: Cognito names the function
     ways += [each["FunctionName"] for each in permissions.values()]
     ways += [
         each["FunctionName"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()
@@ -100,7 +100,7 @@ def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
 
     assert set(ways) <= aliases
     assert len(aliases) == len(FUNCTIONS)
-    # Every rule may call what it leads to.
+    # Every rule may call its target.
     permitted = {
         (each["FunctionName"], each["SourceArn"])
         for each in stack.of_type("AWS::Lambda::Permission").values()
@@ -207,7 +207,7 @@ def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
         deliveries: (0, 60),
         "LogFunction": (0, 60),
     }
-    # EventBridge's own tries at delivery.
+    # EventBridge's own delivery attempts.
     for rule in stack.of_type("AWS::Events::Rule").values():
         for target in rule["Targets"]:
             assert target["RetryPolicy"]["MaximumRetryAttempts"] == 0
@@ -243,7 +243,7 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
         # The schedules also need some.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
-        # Receivers can wait: what is not reserved belongs to the crowd first.
+        # Receivers can wait, so unreserved capacity first belongs to users' calls.
         "DeliverFunctionMessages": 20,
     }
 
@@ -254,7 +254,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
     for rule in stack.of_type("AWS::Events::Rule").values():
         sweeps = [target for target in rule["Targets"] if "Expire" in target["Arn"]]
         inputs += [json.loads(target["Input"]) for target in sweeps]
-        # The form that EventBridge accepts.
+        # The format that EventBridge accepts.
         assert len(rule["Targets"]) <= 5
         assert not sweeps or rule["ScheduleExpression"] == "rate(1 minute)"
     function = stack.of_type("AWS::Lambda::Function")["ExpireFunction"]
@@ -318,6 +318,6 @@ def test_the_access_log_names_no_path(stack: Stack) -> None:
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     variables = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
 
-    # A path holds the host's id of a user, and a query may hold what they were looking for.
+    # A path contains the host's id of a user, and a query may contain search terms.
     assert variables
     assert not [name for name in variables if re.search("path|query|sub|claims|sourceIp", name)]

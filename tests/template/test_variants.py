@@ -1,4 +1,6 @@
-"""Every side of every condition, in several regions: made whole, linted, named as regions do."""
+"""Both sides of every condition, in several regions: complete, linted, and named as the
+regions do.
+"""
 
 import json
 import re
@@ -20,7 +22,7 @@ each_stack = pytest.mark.parametrize("stack", translated.STACKS, ids=lambda stac
 
 
 LINTED = "prod in China"
-"""A region of another partition than that of `make build`, which lints the template too."""
+"""Region of another partition than that of `make build`, which also lints the template."""
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -66,7 +68,9 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
 
 
 def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> None:
-    """Whether CloudFormation reads types whose condition is false is not documented."""
+    """Assume that CloudFormation reads types whose condition is false; the documentation
+    is silent.
+    """
     stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
     deployed = without(NOT_IN_CHINA, stack.template)
@@ -153,7 +157,7 @@ def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) ->
     hosts = [
         host for text in strings for host in re.findall(r"[\w.-]+\.amazonaws\.com[\w.]*", text)
     ]
-    # Services that call a function or a role are called the same everywhere.
+    # Services that call a function or a role have the same names everywhere.
     hosts = [host for host in hosts if not re.fullmatch(r"[a-z]+\.amazonaws\.com", host)]
 
     assert len(partitions) > 60
@@ -237,7 +241,7 @@ def test_a_rule_refuses_what_can_not_work(
 _WALLET = "https://wallet.example"
 _URLS = ["", *(f"{_WALLET}{end}" for end in ("", ":443", "/calls?at=9:30", ":443/calls"))]
 _URLS.append("http://127.0.0.1:18445/wallet")
-# The security groups of GatewayEgress, and of the VPC that is made, let 443 alone through.
+# The security groups of GatewayEgress and of the created VPC only allow port 443.
 _BLOCKED_URLS = [*(f"{_WALLET}{end}" for end in (":", ":8443", ":8443/calls", ":4430"))]
 _BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "https://"]
 
@@ -323,7 +327,7 @@ def test_the_stage_waits_for_every_route(stack: translated.Stack) -> None:
 
 
 RESOURCES_MAX = 480
-"""CloudFormation takes 500. The alarms and the dashboard are the next to go into a nested stack."""
+"""CloudFormation accepts 500. Next, the alarms and the dashboard would move to a nested stack."""
 
 
 def test_a_stack_with_every_option_leaves_room_for_more() -> None:
@@ -353,14 +357,14 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
     names = [user["UserId"] for user in users] + [group["UserGroupId"] for group in groups]
     names += [domain["Domain"] for domain in domains]
 
-    # The stack's own name in these tests has capital letters.
+    # In these tests, the stack's own name has capital letters.
     assert set(names) <= {"redpacket-51af3dc0", "redpacket-readers-51af3dc0"}
     for user in users:
-        # IAM wants both to be the same.
+        # IAM requires both to be equal.
         assert user["UserName"] == user["UserId"]
         assert user["AuthenticationMode"] == {"Type": "iam"}
         assert "Passwords" not in user
-    # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits can't spell them.
+    # "aws", "amazon" and "cognito" are refused in a domain; hexadecimal digits cannot spell them.
     assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
 
 
@@ -459,7 +463,8 @@ def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id()
 
     assert len(named) == 7
     assert all("-51af3dc0-" in each for each in [*named.values(), log])
-    # Under another prefix an account's policy of log groups is full one day, and no API is made.
+    # Under another prefix, an account's policy of log groups eventually fills up, and no API can be
+    # created.
     assert log.startswith("/aws/vendedlogs/")
 
 
@@ -510,7 +515,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
     }
 
     if stack.is_true("OperatorsInPool"):
-        # Everybody who signs in to the page is a user, whatever their groups are.
+        # Every user who signs in to the page is a user, whatever their groups are.
         assert operators == {"Issuer": _pools_issuer(stack), "Audience": mock.ANY}
         assert set(operators["Audience"]) == made | named
     elif stack.values["OperatorIssuer"]:

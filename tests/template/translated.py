@@ -1,4 +1,5 @@
-"""The template as CloudFormation gets it: translated by SAM, conditions decided, values filled in.
+"""Template as CloudFormation gets it: translated by SAM, with conditions decided and values filled
+in.
 
 SAM's translator pins another pydantic than the product, so it runs in the environment of `sam`.
 """
@@ -34,7 +35,7 @@ print(json.dumps(translator.translate(template, given)))
 
 
 def source() -> dict[str, Any]:
-    """Return template.yaml in its long form, with code that stands in a bucket."""
+    """Return template.yaml in its long form, with code in a bucket."""
     template = read_long_form()
     for name, resource in template["Resources"].items():
         for code in ("CodeUri", "ContentUri"):
@@ -46,7 +47,7 @@ def source() -> dict[str, Any]:
 def translate(
     template: Mapping[str, Any], region: str = "us-east-1", **parameters: str
 ) -> dict[str, Any]:
-    """Return what SAM makes of *template*."""
+    """Return SAM's translation of *template*."""
     done = subprocess.run(
         [SAM.with_name("python"), "-c", _TRANSLATE],
         input=json.dumps([template, region, parameters], default=str),
@@ -61,12 +62,12 @@ def translate(
 
 
 READ_BY_SAM = {"Canary": "false"}
-"""The parameters whose values SAM reads: by them it makes other resources."""
+"""Parameters whose values SAM reads, because it makes other resources of them."""
 
 
 @cache
 def _translated(partition: str, **read: str) -> dict[str, Any]:
-    """Translate once for all stacks of a partition; of its regions SAM says nothing."""
+    """Translate once for all stacks of a partition, because SAM ignores the region."""
     region = "cn-north-1" if partition == "aws-cn" else "us-east-1"
     return translate(source(), region, **read)
 
@@ -104,7 +105,7 @@ NOTHING = {"Ref": "AWS::NoValue"}
 
 @dataclass(frozen=True)
 class Stack:
-    """One deployment: where, and with which parameters."""
+    """Deployment with its region and parameters."""
 
     name: str
     region: str = "us-east-1"
@@ -117,7 +118,7 @@ class Stack:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Parameters and pseudo-parameters."""
+        """Return the parameters and pseudo-parameters."""
         suffix = "amazonaws.com.cn" if partition_of(self.region) == "aws-cn" else "amazonaws.com"
         given = {
             name: self.parameters.get(name, str(each.get("Default", "")))
@@ -146,7 +147,7 @@ class Stack:
 
     @cached_property
     def pruned(self) -> dict[str, Any]:
-        """The template with its conditions decided, and nothing else filled in."""
+        """Return the template with its conditions decided, and nothing else filled in."""
         kept = {
             name: {key: value for key, value in each.items() if key != "Condition"}
             for name, each in self.template["Resources"].items()
@@ -164,7 +165,7 @@ class Stack:
 
     @cached_property
     def resources(self) -> dict[str, dict[str, Any]]:
-        """The resources that are made, with every value filled in."""
+        """Return the created resources, with every value filled in."""
         resolved: dict[str, dict[str, Any]] = self.resolved(self.pruned["Resources"])
         return resolved
 
@@ -182,7 +183,7 @@ class Stack:
         return {name: each for name, each in made.items() if name != "GroupScopes"}
 
     def physical(self, name: str) -> str:
-        """Return what CloudFormation would call a resource, near enough."""
+        """Return approximately the name that CloudFormation would give a resource."""
         return f"{STACK_NAME}-{name}"
 
     def arn(self, name: str) -> str:
@@ -202,7 +203,7 @@ class Stack:
         }
 
     def _decided(self, value: Any) -> Any:
-        """Resolve every Fn::If, and leave out AWS::NoValue."""
+        """Resolve every Fn::If, and remove AWS::NoValue."""
         if isinstance(value, list):
             kept = [self._decided(each) for each in value]
             return [each for each in kept if each != NOTHING]
@@ -239,7 +240,7 @@ class Stack:
         given = properties.get("UserId") or properties.get("Domain")
         if given:
             return self.resolved(given)
-        # ElastiCache makes ids in lower case.
+        # ElastiCache creates lowercase ids.
         return self.physical(name).lower() if "ElastiCache" in kind else self.physical(name)
 
     def attribute(self, name: str, attribute: str) -> str:
@@ -452,6 +453,6 @@ STACKS = [
         },
     ),
 ]
-"""Both sides of every condition; `test_variants.py` holds them to that."""
+"""Both sides of every condition; `test_variants.py` checks that they are complete."""
 
 STACK_OF = {stack.name: stack for stack in STACKS}

@@ -72,7 +72,7 @@ def signature_of(body: bytes, key: str) -> str:
 
 
 def registry_line() -> ProviderName:
-    """Add the line `COIN = "coin", "...setup:Coin"` to the registry."""
+    """Return the registry's line `COIN = "coin", "...setup:Coin"`."""
     line = ProviderName.__new_member__(ProviderName, "coin", f"{Coin.__module__}:{Coin.__name__}")  # type: ignore[attr-defined]
     line._name_ = "COIN"
     return line
