@@ -193,10 +193,16 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
         assert any("who won share" in difference.what for difference in differences)
 
 
-@pytest.mark.parametrize("name", ["point", "draw_no"])
-def test_a_draw_whose_point_is_not_that_of_its_number_is_found(fair: Fair, name: str) -> None:
+@pytest.mark.parametrize("name", ["point", "beacon", "draw_no", "odds", "version"])
+def test_a_draw_whose_point_or_odds_are_not_its_own_is_found(fair: Fair, name: str) -> None:
     draw = fair.draws(fair.cup)[0]
-    changes = {"point": replace(draw, point=draw.point ^ 1), "draw_no": replace(draw, draw_no=9)}
+    changes = {
+        "point": replace(draw, point=draw.point ^ 1),
+        "beacon": replace(draw, point=draw.point ^ 1, beacon_round=1),
+        "draw_no": replace(draw, draw_no=9),
+        "odds": replace(draw, odds="cup:1|0"),
+        "version": replace(draw, snapshot_version=99),
+    }
     fair.put("draws", draw_row(changes[name]))
 
     assert ("I5", draw.draw_id) in _subjects(fair.differences())

@@ -84,7 +84,7 @@ def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bo
     total, per_day = (prize.total, prize.per_day) if prize else (0, 0)
     return (
         outcome.snapshot_version == snapshot.version
-        and outcome.odds in _possible_odds(outcome.odds, snapshot)
+        and outcome.odds in possible_odds(outcome.odds, snapshot)
         and choose(outcome.odds, point) == outcome.prize_id
         and min(1, total) <= outcome.unit_no <= total
         and min(1, per_day) <= outcome.day_no <= per_day
@@ -93,10 +93,10 @@ def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bo
 
 def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
     """Return whether these odds allow no miss, after the user's consecutive misses."""
-    return odds != _possible_odds(odds, snapshot)[0]
+    return odds != possible_odds(odds, snapshot)[0]
 
 
-def _possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
+def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
     """Return the odds of *snapshot* with the prizes in *odds*: as usual, and after many misses."""
     campaign = snapshot.campaign
     weights = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from redpacket.lottery.model.lottery import (
     draw_id_of,
     unit_share,
 )
-from redpacket.lottery.model.odds import draw_point
+from redpacket.lottery.model.odds import draw_point, possible_odds
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import PacketStatus
 from redpacket.packets.ports import DeadLetters, Ledger, PacketReader
@@ -95,7 +95,10 @@ class Audits:
             return [Difference("I3", packet_id, "outcomes that can be read", "all", str(error))]
 
     def draw(self, campaign_id: str, user_id: str, draw_id: str) -> list[Difference]:
-        """Audit a draw: its point follows from the seed, its prize from it, its unit from stock."""
+        """Audit a draw: its seed gives the point, this and the odds the prize, stock the unit.
+
+        Odds are those of the campaign's current version; nothing keeps those of earlier ones.
+        """
         try:
             return self._of_draw(campaign_id, user_id, draw_id)
         except Unavailable:
@@ -107,18 +110,15 @@ class Audits:
         draw = self.find_draw(campaign_id, user_id, draw_id)
         if draw is None:
             return [Difference("I5", draw_id, "draw that is exported", "one", "none")]
-        differences = check_outcomes([draw])
-        if draw.beacon_round is None:
-            seed = self._seed(campaign_id, draw.day)
-            meant = draw_point(seed, campaign_id, user_id, draw.draw_no)
-            if draw.point != meant:
-                what = "point of its seed"
-                differences.append(Difference("I5", draw_id, what, meant, draw.point))
-        if draw_id_of(campaign_id, user_id, draw.day, draw.draw_no) != draw_id:
-            differences.append(Difference("I5", draw_id, "draw of its number", "one", "none"))
+        # The key names the draw, whatever its row says.
+        draw = replace(draw, campaign_id=campaign_id, user_id=user_id, draw_id=draw_id)
+        lottery = self._lottery(campaign_id)
+        if lottery and draw.snapshot_version > lottery.version:
+            lottery = self.find_snapshot(campaign_id)
+        differences = [*check_outcomes([draw]), *self._of_point(draw, lottery)]
         if draw.prize is None:
             return differences
-        prizes = lottery.prizes if (lottery := self._lottery(campaign_id)) else ()
+        prizes = lottery.prizes if lottery else ()
         now_total = sum(prize.total for prize in prizes if prize.prize_id == draw.prize.prize_id)
         differences += check_unit(draw, now_total)
         if draw.prize.kind is not PrizeKind.PACKET:
@@ -134,6 +134,23 @@ class Audits:
             what = f"who won share {ref.share_no} vs whose it is"
             differences.append(Difference("I9", ref.packet_id, what, user_id, str(owners)))
         return differences
+
+    def _of_point(self, draw: Draw, lottery: CampaignSnapshot | None) -> Iterator[Difference]:
+        """Yield odds, a point or an id that are not the draw's own."""
+        campaign_id, user_id, draw_id = draw.campaign_id, draw.user_id, draw.draw_id
+        version = draw.snapshot_version
+        if lottery and version >= lottery.version:
+            right = possible_odds(draw.odds, lottery)
+            if draw.odds not in right or version > lottery.version:
+                what = f"odds of version {version}"
+                yield Difference("I5", draw_id, what, " or ".join(right), draw.odds)
+        if draw.beacon_round is None or not (lottery and lottery.campaign.beacon):
+            seed = self._seed(campaign_id, draw.day)
+            meant = draw_point(seed, campaign_id, user_id, draw.draw_no)
+            if draw.point != meant:
+                yield Difference("I5", draw_id, "point of its seed", meant, draw.point)
+        if draw_id_of(campaign_id, user_id, draw.day, draw.draw_no) != draw_id:
+            yield Difference("I5", draw_id, "draw of its number", "one", "none")
 
     def campaign(self, campaign_id: str) -> list[Difference]:
         """Audit a campaign's prizes, twice if an edit may be moving them."""

@@ -116,7 +116,7 @@ kept(accounts: transfer_id kind amount_fen counterparty account at_ms placed_at_
 UNION ALL kept(packets: sender_id kind terms total_fen payment_id campaign_id prize_id created_at_ms paid_at_ms closed_at_ms)
 UNION ALL kept(shares: fate user_id share_no amount_fen decided_at_ms claimed_at_ms settled_at_ms)
 UNION ALL kept(campaigns: commitment total_fen created_at_ms set_at_ms)
-UNION ALL kept(draws: draw_id user_id point prize unit_no day_no drawn_at_ms helped_at_ms)
+UNION ALL kept(draws: draw_id user_id point odds prize unit_no day_no drawn_at_ms helped_at_ms)
 UNION ALL kept(commitments: commitment at_ms log_index)
 UNION ALL kept(journal: subject changes at_ms is_cause)
 UNION ALL kept(payments: number user_id amount_fen transaction_id bill_kind of_number return_reason wallet_fen owed_fen withdrawal_id limit_day created_at_ms credited_at_ms closed_at_ms noted_at_ms moved_at_ms done_at_ms ended_at_ms) WHERE b.pk LIKE 'payment#%' OR b.pk LIKE 'withdrawal#%' OR b.pk LIKE 'outside#%'

@@ -88,7 +88,7 @@ FROM campaigns_raw WHERE text(sk) LIKE 'packet#%'
 
 -- draw
 SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS campaign_id, split_part(text(pk), '#', 3) AS user_id,
-  text(draw_id) AS draw_id, text(day) AS day, num(draw_no) AS draw_no, num(drawn_at_ms) AS drawn_at_ms, num(point) AS point,
+  text(draw_id) AS draw_id, text(day) AS day, num(draw_no) AS draw_no, num(drawn_at_ms) AS drawn_at_ms, num(point) AS point, text(odds) AS odds,
   NULLIF(regexp_extract(text(prize), '"prize_id":"([^"]*)"', 1), '') AS prize_id,
   NULLIF(regexp_extract(text(prize), '"kind":"([^"]*)"', 1), '') AS prize_kind,
   TRY_CAST(NULLIF(regexp_extract(text(prize), '"amount_fen":([0-9]+)', 1), '') AS decimal(18, 0)) AS amount_fen,
