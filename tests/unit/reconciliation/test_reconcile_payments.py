@@ -9,17 +9,11 @@ from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.payments.dynamodb import keys as payment_keys
 from redpacket.payments.dynamodb.items import return_row
 from redpacket.payments.model.payments import Payment, PaymentReturn, ReturnReason, ReturnStatus
-from redpacket.payments.model.provider import (
-    StatementKind,
-    TransferFound,
-    TransferState,
-    statement_day,
-    statement_day_start_ms,
-)
+from redpacket.payments.model.provider import StatementKind, TransferFound, TransferState
 from redpacket.payments.model.withdrawals import LEASE_MS, Withdrawal
 from redpacket.payments.ports import QUERY_HORIZON_MS
 from redpacket.platform.dynamodb.client import to_wire
-from redpacket.reconciliation.use_cases.statements import COMPARED_AGAIN_MS, MOVING_MS
+from redpacket.reconciliation.use_cases.statements import MOVING_MS
 from testing.fakes import Item
 from testing.payments.payment_system import PaymentSystem
 from testing.platform.fake_services import FakeDeadLetters
@@ -316,22 +310,6 @@ def test_a_status_without_its_time_is_found(town: PaymentSystem) -> None:
 
     assert ("I1", f"payment:{payment.number}") in told
     assert ("I1", f"withdrawal:{withdrawal.withdrawal_id}") in told
-
-
-@pytest.mark.parametrize(("late_ms", "found"), [(-1, 0), (0, 1)])
-def test_a_line_that_is_put_into_a_compared_day_is_found(
-    town: PaymentSystem, late_ms: int, found: int
-) -> None:
-    end_ms = statement_day_start_ms(statement_day(town.clock.now_ms())) + DAY_MS
-    town.clock.at_ms = end_ms + COMPARED_AGAIN_MS + late_ms
-    town.pay_in("alice", 900)
-    payments = town.system.dynamo.tables["payments"]
-    ((pk, sk),) = [key for key in payments if key[0].startswith("outside#")]
-    earlier = pk.replace(statement_day(town.clock.now_ms()), statement_day(end_ms - 1))
-    moved = {"pk": {"S": earlier}, "moved_at_ms": {"N": str(end_ms - 1)}}
-    payments[earlier, sk] = payments.pop((pk, sk)) | moved
-
-    assert len(_told(town)) == found
 
 
 @pytest.mark.parametrize(("place", "value"), [(1, "alipay"), (4, "999"), (4, "x")])

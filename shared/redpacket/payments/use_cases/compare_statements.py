@@ -256,7 +256,7 @@ class _Comparison:
     def missing_in_statement(self, statement: list[StatementLine]) -> list[Difference]:
         """Return lines of ours that no statement has; also of the day before, compared already.
 
-        A line may be put into a compared day. Reconciliation reports one that is noted later.
+        A line may be put into a compared day.
         """
         before = self._before(1)
         earlier = [] if 1 in self._unread else self._missing(before, 1)

@@ -52,9 +52,6 @@ MOVING_MS = LATE_AFTER_MS
 DAY_MS = 24 * 3_600_000
 BEIJING_MS = 8 * 3_600_000
 
-COMPARED_AGAIN_MS = 35 * 3_600_000
-"""Milliseconds from the end of a day to the comparison of the next, which is at 11:00."""
-
 AUDITED_MS = 26 * 3_600_000
 """Milliseconds of which Python audits everything: a day and the time between two runs."""
 
@@ -150,7 +147,6 @@ class Run:
             "window_ms": WINDOW_AGE_MAX_MS,
             "payment_life_ms": PAYMENT_LIFE_MS,
             "watched_ms": WATCHED_MS,
-            "compared_ms": COMPARED_AGAIN_MS,
             "fen_max": FEN_MAX,
             "alone_fen": self.alone_fen,
             "shard_max": settings.work_shards - 1,

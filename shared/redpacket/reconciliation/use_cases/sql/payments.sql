@@ -40,9 +40,6 @@ WHERE at_ms < :until_ms GROUP BY account, kind, number, outside_no, at_ms
 UNION ALL
 SELECT name, 'line among those of its day', 1, CASE WHEN part = kind || ' ' || day_of(moved_at_ms) AND TRY_CAST(shard AS bigint) BETWEEN 0 AND :shard_max THEN 1 ELSE 0 END FROM booked
 UNION ALL
-SELECT name, 'line noted before its day was compared again', 1, 0 FROM (SELECT name, day_of(moved_at_ms) AS day, noted_at_ms - :compared_ms AS told_ms FROM booked WHERE noted_at_ms > :now_ms - 3 * :compared_ms) b
-WHERE day_of(told_ms) > day
-UNION ALL
 SELECT b.name, 'line of its provider', 1, CASE WHEN b.channel = COALESCE(p.channel, w.channel) THEN 1 ELSE 0 END FROM booked b
 LEFT JOIN payment p ON b.kind <> 'transfer' AND p.number = CASE WHEN b.kind = 'payment' THEN b.number ELSE b.of_number END
 LEFT JOIN withdrawal w ON b.kind = 'transfer' AND w.withdrawal_id = substr(b.number, 1, 30)
