@@ -43,5 +43,5 @@ class Connector(Protocol):
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
         """Replace a card. An unchanged card and a deleted message are successes."""
 
-    def tell(self, member: Member, chat_id: str, text: str) -> None:
+    def notify(self, member: Member, chat_id: str, text: str) -> None:
         """Send *text* to the member alone. An unreachable member raises nothing."""

@@ -261,7 +261,7 @@ def test_taps_and_forms_are_answered_by_a_toast_and_words_by_nothing() -> None:
 def test_a_member_is_told_in_their_private_chat() -> None:
     bot, platform = lark(TOKEN, SENT)
 
-    bot.tell(FANG, "oc_1", "8.88")
+    bot.notify(FANG, "oc_1", "8.88")
 
     _, url, body, _ = platform.calls[-1]
     assert url.endswith("receive_id_type=open_id")
@@ -270,4 +270,4 @@ def test_a_member_is_told_in_their_private_chat() -> None:
 
 @pytest.mark.parametrize("answer", [None, (429, {"code": 99991400}), (400, {"code": 230013})])
 def test_telling_never_fails(answer: Any) -> None:
-    lark(answer)[0].tell(FANG, "oc_1", "hello")
+    lark(answer)[0].notify(FANG, "oc_1", "hello")

@@ -226,7 +226,7 @@ def test_a_message_is_answered_in_the_private_chat() -> None:
 def test_a_member_without_a_private_chat_is_asked_to_open_one() -> None:
     bot, platform = telegram((403, {"ok": False, "description": "Forbidden"}), SENT)
 
-    bot.tell(ANN, "-100", "your balance is 8.88")
+    bot.notify(ANN, "-100", "your balance is 8.88")
 
     (_, _, first, _), (_, _, hint, _) = platform.calls
     assert (first["chat_id"], hint["chat_id"]) == ("7", "-100")
@@ -235,4 +235,4 @@ def test_a_member_without_a_private_chat_is_asked_to_open_one() -> None:
 
 @pytest.mark.parametrize("answer", [None, (429, {"ok": False}), (403, {"ok": False})])
 def test_telling_never_fails(answer: Any) -> None:
-    telegram(answer)[0].tell(ANN, "-100", "hello")
+    telegram(answer)[0].notify(ANN, "-100", "hello")

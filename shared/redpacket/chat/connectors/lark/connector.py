@@ -64,7 +64,7 @@ class Lark:
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:  # noqa: ARG002 - message ids are unique
         self._api.edit(message_id, _shown(card))
 
-    def tell(self, member: Member, chat_id: str, text: str) -> None:  # noqa: ARG002 - the app may always write to its users
+    def notify(self, member: Member, chat_id: str, text: str) -> None:  # noqa: ARG002 - the app may always write to its users
         with suppress(RedPacketError):
             open_id = member.host_id.rpartition(":")[2]
             self._api.send("open_id", open_id, "text", {"text": text}, "")
@@ -100,14 +100,14 @@ class Lark:
         is_words = (sender.get("sender_type"), message.get("message_type")) == ("user", "text")
         if not is_words:
             return None
-        said = text(json_object(text(message, "content")), "text")
+        words = text(json_object(text(message, "content")), "text")
         # A group delivers words that mention the bot, with a mark in place of its name.
-        said = re.sub(r"\A\s*(@_user_\d+\s*)+", "", said)
+        words = re.sub(r"\A\s*(@_user_\d+\s*)+", "", words)
         return Message(
             self._member(header, text(part(sender, "sender_id"), "open_id"), sender),
             text(message, "chat_id"),
             text(message, "message_id"),
-            said,
+            words,
             text(message, "parent_id") or None,
             is_private=message.get("chat_type") == "p2p",
             title="",

@@ -58,8 +58,8 @@ class Telegram:
         if isinstance(call, Message):
             return {"method": "sendMessage", **_words(call.member, text)} if text else {}
         # Answer without a text also: otherwise the button keeps spinning.
-        said = {"text": _cut(text, _ANSWER_MAX), "show_alert": is_alert} if text else {}
-        return {"method": "answerCallbackQuery", "callback_query_id": call.reply_to, **said}
+        body = {"text": _cut(text, _ANSWER_MAX), "show_alert": is_alert} if text else {}
+        return {"method": "answerCallbackQuery", "callback_query_id": call.reply_to, **body}
 
     def post(self, chat_id: str, card: Card, key: str) -> str:  # noqa: ARG002 - it has no such key
         return text(self._call("sendMessage", {"chat_id": chat_id, **_shown(card)}), "message_id")
@@ -68,7 +68,7 @@ class Telegram:
         message = {"chat_id": chat_id, "message_id": int(message_id)}
         self._call("editMessageText", {**message, **_shown(card)})
 
-    def tell(self, member: Member, chat_id: str, text: str) -> None:
+    def notify(self, member: Member, chat_id: str, text: str) -> None:
         try:
             self._call("sendMessage", _words(member, text))
         except ChatGone:
@@ -90,23 +90,23 @@ class Telegram:
         if new_chat_id:
             return ChatMoved(chat_id, new_chat_id)
         # An anonymous administrator and a channel have a false sender. The author of forwarded
-        # words did not say them here.
+        # words is elsewhere.
         is_own = "sender_chat" not in message and "forward_origin" not in message
-        said = self._said(text(message, "text"))
-        if not is_own or part(message, "from").get("is_bot") or said is None:
+        words = self._command(text(message, "text"))
+        if not is_own or part(message, "from").get("is_bot") or words is None:
             return None
         answered = part(message, "reply_to_message")
         return Message(
             _member(message),
             chat_id,
             text(message, "message_id"),
-            said,
+            words,
             text(answered, "message_id") or None,
             is_private=chat.get("type") == "private",
             title=text(chat, "title"),
         )
 
-    def _said(self, words: str) -> str | None:
+    def _command(self, words: str) -> str | None:
         """Return the words without our name in a command, or None for another bot's command."""
         addressed = _ADDRESSED.fullmatch(words)
         if not addressed:
