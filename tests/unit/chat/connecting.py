@@ -1,18 +1,11 @@
 """Connectors whose HTTP answers a test chooses, and calls as the platforms make them."""
 
 import json
-import os
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.algorithms import AES256
-from cryptography.hazmat.primitives.ciphers.modes import CBC
-from cryptography.hazmat.primitives.padding import PKCS7
-
+from local.chat.lark import signed
 from redpacket.chat.model import Card, Member
 from redpacket.chat.ports import ConnectorEnvironment
 from redpacket.platform.errors import Unavailable
@@ -92,20 +85,4 @@ def lark_call(
 
 def lark_signed(call: Mapping[str, Any], at_ms: int = NOW_MS) -> tuple[dict[str, str], bytes]:
     """Return *call* encrypted, with the headers of its signature."""
-    body = json.dumps({"encrypt": lark_sealed(json.dumps(call).encode())}).encode()
-    timestamp = str(at_ms // 1_000)
-    text = f"{timestamp}nonce-1{LARK['lark_encrypt_key']}".encode() + body
-    return {
-        "x-lark-request-timestamp": timestamp,
-        "x-lark-request-nonce": "nonce-1",
-        "x-lark-signature": sha256(text).hexdigest(),
-    }, body
-
-
-def lark_sealed(content: bytes, key: str = LARK["lark_encrypt_key"]) -> str:
-    """Return *content* as Lark encrypts it."""
-    iv = os.urandom(16)
-    padding = PKCS7(128).padder()
-    padded = padding.update(content) + padding.finalize()
-    sealing = Cipher(AES256(sha256(key.encode()).digest()), CBC(iv)).encryptor()
-    return b64encode(iv + sealing.update(padded) + sealing.finalize()).decode()
+    return signed(call, LARK["lark_encrypt_key"], at_ms // 1_000)
