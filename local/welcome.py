@@ -29,6 +29,7 @@ def welcome(stack: Stack) -> str:
 The page:     {stack.page}/
 A packet:     {stack.page}/packets/{packet_id}
 The console:  {stack.page}/operator   (sign in as Operator)
+Group chats:  {stack.chat}   (simulated Telegram and Lark)
 The API:      {stack.api}   (for the page also under /api)
 
 To try the API, paste this into another terminal. Alice has {stack.unit.text(DEPOSIT_FEN)}.

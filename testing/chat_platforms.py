@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from local.chat.room import BOT, GROUP, PEOPLE, Chat, Person, Platform, Shown
-from local.chat.server import application, both, make_secret
+from local.chat.secret import make_secret
+from local.chat.server import application, both
 from local.ports import HOST, Ports
 from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.errors import ChatBusy, ChatGone
@@ -98,8 +99,11 @@ class PigeonLoft(Platform):
 
     def __init__(self, secret: Mapping[str, str], callback_url: str) -> None:
         super().__init__(secret, callback_url, PEOPLE)
-        self.chats = {GROUP: Chat(GROUP, "Loft")}
-        self.chats |= {each.key: Chat(each.key, each.name, each.key) for each in PEOPLE}
+        self.chats[GROUP] = Chat(GROUP, "Loft")
+
+    def private_chat(self, person: Person) -> Chat:
+        """Return a private chat."""
+        return Chat(person.key, person.name, person.key)
 
     def routes(self) -> list[Route]:
         """Return the only route."""

@@ -4,7 +4,6 @@ import argparse
 import json
 from pathlib import Path
 
-from local.chat.room import PEOPLE, crowd
 from local.chat.server import application, both
 from local.serving import serve
 
@@ -15,11 +14,9 @@ def main() -> None:
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--secret", type=Path, required=True, help="JSON of the chat secret")
     arguments.add_argument("--callback-url", required=True, help="address of the chat function")
-    arguments.add_argument("--crowd", type=int, default=0, help="number of further members")
     given = arguments.parse_args()
-    people = (*PEOPLE, *crowd(given.crowd))
     secret = json.loads(given.secret.read_text())
-    serve(application(both(secret, given.callback_url, people)), given.port)
+    serve(application(both(secret, given.callback_url)), given.port)
 
 
 if __name__ == "__main__":

@@ -77,10 +77,12 @@ class LarkSimulator(Platform):
     ) -> None:
         super().__init__(secret, callback_url, people)
         self.chats[GROUP] = Chat("oc_group", "团队群")
-        for person in people:
-            self.chats[person.key] = Chat(f"oc_{person.key}", person.name, person.key)
         self._tokens: dict[str, float] = {}
         self._sent: dict[str, str] = {}
+
+    def private_chat(self, person: Person) -> Chat:
+        """Return a chat to which the bot may always write."""
+        return Chat(f"oc_{person.key}", person.name, person.key)
 
     def routes(self) -> list[Route]:
         """Return the routes of the bot."""

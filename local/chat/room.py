@@ -31,6 +31,8 @@ class Person:
 # The last name has characters that a card must escape.
 PEOPLE = (Person("ming", "小明", 1), Person("ann", "Ann", 2), Person("bob", "Bob <3 & co", 3))
 
+FEW = frozenset(person.key for person in PEOPLE)
+
 
 def crowd(size: int) -> tuple[Person, ...]:
     """Return a group of *size* members for a demonstration."""
@@ -99,7 +101,7 @@ class Platform(ABC):
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
     ) -> None:
         self.secret, self.callback_url = secret, callback_url
-        self.people = {person.key: person for person in people}
+        self.people: dict[str, Person] = {}
         self.rates = Rates()
         self.chats: dict[str, Chat] = {}
         self.toasts: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -112,6 +114,17 @@ class Platform(ABC):
         self._last: dict[str, asyncio.Task[None]] = {}
         self.transport: httpx.AsyncBaseTransport | None = None
         self._client: httpx.AsyncClient | None = None
+        self.join(people)
+
+    @abstractmethod
+    def private_chat(self, person: Person) -> Chat:
+        """Return a new private chat of *person* with the bot."""
+
+    def join(self, people: Sequence[Person]) -> None:
+        """Let people join the group."""
+        for person in people:
+            self.people[person.key] = person
+            self.chats[person.key] = self.private_chat(person)
 
     @abstractmethod
     def routes(self) -> list[Route]:
@@ -174,6 +187,7 @@ class Platform(ABC):
         return {
             "bot": self.bot_name,
             "people": [{"key": each.key, "name": each.name} for each in self.people.values()],
+            "answered": sum(bool(told) for told in self.toasts.values()),
             "chats": {
                 place: {
                     "id": chat.chat_id,
@@ -182,6 +196,7 @@ class Platform(ABC):
                     "messages": [_seen(shown) for shown in chat.messages],
                 }
                 for place, chat in self.chats.items()
+                if place == GROUP or place in FEW
             },
             "toasts": self.toasts,
             "deliveries": self.deliveries,

@@ -1,7 +1,6 @@
 """Simulators over HTTP: the platforms' own routes, and the page of the group chats."""
 
 import json
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,25 +11,10 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from local.chat.lark import LarkSimulator
-from local.chat.room import PEOPLE, Person, Platform
+from local.chat.room import PEOPLE, Person, Platform, crowd
 from local.chat.telegram import TelegramSimulator
 
 PAGE = Path(__file__).with_name("page.html")
-
-
-def make_secret(url: str) -> dict[str, str]:
-    """Return the values of the chat secret for simulators at *url*."""
-    return {
-        "telegram_name": "RedPacketBot",
-        "telegram_token": f"1:{secrets.token_hex(16)}",
-        "telegram_secret": secrets.token_urlsafe(32),
-        "telegram_url": f"{url}/telegram",
-        "lark_app_id": "cli_local",
-        "lark_app_secret": secrets.token_hex(16),
-        "lark_encrypt_key": secrets.token_hex(16),
-        "lark_token": secrets.token_hex(16),
-        "lark_url": f"{url}/lark",
-    }
 
 
 def both(
@@ -47,6 +31,13 @@ def application(simulated: Sequence[Platform]) -> Starlette:
 
     async def state(_: Request) -> Response:
         return JSONResponse({name: each.state() for name, each in platforms.items()})
+
+    async def join(request: Request) -> Response:
+        """Let a crowd join the groups, for a demonstration."""
+        people = crowd(int(json.loads(await request.body())["size"]))
+        for each in platforms.values():
+            each.join(people)
+        return JSONResponse([person.key for person in people])
 
     def acting(act: Callable[[Platform, Person, dict[str, Any]], None]) -> Any:  # noqa: ANN401
         async def answer(request: Request) -> Response:
@@ -66,6 +57,7 @@ def application(simulated: Sequence[Platform]) -> Starlette:
             *routes,
             Route("/", lambda _: FileResponse(PAGE)),
             Route("/_fake/state", state),
+            Route("/_fake/crowd", join, methods=["POST"]),
             Route("/_fake/write", acting(_write), methods=["POST"]),
             Route("/_fake/tap", acting(_tap), methods=["POST"]),
         ]

@@ -73,11 +73,12 @@ class TelegramSimulator(Platform):
         super().__init__(secret, callback_url, people)
         self.bot_name = secret["telegram_name"]
         self.chats[GROUP] = Chat("-1001234567890", "Friends 朋友群")
-        for person in people:
-            # A bot writes to people only after they have opened the private chat.
-            self.chats[person.key] = Chat(str(_id(person)), person.name, person.key, is_open=False)
         self._queries: dict[str, tuple[str, float]] = {}
         self._updates = 1_000
+
+    def private_chat(self, person: Person) -> Chat:
+        """Return a chat to which a bot writes only after its owner has opened it."""
+        return Chat(str(_id(person)), person.name, person.key, is_open=False)
 
     def routes(self) -> list[Route]:
         """Return the routes of the bot."""

@@ -122,7 +122,7 @@ def test_a_card_is_escaped_and_has_a_button_that_names_the_packet() -> None:
     assert body["text"] == "<b>Ann &amp; &lt;Bob&gt;</b>\n2 of 5\n8.88 &lt; 10"
     assert body["reply_markup"]["inline_keyboard"] == [
         [{"text": "Open", "callback_data": "packet-1"}],
-        [{"text": "🔗", "url": "https://p.example"}],
+        [{"text": "🔗 p.example", "url": "https://p.example"}],
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from redpacket.chat.model import Member
 from redpacket.platform.errors import InvalidRequest
@@ -41,6 +42,11 @@ def member(host_id: str, name: str, language: str) -> Member:
     if not HOST_ID.fullmatch(host_id):
         raise InvalidRequest.of("user", "has an id that no user can have")
     return Member(host_id, name, "zh" if language.startswith("zh") else "en")
+
+
+def link_label(link: str) -> str:
+    """Return the label of a card's link: its host, which needs no language."""
+    return f"🔗 {urlsplit(link).hostname}"
 
 
 def fitting(lines: Sequence[str], size_max: int, size: Callable[[str], int]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from redpacket.chat.connectors.lark.api import LarkApi
 from redpacket.chat.connectors.lark.crypto import decrypted, is_signed
-from redpacket.chat.connectors.parsing import fitting, json_object, member, part, text
+from redpacket.chat.connectors.parsing import fitting, json_object, link_label, member, part, text
 from redpacket.chat.model import Call, Card, Challenge, Member, Message, Tap
 from redpacket.chat.ports import ConnectorEnvironment
 from redpacket.payments.errors import SignatureInvalid
@@ -126,7 +126,11 @@ def _shown(card: Card) -> dict[str, Any]:
     tap = {"type": "callback", "value": {"packet_id": card.packet_id}}
     buttons = [_button(card.button, "primary", tap)] if card.button else []
     if card.link:
-        buttons.append(_button("🔗", "default", {"type": "open_url", "default_url": card.link}))
+        buttons.append(
+            _button(
+                link_label(card.link), "default", {"type": "open_url", "default_url": card.link}
+            )
+        )
     # Plain texts need no escaping.
     words = {"tag": "div", "text": {"tag": "plain_text", "content": "\n".join(lines) or " "}}
     return {

@@ -10,7 +10,7 @@ from contextlib import suppress
 from html import escape
 from typing import Any
 
-from redpacket.chat.connectors.parsing import fitting, json_object, member, part, text
+from redpacket.chat.connectors.parsing import fitting, json_object, link_label, member, part, text
 from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.chat.model import Call, Card, ChatMoved, Member, Message, Tap
 from redpacket.chat.ports import ConnectorEnvironment
@@ -166,7 +166,7 @@ def _words(member: Member, text: str) -> dict[str, Any]:
 def _shown(card: Card) -> dict[str, Any]:
     lines = fitting(card.lines, _MESSAGE_MAX - _length(card.title) - 1, _length)
     button = {"text": card.button, "callback_data": card.packet_id} if card.button else None
-    link = {"text": "🔗", "url": card.link} if card.link else None
+    link = {"text": link_label(card.link), "url": card.link} if card.link else None
     # The preview of the cover stands above the text, so that an edit can keep it.
     preview = (
         {"url": card.cover_url, "prefer_large_media": True, "show_above_text": True}
