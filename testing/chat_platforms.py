@@ -186,6 +186,10 @@ class Joined:
         self._wait(lambda: bool(self.platform.toasts[person.key]))
         return self.toasts(person)[0]
 
+    def settle(self) -> None:
+        """Wait for the end of all deliveries so far."""
+        self._wait(lambda: all(task.done() for task in self.platform.last.values()))
+
     def write(self, person: Person, text: str, **more: str) -> None:
         """Let a member write."""
         self._act("write", person, text=text, **more)

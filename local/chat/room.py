@@ -111,7 +111,7 @@ class Platform(ABC):
         """Reasons of refused calls of the bot."""
         self.retry_scale = 1.0
         self._numbers = itertools.count(1)
-        self._last: dict[str, asyncio.Task[None]] = {}
+        self.last: dict[str, asyncio.Task[None]] = {}
         self.transport: httpx.AsyncBaseTransport | None = None
         self._client: httpx.AsyncClient | None = None
         self.join(people)
@@ -157,14 +157,14 @@ class Platform(ABC):
 
     def in_turn(self, queue: str, delivery: Coroutine[Any, Any, None]) -> None:
         """Run *delivery* after all earlier ones of its queue."""
-        before = self._last.get(queue)
+        before = self.last.get(queue)
 
         async def run() -> None:
             if before:
                 await asyncio.wait([before])
             await delivery
 
-        self._last[queue] = asyncio.get_running_loop().create_task(run())
+        self.last[queue] = asyncio.get_running_loop().create_task(run())
 
     async def post(
         self, body: bytes, headers: Mapping[str, str], timeout_s: float
