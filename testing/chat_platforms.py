@@ -73,6 +73,10 @@ class Pigeon:
         """Edit a card."""
         self._call(chat_id, message_id, card)
 
+    def offer_form(self, member: Member, chat_id: str) -> bool:
+        """Return False, as there are no forms."""
+        return False
+
     def notify(self, member: Member, chat_id: str, text: str) -> None:
         """Write to one member."""
         card = Card("", text, (), None, None, None)
@@ -116,7 +120,7 @@ class PigeonLoft(Platform):
         body = {"chat": chat.chat_id, "message": shown.message_id, "text": text, "answers": answers}
         self.in_turn("all", self._deliver(person, body))
 
-    def tap(self, person: Person, chat: Chat, shown: Shown, data: str) -> None:
+    def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
         """Deliver a tap."""
         body = {"chat": chat.chat_id, "message": shown.message_id, "packet": data}
         self.in_turn("all", self._deliver(person, body))
@@ -194,7 +198,7 @@ class Joined:
         """Let a member write."""
         self._act("write", person, text=text, **more)
 
-    def tap(self, person: Person, message_id: str, **more: str) -> None:
+    def tap(self, person: Person, message_id: str, **more: str | dict[str, str]) -> None:
         """Let a member tap a card."""
         self._act("tap", person, message=message_id, **more)
 
@@ -211,7 +215,7 @@ class Joined:
             told = self.connector.answer(call, self.reply, is_alert=True)
         return JSONResponse(dict(told), self.status)
 
-    def _act(self, path: str, person: Person, **body: str) -> None:
+    def _act(self, path: str, person: Person, **body: str | dict[str, str]) -> None:
         told = {"platform": self.platform.name, "member": person.key, **body}
         assert self.web.post(f"/_fake/{path}", json=told).status_code == 202
 

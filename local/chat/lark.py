@@ -8,6 +8,7 @@ import secrets
 import time
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -33,6 +34,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "header": frozenset({"title", "template", "subtitle"}),
     "div": frozenset({"tag", "text"}),
     "plain_text": frozenset({"tag", "content"}),
+    "form": frozenset({"tag", "name", "elements"}),
+    "input": frozenset({"tag", "name", "label", "placeholder", "required"}),
     "button": frozenset({"tag", "type", "text", "behaviors", "name", "form_action_type"}),
 }
 """Properties of cards 2.0 that the simulator knows; the platform refuses unknown ones."""
@@ -44,6 +47,15 @@ class Refusal(Exception):
     def __init__(self, status: int, code: int, why: str, reset_s: int = 0) -> None:
         super().__init__(why)
         self.status, self.code, self.why, self.reset_s = status, code, why, reset_s
+
+
+@dataclass
+class Content:
+    """Content of a message, as members see it."""
+
+    runs: list[Run]
+    buttons: list[dict[str, str]] = field(default_factory=list)
+    form: list[dict[str, str]] = field(default_factory=list)
 
 
 def sealed(content: bytes, key: str) -> str:
@@ -120,12 +132,17 @@ class LarkSimulator(Platform):
         delivery = self._deliver(self._event("im.message.receive_v1", event))
         self.in_turn(f"chat {chat.chat_id} {self.number()}", delivery)
 
-    def tap(self, person: Person, chat: Chat, shown: Shown, data: str) -> None:
+    def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
         """Deliver a tap."""
+        action: dict[str, Any] = {"tag": "button"}
+        if isinstance(data, dict):
+            action["form_value"] = data
+        else:
+            action["value"] = {"packet_id": data}
         event = {
             "operator": {"open_id": _open_id(person), "tenant_key": TENANT},
             "token": f"c-{secrets.token_hex(8)}",
-            "action": {"tag": "button", "value": {"packet_id": data}},
+            "action": action,
             "host": "im_message",
             "context": {"open_message_id": shown.message_id, "open_chat_id": chat.chat_id},
         }
@@ -232,9 +249,9 @@ class LarkSimulator(Platform):
             raise Refusal(400, 230001, "invalid uuid")
         if uuid in self._sent:
             return {"data": {"message_id": self._sent[uuid]}}
-        runs, buttons = _shown(str(body.get("msg_type")), str(body.get("content")))
+        made = _shown(str(body.get("msg_type")), str(body.get("content")))
         self._limit((chat.chat_id, 5, 1.0))
-        shown = Shown(f"om_{self.number()}", BOT, runs, buttons)
+        shown = Shown(f"om_{self.number()}", BOT, made.runs, made.buttons, made.form)
         chat.messages.append(shown)
         if uuid:
             self._sent[uuid] = shown.message_id
@@ -245,9 +262,9 @@ class LarkSimulator(Platform):
         shown = next((each for each in found if each), None)
         if shown is None or shown.author != BOT:
             raise Refusal(400, 230001, "invalid message_id")
-        runs, buttons = _shown("interactive", str(body.get("content")))
+        made = _shown("interactive", str(body.get("content")))
         self._limit((shown.message_id, 5, 1.0))
-        shown.runs, shown.buttons = runs, buttons
+        shown.runs, shown.buttons, shown.form = made.runs, made.buttons, made.form
         shown.edits += 1
         return {"data": {}}
 
@@ -260,12 +277,12 @@ def _open_id(person: Person) -> str:
     return f"ou_{person.number:08}"
 
 
-def _shown(kind: str, content: str) -> tuple[list[Run], list[dict[str, str]]]:
+def _shown(kind: str, content: str) -> Content:
     """Return the runs and the buttons of a message. Raises Refusal."""
     try:
         told = json.loads(content)
         if kind == "text":
-            return [(str(told["text"]), False)], []
+            return Content([(str(told["text"]), False)])
         if kind != "interactive":
             raise Refusal(400, 230001, "invalid msg_type")
         return _card(told, len(content.encode()))
@@ -273,7 +290,7 @@ def _shown(kind: str, content: str) -> tuple[list[Run], list[dict[str, str]]]:
         raise Refusal(400, 230001, f"invalid content: {error!r}") from error
 
 
-def _card(card: dict[str, Any], size: int) -> tuple[list[Run], list[dict[str, str]]]:
+def _card(card: dict[str, Any], size: int) -> Content:
     elements = card["body"]["elements"]
     if card["schema"] != "2.0" or not card.get("config", {}).get("update_multi"):
         raise Refusal(400, 230099, "Failed to create card content: not a shared card 2.0")
@@ -283,20 +300,28 @@ def _card(card: dict[str, Any], size: int) -> tuple[list[Run], list[dict[str, st
         raise Refusal(400, 230099, "ErrCode: 300305; element exceeds the limit")
     _check("card", card)
     _check("header", card["header"])
-    runs: list[Run] = [(card["header"]["title"]["content"], True)]
-    buttons: list[dict[str, str]] = []
+    made = Content([(card["header"]["title"]["content"], True)])
     for element in elements:
         _check(element["tag"], element)
+        if element["tag"] == "form":
+            made.form.extend(_input(each) for each in element["elements"])
+            continue
         _check(element["text"]["tag"], element["text"])
         words = element["text"]["content"]
         if element["tag"] == "div":
-            runs.append((f"\n{words}", False))
+            made.runs.append((f"\n{words}", False))
             continue
         (behavior,) = element["behaviors"]
         is_tap = behavior["type"] == "callback"
         to = {"callback_data": behavior["value"]["packet_id"]} if is_tap else {}
-        buttons.append({"text": words, **(to or {"url": behavior["default_url"]})})
-    return runs, buttons
+        made.buttons.append({"text": words, **(to or {"url": behavior["default_url"]})})
+    return made
+
+
+def _input(element: dict[str, Any]) -> dict[str, str]:
+    _check(element["tag"], element)
+    label = element["text"] if element["tag"] == "button" else element["label"]
+    return {"name": element["name"], "label": label["content"]}
 
 
 def _check(tag: str, given: Mapping[str, Any]) -> None:

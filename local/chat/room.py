@@ -47,6 +47,8 @@ class Shown:
     author: str
     runs: list[Run]
     buttons: list[dict[str, str]] = field(default_factory=list)
+    form: list[dict[str, str]] = field(default_factory=list)
+    """Inputs with name and label; the last one is the button that sends them."""
     answers: str | None = None
     cover: str | None = None
     edits: int = 0
@@ -135,8 +137,8 @@ class Platform(ABC):
         """Show a member's words, and deliver them to the bot as the platform does."""
 
     @abstractmethod
-    def tap(self, person: Person, chat: Chat, shown: Shown, data: str) -> None:
-        """Deliver a tap with *data*, which a forged client chooses."""
+    def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
+        """Deliver a tap with *data*, which a forged client chooses, or with a form's values."""
 
     def chat_of(self, place: str, person: Person) -> Chat:
         """Return the group, or the private chat of *person*."""
@@ -210,6 +212,7 @@ def _seen(shown: Shown) -> dict[str, Any]:
         "author": shown.author,
         "runs": shown.runs,
         "buttons": shown.buttons,
+        "form": shown.form,
         "answers": shown.answers,
         "cover": shown.cover,
         "edits": shown.edits,

@@ -70,10 +70,10 @@ def _write(platform: Platform, person: Person, body: dict[str, Any]) -> None:
 
 
 def _tap(platform: Platform, person: Person, body: dict[str, Any]) -> None:
-    """Tap a button; *data* in place of the button's own is a forged tap."""
+    """Tap a button; *data* in place of the button's own is a forged tap; *form* has values."""
     chat = platform.chat_of(body.get("place", "group"), person)
     shown = chat.find(body["message"])
     if shown is None:
         raise KeyError(body["message"])
     own = next((each["callback_data"] for each in shown.buttons if "callback_data" in each), "")
-    platform.tap(person, chat, shown, str(body.get("data", own)))
+    platform.tap(person, chat, shown, body.get("form") or str(body.get("data", own)))

@@ -98,7 +98,7 @@ class TelegramSimulator(Platform):
             message["reply_to_message"] = self._message(chat, answered)
         self.in_turn(f"chat {chat.chat_id}", self._deliver({"message": message}, MESSAGE_LIFE_S))
 
-    def tap(self, person: Person, chat: Chat, shown: Shown, data: str) -> None:
+    def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
         """Deliver a tap."""
         query_id = f"{time.time_ns()}{self.number()}"
         self._queries[query_id] = person.key, time.monotonic()

@@ -205,3 +205,24 @@ def test_a_failed_delivery_of_words_is_repeated_with_the_same_id(chat: Joined) -
     first, second = chat.call(), chat.call()
     chat.status = 200
     assert first.message_id == second.message_id
+
+
+def test_a_form_sends_once_for_each_member_and_answers_alone(chat: Joined) -> None:
+    chat.write(ANN, mention(chat, "/hongbao"))
+    member, chat_id = chat.call().member, chat.group.chat_id
+    if not chat.connector.offer_form(member, chat_id):
+        assert [shown.author for shown in chat.group.messages] == [ANN.key]
+        return
+
+    form = chat.group.messages[-1]
+    chat.reply = "Sent"
+    values = {"amount": "8.88", "count": "5", "greeting": "恭喜"}
+    keys = []
+    for person in (ANN, ANN, BOB):
+        chat.tap(person, form.message_id, form=values)
+        call = chat.call()
+        keys.append(call.message_id)
+
+    assert call.text == "/hongbao 8.88 5 恭喜"
+    assert keys[0] == keys[1] != keys[2]
+    assert chat.wait_for_toast(ANN) == "Sent"

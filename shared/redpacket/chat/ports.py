@@ -43,5 +43,11 @@ class Connector(Protocol):
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:
         """Replace a card. An unchanged card and a deleted message are successes."""
 
+    def offer_form(self, member: Member, chat_id: str) -> bool:
+        """Post a form that sends a packet. Return False if the platform has no forms.
+
+        A member's answer is a Message with a command, once for each form and member.
+        """
+
     def notify(self, member: Member, chat_id: str, text: str) -> None:
         """Send *text* to the member alone. An unreachable member raises nothing."""

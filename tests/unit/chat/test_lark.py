@@ -131,13 +131,16 @@ def test_pictures_and_other_events_need_nothing() -> None:
     assert read(lark_call("im.chat.disbanded_v1", {})) is None
 
 
-def test_a_form_is_a_command_that_acts_once_for_its_event() -> None:
+def test_a_form_is_a_command_that_acts_once_for_its_card_and_member() -> None:
     form = {"amount": "8.88", "count": "5", "greeting": "恭喜发财"}
     event = {**TAPPED, "action": {"tag": "button", "form_value": form}}
 
-    message = read(lark_call("card.action.trigger", event, event_id="ev-9"))
+    message = read(lark_call("card.action.trigger", event))
 
-    assert (message.text, message.message_id) == ("/hongbao 8.88 5 恭喜发财", "form:ev-9")
+    assert (message.text, message.message_id) == (
+        "/hongbao 8.88 5 恭喜发财",
+        "form:om_1:lark:T1:ou_1",
+    )
 
 
 def test_a_name_is_fetched_once_and_its_absence_is_no_error() -> None:

@@ -22,6 +22,12 @@ _CARD_BYTES_MAX = 20_000
 
 _KEY_MAX = 50
 _FORM = "form:"
+_FIELDS = ("amount", "count", "greeting")
+_FORM_WORDS = {
+    "zh": ("发红包", "总金额", "个数", "祝福语", "塞钱进红包"),
+    "en": ("Send a red packet", "Total amount", "Shares", "Greeting", "Send"),
+}
+"""Title, labels of the fields, and the button."""
 
 
 class Lark:
@@ -64,6 +70,11 @@ class Lark:
     def edit(self, chat_id: str, message_id: str, card: Card) -> None:  # noqa: ARG002 - message ids are unique
         self._api.edit(message_id, _shown(card))
 
+    def offer_form(self, member: Member, chat_id: str) -> bool:
+        card = _form(_FORM_WORDS[member.language])
+        self._api.send("chat_id", chat_id, "interactive", card, "")
+        return True
+
     def notify(self, member: Member, chat_id: str, text: str) -> None:  # noqa: ARG002 - the app may always write to its users
         with suppress(RedPacketError):
             open_id = member.host_id.rpartition(":")[2]
@@ -86,9 +97,9 @@ class Lark:
         tapper = self._member(header, text(operator, "open_id"), operator)
         chat_id, message_id = text(context, "open_chat_id"), text(context, "open_message_id")
         if form := part(action, "form_value"):
-            # A form is the command in other clothes. Its event id is a tap's, and acts once.
-            words = " ".join(text(form, name) for name in ("amount", "count", "greeting"))
-            key = f"{_FORM}{text(header, 'event_id')}"
+            # One member sends one packet by a form: a second tap on its button acts once.
+            words = " ".join(text(form, name) for name in _FIELDS)
+            key = f"{_FORM}{message_id}:{tapper.host_id}"
             return Message(
                 tapper, chat_id, key, f"/hongbao {words}", None, is_private=False, title=""
             )
@@ -121,6 +132,17 @@ class Lark:
         return Member(person.host_id, self._api.name_of(open_id), person.language)
 
 
+def _form(words: tuple[str, ...]) -> dict[str, Any]:
+    title, *labels, button = words
+    inputs = [
+        {"tag": "input", "name": name, "label": {"tag": "plain_text", "content": label}}
+        for name, label in zip(_FIELDS, labels, strict=True)
+    ]
+    submit = _button(button, "primary", {"type": "callback", "value": {}})
+    submit |= {"name": "send", "form_action_type": "submit"}
+    return _card(title, {"tag": "form", "name": "hongbao", "elements": [*inputs, submit]})
+
+
 def _shown(card: Card) -> dict[str, Any]:
     lines = fitting(card.lines, _CARD_BYTES_MAX, lambda line: len(line.encode()))
     tap = {"type": "callback", "value": {"packet_id": card.packet_id}}
@@ -133,11 +155,15 @@ def _shown(card: Card) -> dict[str, Any]:
         )
     # Plain texts need no escaping.
     words = {"tag": "div", "text": {"tag": "plain_text", "content": "\n".join(lines) or " "}}
+    return _card(card.title, words, *buttons)
+
+
+def _card(title: str, *elements: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "schema": "2.0",
         "config": {"update_multi": True},
-        "header": {"title": {"tag": "plain_text", "content": card.title}, "template": "red"},
-        "body": {"elements": [words, *buttons]},
+        "header": {"title": {"tag": "plain_text", "content": title}, "template": "red"},
+        "body": {"elements": elements},
     }
 
 

@@ -68,6 +68,9 @@ class Telegram:
         message = {"chat_id": chat_id, "message_id": int(message_id)}
         self._call("editMessageText", {**message, **_shown(card)})
 
+    def offer_form(self, member: Member, chat_id: str) -> bool:  # noqa: ARG002
+        return False
+
     def notify(self, member: Member, chat_id: str, text: str) -> None:
         try:
             self._call("sendMessage", _words(member, text))
