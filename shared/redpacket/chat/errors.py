@@ -1,7 +1,8 @@
-"""Failures of chat platforms. No client gets them: they decide about retries."""
+"""Errors of chats. No client gets those of platforms: they decide about retries."""
 
 from __future__ import annotations
 
+from redpacket.packets.errors import SendRefused
 from redpacket.platform.errors import RateLimited, Rejected
 
 
@@ -14,3 +15,17 @@ class ChatGone(Rejected):
 
     code = "chat_gone"
     status = 410
+
+
+class ChatNotFound(Rejected):
+    """No operator admitted this chat. Check its connector and its id."""
+
+    code = "chat_not_found"
+    status = 404
+
+
+class ChatDayExceeded(SendRefused):
+    """This packet exceeds the limit of this chat, or of one member, for a day."""
+
+    code = "chat_day_exceeded"
+    status = 403

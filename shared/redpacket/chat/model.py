@@ -74,3 +74,34 @@ class Card:
     button: str | None
     link: str | None
     cover_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PostedCard:
+    """Place of a packet's card, and its language."""
+
+    packet_id: str
+    connector: str
+    chat_id: str
+    message_id: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Chat that an operator admitted; *chat_id* is the one that it had then.
+
+    *day_fen* limits the sum of its packets in a day. Its cards use *language*, zh or en.
+    """
+
+    connector: str
+    chat_id: str
+    title: str
+    day_fen: int
+    language: str
+    admitted_at_ms: int
+
+    @property
+    def key(self) -> str:
+        """Name of the chat in rules of packets, which a move does not change."""
+        return f"{self.connector}:{self.chat_id}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,3 +51,10 @@ class Connector(Protocol):
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
         """Send *text* to the member alone. An unreachable member raises nothing."""
+
+
+class CardQueue(Protocol):
+    """Queue of cards to edit. The second adapter is a fake."""
+
+    def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
+        """Queue one edit for each packet; edits of one packet within 3 s merge."""

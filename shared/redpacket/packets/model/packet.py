@@ -63,7 +63,7 @@ class Rules:
     Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
     *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota and window count;
     *starts_at_ms* and *ends_at_ms* are the sender's own limits within its window. Shares with a
-    *prize_id* are won, and can't be grabbed.
+    *prize_id* are won, and can't be grabbed. Only members of *chat_id* may claim, in that chat.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -74,6 +74,7 @@ class Rules:
     prize_id: str | None = None
     starts_at_ms: int = 0
     ends_at_ms: int = AT_MS_MAX
+    chat_id: str | None = None
 
     def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
         """Return when the packet is open while its campaign has this window."""
@@ -115,7 +116,7 @@ class Packet:
     *closing_step* counts the shards that closing has done; in the next shard, shares up to
     *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
     starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
-    payments/model/provider.py, which grabs don't import.
+    payments/model/provider.py, which grabs don't import. *has_card*: a chat shows its state.
     """
 
     packet_id: str
@@ -130,6 +131,7 @@ class Packet:
     sent_ends_at_ms: int | None = None
     amounts_shown: AmountsShown = AmountsShown.LIVE
     cover_url: str | None = None
+    has_card: bool = False
     status: PacketStatus = PacketStatus.OPEN
     closing_step: int = 0
     closing_no: int = 0
