@@ -121,7 +121,7 @@ class CachedRains:
         return [
             packet
             for packet in packets
-            if packet.status is PacketStatus.OPEN and not packet.rules.recipients
+            if packet.status is PacketStatus.OPEN and not packet.rules.is_exclusive
         ]
 
 

@@ -80,9 +80,18 @@ class Rules:
         """Return when the packet is open while its campaign has this window."""
         return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether not everyone with the link may claim."""
+        return bool(self.recipients) or self.chat_id is not None
+
     def invites(self, user_id: str) -> bool:
-        """Return whether the user may claim a share."""
+        """Return whether the recipients, if any, include the user."""
         return not self.recipients or user_id in self.recipients
+
+    def admits(self, user: User) -> bool:
+        """Return whether the user may claim a share where they act."""
+        return self.invites(user.user_id) and self.chat_id in {None, user.chat_id}
 
     @property
     def is_plain(self) -> bool:
@@ -185,10 +194,9 @@ class Packet:
 
     def may_be_read_by(self, viewer: User | None) -> bool:
         """Return whether *viewer* (None without a token) may see the packet."""
-        invited = self.rules.recipients
-        if not invited:
+        if not self.rules.is_exclusive:
             return True
-        return viewer is not None and viewer.user_id in {self.sender.user_id, *invited}
+        return viewer is not None and (viewer == self.sender or self.rules.admits(viewer))
 
 
 def shard_count(packet_id: str) -> int:

@@ -80,7 +80,7 @@ def grab_packet(
     Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
     ports.logger.count("tried")
-    gate = PacketRules(packet_id, claimer.user_id, passphrase, ports)
+    gate = PacketRules(packet_id, claimer, passphrase, ports)
     return ClaimAttempt(packet_id, claimer, via, ports, gate).run()
 
 

@@ -69,6 +69,19 @@ def read_record(
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound
+    return record_of(packet, viewer, after_no, limit, packets=packets, pages=pages)
+
+
+def record_of(
+    packet: Packet,
+    viewer: User | None,
+    after_no: int = 0,
+    limit: int = SMALL_MAX,
+    *,
+    packets: DynamoPackets,
+    pages: DynamoPages,
+) -> Record:
+    """Return the record of a packet that the viewer may read."""
     if packet.end:
         record = _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
     elif packet.is_small:
