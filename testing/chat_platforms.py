@@ -57,7 +57,7 @@ class Pigeon:
         return Message(
             member,
             *(told["chat"], told["message"], told["text"], told.get("answers")),
-            is_private=told["chat"] != GROUP,
+            is_private=told["chat"] == told["from"],
             title="Loft",
         )
 

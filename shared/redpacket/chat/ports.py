@@ -35,7 +35,10 @@ class Connector(Protocol):
         """
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
-        """Return the body of the HTTP 200 that shows *text* to the member alone."""
+        """Return the body of the HTTP 200 that shows *text* to the member alone.
+
+        For a Message it may be empty; then only `notify` shows a text.
+        """
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
         """Post a card and return its message id. Platforms that can do so drop a repeated *key*."""

@@ -36,7 +36,7 @@ class ChatContainer(Container):
     chats = on_dynamo(DynamoChats)
 
     @cached_property
-    def connectors(self) -> Mapping[ConnectorName, Connector]:
+    def connectors(self) -> Mapping[str, Connector]:
         """Platforms for which the secret has values."""
         from redpacket.chat.ports import ConnectorEnvironment
 
@@ -50,6 +50,7 @@ class ChatContainer(Container):
         from redpacket.chat.api.orders import chat_order
         from redpacket.chat.use_cases.handle_call import CallPorts
         from redpacket.operations.model.switches import Switch
+        from redpacket.packets.api.packet_ids import packet_ids
 
         require_on = self.operations.switches.require_on
 
@@ -63,6 +64,7 @@ class ChatContainer(Container):
             claim_ports=self.packets.claim_ports,
             send_ports_of=self._send_ports,
             order_of=chat_order,
+            check_id=packet_ids().check,
             guard_send=guard_send,
             guard_grab=partial(require_on, Switch.GRAB),
             guard_read=self.operations.read_costs.count,

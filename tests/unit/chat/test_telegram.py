@@ -1,6 +1,7 @@
 """Updates of Telegram, and the calls of its connector."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,10 +213,11 @@ def test_a_tap_is_answered_within_200_characters_and_also_without_words() -> Non
     }
 
 
-def test_a_message_is_answered_in_the_private_chat() -> None:
+def test_a_message_is_answered_in_the_private_chat_and_not_from_a_group() -> None:
     bot, _ = telegram()
-    message = Message(ANN, "-100", "3", "/balance", None, is_private=False, title="")
+    message = Message(ANN, "7", "3", "/balance", None, is_private=True, title="")
 
+    assert bot.answer(replace(message, is_private=False), "8.88", is_alert=False) == {}
     assert bot.answer(message, "8.88", is_alert=False) == {
         "method": "sendMessage",
         "chat_id": "7",

@@ -56,7 +56,9 @@ class Telegram:
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
         if isinstance(call, Message):
-            return {"method": "sendMessage", **_words(call.member, text)} if text else {}
+            # In a group, `notify` also reaches members who never opened a private chat.
+            is_sure = call.is_private and text
+            return {"method": "sendMessage", **_words(call.member, text)} if is_sure else {}
         # Answer without a text also: otherwise the button keeps spinning.
         body = {"text": _cut(text, _ANSWER_MAX), "show_alert": is_alert} if text else {}
         return {"method": "answerCallbackQuery", "callback_query_id": call.reply_to, **body}
