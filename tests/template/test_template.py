@@ -167,7 +167,7 @@ def test_no_function_can_delete(function: str) -> None:
     assert _actions_on(function, "PayoutDlq") <= {"sqs:GetQueueAttributes"}
 
 
-CROWD = ("GrabFunction", "LotteryFunction")
+CROWD = ("GrabFunction", "LotteryFunction", "ChatFunction")
 """The functions that a crowd calls: what they hold leaks first, and must not make money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
@@ -240,6 +240,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},
         "ProfileFunction": {changes: own, reads: own},
         "CampaignFunction": {changes: names, reads: shown},
+        "ChatFunction": {changes: names, reads: shown},
         "RecordsFunction": {reads: shown},
         "DeliverFunction": {reads: {"pk", "host_id"}},
     }
@@ -311,9 +312,13 @@ def test_nothing_of_money_expires() -> None:
 
     # Notes of callbacks and counts of a day's payments; consents that have ended; accounts at
     # gateways whose user was erased; what an operator moved alone within a day; deliveries; codes;
-    # notices of users.
+    # notices of users; places of cards in chats, and what a chat sent in a day.
     tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
+    tables += ("ChatTable",)
     expected = {
+        "chat.chat_funding": 3,
+        "chat.chats": 2,
+        "chat.keys": 1,
         "operations.allowances": 2,
         "payments.authorizations": 1,
         "erasure.erasure": 2,
@@ -368,7 +373,7 @@ def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
 
 _COMPUTES = (
     "Send Grab Payout Expire Records Campaign Lottery Admin Approval Reconcile Payment Order "
-    "Transfer"
+    "Transfer Chat"
 )
 """Functions that commit to amounts and draws, compute or prove them, or compare them with rows."""
 
@@ -508,7 +513,9 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     assert key["Properties"].items() >= signs.items()
 
 
-@pytest.mark.parametrize("name", ["UnreadRecords", "DeliveryDlq", "PayoutDlq", "NoticeDlq"])
+@pytest.mark.parametrize(
+    "name", ["UnreadRecords", "DeliveryDlq", "CardDlq", "PayoutDlq", "NoticeDlq"]
+)
 def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
     queues = _of_type("AWS::SQS::Queue")
     watched = [
@@ -524,7 +531,7 @@ def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
         source = queues[name.replace("Dlq", "Queue")]
         redrive = source["RedrivePolicy"]
         assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": [name, "Arn"]}
-        assert redrive["maxReceiveCount"] == (50 if name == "DeliveryDlq" else 5)
+        assert redrive["maxReceiveCount"] == (50 if name in {"DeliveryDlq", "CardDlq"} else 5)
         assert source["MessageRetentionPeriod"] == 4 * DAY_S
 
 
@@ -610,6 +617,8 @@ SIGNED_ROUTES = {
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
     "POST /gateway/host/callback",
+    "POST /chat/telegram",
+    "POST /chat/lark",
 }
 
 
@@ -638,7 +647,10 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     (resource,) = [
         resource for resource in RESOURCES.values() if resource.get("Properties") is stage
     ]
-    throttles = stage["RouteSettings"]
+    throttles = {
+        key: settings["Fn::If"][1] if "Fn::If" in settings else settings
+        for key, settings in stage["RouteSettings"].items()
+    }
     routes = _of_type("AWS::ApiGatewayV2::Route")
     keys = {route["RouteKey"]: name for name, route in routes.items()}
     own = {key for key in keys if "/admin/" in key} | {"POST /packets"} | OPEN_ROUTES
@@ -656,7 +668,8 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
     assert throttles.keys() <= keys.keys()
     # Or CloudFormation would look for them before they are there.
-    assert {keys[key] for key in throttles} <= set(resource["DependsOn"])
+    waits_for = {*resource["DependsOn"], *re.findall(r"\$\{(\w+)", str(stage["Description"]))}
+    assert {keys[key] for key in throttles} <= waits_for
 
 
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
@@ -690,6 +703,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
+        "ChatFunction": [{"Ref": "PassphraseLayer"}, {"Ref": "PaymentsLayer"}],
         **{name: [{"Ref": "PaymentsLayer"}] for name in (*GATEWAY_FUNCTIONS, *RECEIVED_BY)},
     }
 

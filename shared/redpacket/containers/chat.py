@@ -17,6 +17,7 @@ from redpacket.containers.users import UsersContainer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from redpacket.chat.clients.sqs_cards import SqsCards
     from redpacket.chat.model import Chat
     from redpacket.chat.ports import Connector
     from redpacket.chat.use_cases.edit_card import CardPorts
@@ -40,10 +41,16 @@ class ChatContainer(Container):
         """Platforms for which the secret has values."""
         from redpacket.chat.ports import ConnectorEnvironment
 
-        secret = json.loads(self.platform.secret(self.settings.chat_secret_arn))
+        secret = json.loads(self.settings.chat_secret)
         environment = ConnectorEnvironment(secret, self._http, self.clock.now_ms)
         made = ((name, name.connect(environment)) for name in ConnectorName)
         return {name: connector for name, connector in made if connector}
+
+    @cached_property
+    def card_queue(self) -> SqsCards:
+        from redpacket.chat.clients.sqs_cards import SqsCards
+
+        return SqsCards(lambda: self.platform.aws("sqs"), self.settings.card_queue_url)
 
     @cached_property
     def call_ports(self) -> CallPorts:

@@ -242,8 +242,8 @@ class Settings:
     """Queue of deliveries to webhooks."""
     unread_records_url = Variable("UNREAD_RECORDS_URL", str)
     """Queue of unreadable records of streams."""
-    chat_secret_arn = Variable("CHAT_SECRET_ARN", str, default="")
-    """Secret with the keys of chat platforms; empty disables them."""
+    chat_secret = Variable("CHAT_SECRET", resolved, default="{}", is_checked_at_start=False)
+    """JSON of the keys of chat platforms (docs/how-to/chat.md)."""
     chat_member_day_fen = Variable("CHAT_MEMBER_DAY_FEN", _integer)
     """Fen that one member may send from chats in a day."""
     card_queue_url = Variable("CARD_QUEUE_URL", str, default="")
