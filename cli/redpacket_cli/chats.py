@@ -35,7 +35,7 @@ def admit_chat(
     context: typer.Context,
     connector: Connector,
     chat_id: ChatId,
-    day: Annotated[
+    day_fen: Annotated[
         int, typer.Option(parser=parse_amount, help="The most that the chat sends in a UTC day.")
     ],
     title: Annotated[str, typer.Option(help="A name for operators.")] = "",
@@ -43,7 +43,7 @@ def admit_chat(
 ) -> None:
     """Let members of a chat send and claim packets, or change its limit. A repeat is harmless."""
     session, path = session_of(context), f"/admin/chats/{connector}/{chat_id}"
-    body = {"title": title, "day_fen": day, "language": language}
+    body = {"title": title, "day_fen": day_fen, "language": language}
     session.screen.report(again(lambda: session.target.operator.put(path, body)))
 
 

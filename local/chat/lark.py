@@ -83,12 +83,18 @@ class LarkSimulator(Platform):
 
     name = "lark"
     bot_name = "红包"
+    group_id = "oc_group"
+
+    @staticmethod
+    def host_id(person: Person) -> str:
+        """Return the id by which the bot knows a member."""
+        return f"lark:{TENANT}:{_open_id(person)}"
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
     ) -> None:
         super().__init__(secret, callback_url, people)
-        self.chats[GROUP] = Chat("oc_group", "团队群")
+        self.chats[GROUP] = Chat(self.group_id, "团队群")
         self._tokens: dict[str, float] = {}
         self._sent: dict[str, str] = {}
 

@@ -98,6 +98,12 @@ class Platform(ABC):
 
     name: str
     bot_name: str
+    group_id: str
+
+    @staticmethod
+    @abstractmethod
+    def host_id(person: Person) -> str:
+        """Return the id by which the bot knows a member."""
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE

@@ -15,14 +15,14 @@ from local.chat.room import PEOPLE, Person, Platform, crowd
 from local.chat.telegram import TelegramSimulator
 
 PAGE = Path(__file__).with_name("page.html")
+KINDS: tuple[type[Platform], ...] = (TelegramSimulator, LarkSimulator)
 
 
 def both(
     secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
 ) -> list[Platform]:
     """Return both platforms, which call the bot at *callback_url*/NAME."""
-    kinds = (TelegramSimulator, LarkSimulator)
-    return [kind(secret, callback_url, people) for kind in kinds]
+    return [kind(secret, callback_url, people) for kind in KINDS]
 
 
 def application(simulated: Sequence[Platform]) -> Starlette:

@@ -66,13 +66,19 @@ class TelegramSimulator(Platform):
     """Bot API for one bot and one group."""
 
     name = "telegram"
+    group_id = "-1001234567890"
+
+    @staticmethod
+    def host_id(person: Person) -> str:
+        """Return the id by which the bot knows a member."""
+        return f"telegram:{_id(person)}"
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
     ) -> None:
         super().__init__(secret, callback_url, people)
         self.bot_name = secret["telegram_name"]
-        self.chats[GROUP] = Chat("-1001234567890", "Friends 朋友群")
+        self.chats[GROUP] = Chat(self.group_id, "Friends 朋友群")
         self._queries: dict[str, tuple[str, float]] = {}
         self._updates = 1_000
 

@@ -109,7 +109,7 @@ request_copy         Admin:pr Approval:pr Chat:pr Erasure:r Payment:pr Prize:pr 
 packet               Admin:r Announce:r Approval:pru Campaign:ru Chat:pru Erasure:r Expire:pru \
                      Grab:r Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:ru
-thanks               Admin:ru Erasure:ru Grab:ru Records:r
+thanks               Admin:ru Chat:r Erasure:ru Grab:ru Records:r
 share                Admin:r Approval:r Campaign:r Chat:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
 claim                Admin:r Approval:r Campaign:r Chat:ru Erasure:r Expire:ru Grab:ru Lottery:ru \
