@@ -12,7 +12,7 @@ Add passphrase=WORD to ask for it, and +link to let anyone with the link take a 
 _WORDS = {
     "card_title": ("🧧 {name} 的红包", "🧧 Red packet of {name}"),
     "somebody": ("某位群友", "A member"),
-    "say_it": ("🔑 回复本条消息，说出口令即可领取", "🔑 Reply to this message with the passphrase"),
+    "say_it": ("🔑 回复这个红包，说出口令就能领", "🔑 Reply to this packet with its passphrase"),
     "progress": (
         "已领 {claimed}/{count} 个，共 {total}",
         "{claimed} of {count} taken of {total}",

@@ -1,11 +1,15 @@
 """Commands, words and taps of members, on the whole system in memory."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.errors import ChatBusy
+from redpacket.chat.model import Chat
+from redpacket.chat.use_cases.handle_call import handle_call
 from redpacket.containers import containers
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.errors import NotInvited, PacketNotFound
@@ -14,8 +18,12 @@ from redpacket.packets.model.packet import Opening, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import read_record
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.platform.errors import Unavailable
+from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.chat_system import GROUP, MEMBER_DAY_FEN, PIGEON, ChatSystem, a_chat
+from testing.chat_system import GROUP, MEMBER_DAY_FEN, ChatSystem, a_chat
+from testing.in_memory_system import PlainIds
+from tests.unit.chat.connecting import TELEGRAM, Platform
+from tests.unit.chat.test_telegram import HEADER
 
 SENT = "/hongbao 8.88 3 恭喜发财"
 
@@ -303,7 +311,7 @@ def test_taps_are_refused_while_grabs_are_switched_off(loft: ChatSystem) -> None
 def test_the_words_of_a_passphrase_packet_are_said_in_answer_to_its_card(loft: ChatSystem) -> None:
     loft.write("ann", "/hongbao 8.88 3 口令=芝麻开门 open it")
     packet_id = loft.packet_id()
-    assert loft.tap("bob", packet_id) == "Wrong words. Reply to the packet again"
+    assert loft.tap("bob", packet_id) == "🔑 Reply to this packet with its passphrase"
 
     loft.write("bob", "芝麻关门", answers="m-1")
     loft.write("bob", "芝麻开门", answers="m-1")
@@ -313,7 +321,7 @@ def test_the_words_of_a_passphrase_packet_are_said_in_answer_to_its_card(loft: C
     assert (wrong, right[:9]) == ("Wrong words. Reply to the packet again", "🎉 You got")
     assert loft.private("cat") == []
     (card,) = loft.loft.cards["m-1"]
-    assert "Reply to this message with the passphrase" in card
+    assert "Reply to this packet with its passphrase" in card
     assert "芝麻" not in card
 
 
@@ -344,21 +352,40 @@ def test_a_balance_and_help_are_told_to_the_member_alone(loft: ChatSystem) -> No
     assert refused == "Send packets in a group"
 
 
-def test_a_chat_that_moved_stays_admitted_with_its_packets_and_limits(loft: ChatSystem) -> None:
-    loft.write("ann", "/hongbao 30 3")
-    packet_id, chats = loft.packet_id(), containers.chat.chats
-    chat = chats.find(PIGEON, GROUP)
-    assert chat
+def test_a_group_that_telegram_moves_stays_admitted_with_its_packets_and_limits(
+    loft: ChatSystem,
+) -> None:
+    chats, telegram = containers.chat.chats, ConnectorName.TELEGRAM
+    chat = loft.admit(Chat(telegram, "-5", "Loft", 4_000, "en", 1))
+    platform = Platform([(200, {"ok": True, "result": {"message_id": 3}})])
+    bot = telegram.connect(platform.environment(TELEGRAM))
+    assert bot
+    numbers = iter(range(1, 99))
+    ann = {"id": 7, "first_name": "Ann"}
+    request = Request("treasurer", "chat", "10000")
+    user = User(PlainIds.id_of("telegram:7"), host_id="telegram:7")
+    loft.system.process().deposit(user, 10_000, request)
 
+    def call(chat_id: int, **update: Any) -> Any:
+        message = {"message_id": next(numbers), "chat": {"id": chat_id}, "from": ann, **update}
+        told = {"callback_query": update | {"message": message}} if "data" in update else message
+        body = json.dumps(told if "data" in update else {"message": told}).encode()
+        ports = containers.chat.call_ports
+        return handle_call(telegram, bot, {HEADER: TELEGRAM["telegram_secret"]}, body, ports=ports)
+
+    call(-5, text="/hongbao 30 3")
+    packet_id = chats.find_packet_id(telegram, "-5", "3")
+    assert packet_id
     for _ in range(2):
-        chats.move(chat, "g-new")
-    moved = loft.tap("bob", packet_id, chat="g-new")
-    loft.write("ann", "/hongbao 30 3", chat="g-new")
+        call(-5, migrate_to_chat_id=-1005)
+    tap = call(-1005, **{"id": "9", "data": packet_id, "from": ann})
+    call(-1005, text="/hongbao 30 3")
 
-    assert moved.startswith("🎉")
-    assert "exceeds" in loft.private("ann")[0]
-    assert chats.list_all() == [chat]
-    assert loft.admit(a_chat("g-new", title="New")) == replace(chat, title="New")
+    assert tap["text"].startswith("🎉")
+    assert "exceeds" in platform.calls[-1][2]["text"]
+    assert loft.system.balance_fen(user.user_id) == 7_000
+    assert chats.list_all() == [a_chat(), chat]
+    assert loft.admit(replace(chat, chat_id="-1005", title="New")) == replace(chat, title="New")
 
 
 def test_a_packet_that_expires_returns_what_nobody_took(loft: ChatSystem) -> None:

@@ -14,6 +14,7 @@ from redpacket.chat.model import Challenge, ChatMoved, Message, PostedCard, Tap
 from redpacket.chat.use_cases.commands import BALANCE, HELP, SEND, command_of, packet_fields
 from redpacket.chat.use_cases.edit_card import CardPorts, link_of, render_card
 from redpacket.ledger.model import user_account
+from redpacket.packets.errors import PassphraseMismatch
 from redpacket.packets.model.claim import Claim
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.claim_share import grab_packet
@@ -22,7 +23,7 @@ from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejecte
 from redpacket.platform.http.request import nickname_of
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.runtime import Clock, EventLogger
-from redpacket.platform.time_budget import time_budget
+from redpacket.platform.time_budget import REQUEST_S, time_budget
 from redpacket.platform.user import User, UserIds
 
 if TYPE_CHECKING:
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from redpacket.packets.model.packet import Packet
     from redpacket.packets.use_cases.send_packet import SendOrder, SendPorts
 
-TAP_S = 2.0
-"""Seconds for a tap, because Lark shows an error after three and does not repeat it."""
+READ_S, TAP_S = 0.7, 1.8
+"""Seconds to read a call, which may ask the platform for a name, and to carry out a tap.
+
+Lark shows an error after three seconds, and does not deliver a tap again.
+"""
 
 _SAID_LENGTH_MAX = 200
 """Characters of words that may be a passphrase, as in `POST /packets/{packet_id}/grab`."""
@@ -79,7 +83,9 @@ def handle_call(
     A redelivered call acts once. Raises SignatureInvalid and InvalidRequest for a call that isn't
     the platform's; ChatBusy and Unavailable if the platform must deliver a message again.
     """
+    time_budget.begin(READ_S)
     call = connector.read(headers, body, ports.clock.now_ms())
+    time_budget.begin(TAP_S if isinstance(call, Tap) else REQUEST_S)
     match call:
         case None:
             return {}
@@ -106,10 +112,11 @@ class _Talk:
 
     def answer_tap(self, tap: Tap) -> Mapping[str, Any]:
         """Claim a share. Taps are not delivered again, so any outcome is told."""
-        time_budget.begin(TAP_S)
         try:
             chat = self._find_chat()
             text = self._claim(chat, tap.packet_id, None) if chat else self._say("not_admitted")
+        except PassphraseMismatch:
+            text = self._say("say_it")
         except RedPacketError as error:
             text = self._refusal(error)
         return self.connector.answer(tap, text, is_alert=True)
