@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
+from redpacket.chat.api.calls import call_ports, card_ports
 from redpacket.chat.model import Chat
 from redpacket.chat.ports import ConnectorEnvironment
 from redpacket.chat.use_cases.admit_chat import admit_chat
@@ -16,6 +18,7 @@ from redpacket.operations.model.switches import Switch, SwitchState
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.ssrf_safe_http import HttpAnswer
+from redpacket.platform.time_budget import time_budget
 from redpacket.platform.user import User
 from testing.chat_platforms import Pigeon, registry_line
 from testing.in_memory_system import InMemorySystem, PlainIds, an_operator
@@ -119,11 +122,11 @@ class ChatSystem:
 
     def edit(self, packet_id: str) -> None:
         """Edit a card as the queue's consumer does."""
-        edit_card(packet_id, ports=containers.chat.card_ports)
+        edit_card(packet_id, ports=card_ports())
 
     def _call(self, name: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
         body = json.dumps({"from": name, "name": name, **told}).encode()
-        ports = containers.chat.call_ports
+        ports = call_ports()
         return handle_call(PIGEON, self.bot, {"x-pigeon": WORD}, body, ports=ports)
 
 
@@ -134,3 +137,5 @@ def chat_system(system: InMemorySystem) -> Iterator[ChatSystem]:
         chat = ChatSystem(system)
         vars(containers.chat)["connectors"] = {PIGEON: chat.bot}
         yield chat
+    # As the handler does after each request.
+    time_budget.begin(inf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from redpacket.chat.api.calls import call_ports, card_ports
 from redpacket.chat.api.cards import edit_batch
 from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.use_cases.edit_card import edit_card
@@ -32,7 +33,7 @@ def _mount(name: ConnectorName) -> None:
         connector = containers.chat.connectors.get(name)
         if connector is None:
             raise SignatureInvalid(f"The chat secret has no values of {name}.")
-        ports = containers.chat.call_ports
+        ports = call_ports()
         answer = handle_call(name, connector, request.headers, request.body, ports=ports)
         return HttpAnswer(cast("ChatAnswer", answer))
 
@@ -56,7 +57,7 @@ def edit_cards(_time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
     """Edit the cards of packets that changed."""
     return edit_batch(
         event["Records"],
-        edit=partial(edit_card, ports=containers.chat.card_ports),
+        edit=partial(edit_card, ports=card_ports()),
         delay=containers.chat.card_queue.delay,
         logger=containers.platform.logger,
     )

@@ -10,18 +10,15 @@ class ChatBusy(RateLimited):
     """The chat platform limits calls. Retry after the seconds that it names."""
 
 
-class ChatGone(Rejected):
-    """The bot is no longer a member of the chat."""
-
-    code = "chat_gone"
-    status = 410
-
-
 class ChatNotFound(Rejected):
     """No operator admitted this chat. Check its connector and its id."""
 
     code = "chat_not_found"
     status = 404
+
+
+class ChatGone(ChatNotFound):
+    """The bot is no longer a member of the chat."""
 
 
 class ChatDayExceeded(SendRefused):

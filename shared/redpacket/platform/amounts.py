@@ -21,7 +21,7 @@ _GROUPED = re.compile(
 
 def plain_of(text: str) -> str:
     """Return *text* with the digits and separators of the grammar."""
-    return _DIGITS.sub(lambda found: str(int(found[0])), text).translate(_SEPARATORS).strip()
+    return _DIGITS.sub(lambda digit: str(int(digit[0])), text).translate(_SEPARATORS).strip()
 
 
 def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
@@ -32,14 +32,14 @@ def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | No
     """
     plain = plain_of(text)
     number = _without_symbol(plain, unit)
-    found = _PLAIN.fullmatch(number) or _GROUPED.fullmatch(number)
-    if not found or len(found[3] or "") > unit.decimals:
+    match = _PLAIN.fullmatch(number) or _GROUPED.fullmatch(number)
+    if not match or len(match[3] or "") > unit.decimals:
         return None
-    is_minor = is_bare_minor and not found[3] and number == plain
-    if is_minor and found[2] and unit.decimals:
+    is_minor = is_bare_minor and not match[3] and number == plain
+    if is_minor and match[2] and unit.decimals:
         return None
-    minor = (found[3] or "").ljust(0 if is_minor else unit.decimals, "0")
-    fen = int(re.sub(r"\D", "", found[1]) + minor)
+    minor = (match[3] or "").ljust(0 if is_minor else unit.decimals, "0")
+    fen = int(re.sub(r"\D", "", match[1]) + minor)
     return fen if 0 < fen <= FEN_MAX else None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.chat.api.calls import call_ports
 from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.errors import ChatBusy
 from redpacket.chat.model import Chat
@@ -370,7 +371,7 @@ def test_a_group_that_telegram_moves_stays_admitted_with_its_packets_and_limits(
         message = {"message_id": next(numbers), "chat": {"id": chat_id}, "from": ann, **update}
         told = {"callback_query": update | {"message": message}} if "data" in update else message
         body = json.dumps(told if "data" in update else {"message": told}).encode()
-        ports = containers.chat.call_ports
+        ports = call_ports()
         return handle_call(telegram, bot, {HEADER: TELEGRAM["telegram_secret"]}, body, ports=ports)
 
     call(-5, text="/hongbao 30 3")

@@ -40,10 +40,10 @@ def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
         return None
     fields: dict[str, Any] = {"kind": "lucky", "total_fen": total_fen, "count": int(count)}
     rest = rest[2:]
-    said = next(filter(None, map(_PASSPHRASE.fullmatch, rest)), None)
-    if said:
-        fields["passphrase"] = said[1]
-        rest.remove(said[0])
+    phrase = next(filter(None, map(_PASSPHRASE.fullmatch, rest)), None)
+    if phrase:
+        fields["passphrase"] = phrase[1]
+        rest.remove(phrase[0])
     if rest:
         fields["greeting"] = " ".join(rest)
     return fields, is_linked

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redpacket.chat.errors import ChatGone
 from redpacket.chat.model import Card
 from redpacket.chat.texts import duration, words
-from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.use_cases.read_records import Record, record_of
+from redpacket.packets.model.packet import PacketStatus
+from redpacket.packets.use_cases.read_records import Record
 from redpacket.platform.unit import Unit
 from redpacket.users.ports import ProfileRepository
 
 if TYPE_CHECKING:
     from redpacket.chat.dynamodb.chats import DynamoChats
     from redpacket.chat.ports import Connector
-    from redpacket.packets.dynamodb.packets import DynamoPackets
-    from redpacket.packets.dynamodb.pages import DynamoPages
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,7 @@ class CardPorts:
 
     chats: DynamoChats
     connectors: Mapping[str, Connector]
-    packets: DynamoPackets
-    pages: DynamoPages
+    read_record: Callable[[str], Record | None]
     profiles: ProfileRepository
     unit: Unit
     page_url: str
@@ -41,27 +38,26 @@ def edit_card(packet_id: str, *, ports: CardPorts) -> None:
     seconds to wait, and Unavailable.
     """
     place = ports.chats.find_card(packet_id)
-    packet = ports.packets.find_packet(packet_id) if place else None
+    record = ports.read_record(packet_id) if place else None
     connector = ports.connectors.get(place.connector) if place else None
-    if not (place and packet and connector):
+    if not (place and record and connector):
         return
-    card = render_card(packet, place.language, ports=ports)
+    card = render_card(record, place.language, ports=ports)
     try:
         connector.edit(place.chat_id, place.message_id, card)
     except ChatGone:
         return
 
 
-def render_card(packet: Packet, language: str, *, ports: CardPorts) -> Card:
+def render_card(record: Record, language: str, *, ports: CardPorts) -> Card:
     """Return the card of a packet in its present state."""
-    record = record_of(packet, None, packets=ports.packets, pages=ports.pages)
-    rules, is_open = packet.rules, record.status is PacketStatus.OPEN
+    packet, is_open = record.packet, record.status is PacketStatus.OPEN
     claimers = [] if is_open else [share.claimer for share in record.claims if share.claimer]
     profiles = ports.profiles.list_profiles([user.user_id for user in (packet.sender, *claimers)])
     names = {user_id: profile.nickname for user_id, profile in profiles.items() if profile.nickname}
     somebody = words(language, "somebody")
     lines = [packet.greeting] if packet.greeting else []
-    if is_open and rules.passphrase:
+    if is_open and packet.rules.passphrase:
         lines.append(words(language, "say_it"))
     lines += _state(record, language, ports.unit)
     if not is_open:
@@ -71,7 +67,7 @@ def render_card(packet: Packet, language: str, *, ports: CardPorts) -> Card:
         words(language, "card_title", name=names.get(packet.sender.user_id, somebody)),
         tuple(lines),
         words(language, "button") if is_open else None,
-        None if rules.is_exclusive else link_of(packet.packet_id, ports),
+        None if packet.rules.is_exclusive else link_of(packet.packet_id, ports),
         packet.cover_url,
     )
 

@@ -167,11 +167,11 @@ class _Talk:
         if not self.ports.chats.take_hint(self.name, message.chat_id, self.ports.clock.now_ms()):
             return ""
         language = message.member.language
-        parts = ("redpacket", "chat", "admit", self.name, message.chat_id)
+        command = ("redpacket", "chat", "admit", self.name, message.chat_id)
         options = ("--title", message.title or message.chat_id, "--day-fen", str(_DAY_FEN_EXAMPLE))
         # The title is a stranger's text, which an operator may paste into a shell.
-        command = " ".join(map(quote, (*parts, *options, "--language", language)))
-        return self._say("admit", command=command)
+        quoted = map(quote, (*command, *options, "--language", language))
+        return self._say("admit", command=" ".join(quoted))
 
     def _send(self, chat: Chat, message: Message) -> str:
         """Send a packet from the member's balance, post its card, and return what forms show."""
@@ -188,7 +188,7 @@ class _Talk:
         request = Request(sender.user_id, hash_of_key(key), text_hash)
         packet = self._sent(chat, sender, request, fields, is_linked=is_linked)
         try:
-            self._post_card(chat, message, packet)
+            self._post_card(chat, message, packet.packet_id)
         except ChatGone as error:
             # The packet ends unclaimed, and its money returns.
             self.ports.logger.failure("card_not_posted", error, packet_id=packet.packet_id)
@@ -212,11 +212,14 @@ class _Talk:
         rules = order.rules if is_linked else replace(order.rules, chat_id=chat.key)
         return send_packet(replace(order, rules=rules, has_card=True), ports=ports)
 
-    def _post_card(self, chat: Chat, message: Message, packet: Packet) -> None:
-        chats, packet_id = self.ports.chats, packet.packet_id
+    def _post_card(self, chat: Chat, message: Message, packet_id: str) -> None:
+        chats = self.ports.chats
         if chats.find_card(packet_id):
             return
-        card = render_card(packet, chat.language, ports=self.ports.cards)
+        record = self.ports.cards.read_record(packet_id)
+        if record is None:
+            raise InvariantViolated(f"{packet_id} was sent, and has no row")
+        card = render_card(record, chat.language, ports=self.ports.cards)
         message_id = self.connector.post(message.chat_id, card, packet_id)
         place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)
         chats.put_card(place, self.ports.clock.now_ms())
