@@ -105,6 +105,11 @@ class PigeonLoft(Platform):
         super().__init__(secret, callback_url, PEOPLE)
         self.chats[GROUP] = Chat(GROUP, "Loft")
 
+    @staticmethod
+    def host_id(person: Person) -> str:
+        """Return the id by which the bot knows a member."""
+        return f"pigeon:{person.key}"
+
     def private_chat(self, person: Person) -> Chat:
         """Return a private chat."""
         return Chat(person.key, person.name, person.key)

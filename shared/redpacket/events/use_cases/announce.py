@@ -82,9 +82,9 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
 def _packets_of(changes: Sequence[Change], packets: PacketReader) -> dict[str, Packet]:
     """Return the packets that changed, and those of the changed shares, by id."""
     ids = {change.after.packet_id for change in changes if isinstance(change.after, Share)}
-    found = packets.list_packets(sorted(ids)) if ids else []
-    found += [change.after for change in changes if isinstance(change.after, Packet)]
-    return {packet.packet_id: packet for packet in found}
+    of_shares = packets.list_packets(sorted(ids)) if ids else []
+    changed = [change.after for change in changes if isinstance(change.after, Packet)]
+    return {packet.packet_id: packet for packet in (*of_shares, *changed)}
 
 
 def _of(change: Change, packets_by_id: Mapping[str, Packet]) -> Iterator[Event]:
