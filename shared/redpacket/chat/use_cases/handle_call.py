@@ -210,7 +210,7 @@ class _Talk:
         self.ports.guard_send(sender.user_id)
         order = self.ports.order_of(sender, request, fields)
         rules = order.rules if is_linked else replace(order.rules, chat_id=chat.key)
-        return send_packet(replace(order, rules=rules, has_card=True), ports=ports)
+        return send_packet(replace(order, rules=rules), ports=ports)
 
     def _post_card(self, chat: Chat, message: Message, packet_id: str) -> None:
         chats = self.ports.chats

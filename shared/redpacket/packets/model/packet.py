@@ -96,16 +96,14 @@ class Rules:
     @property
     def is_plain(self) -> bool:
         """Return whether anyone may take a share in one step, so a grab needs no rules."""
-        others = replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None)
-        return others == Rules()
+        return replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None) == Rules()
 
 
 @dataclass(frozen=True, slots=True)
 class PacketEnd:
     """Final sums of a packet or shard: every share is decided, every claim settled.
 
-    *luckiest* is the claim of the largest amount. Without claims it is None, and
-    *last_claimed_at_ms* is 0.
+    *luckiest* has the largest amount; it is None, and *last_claimed_at_ms* 0, without claims.
     """
 
     claimed_count: int = 0
@@ -194,9 +192,8 @@ class Packet:
 
     def may_be_read_by(self, viewer: User | None) -> bool:
         """Return whether *viewer* (None without a token) may see the packet."""
-        if not self.rules.is_exclusive:
-            return True
-        return viewer is not None and (viewer == self.sender or self.rules.admits(viewer))
+        is_let_in = viewer is not None and (viewer == self.sender or self.rules.admits(viewer))
+        return is_let_in or not self.rules.is_exclusive
 
 
 def shard_count(packet_id: str) -> int:
@@ -216,10 +213,7 @@ def shard_of_user(packet_id: str, user_id: str) -> int:
 
 
 def other_shards(packet_id: str, user_id: str) -> list[int]:
-    """Return the shards to try after the user's own, in a fixed order per user.
-
-    The order spreads users of one shard over all others.
-    """
+    """Return the shards after the user's own, in an order that spreads users of one shard."""
     shards = shard_count(packet_id)
     home = shard_of_user(packet_id, user_id)
     first = crc32(user_id.encode()) // shards % (shards - 1)

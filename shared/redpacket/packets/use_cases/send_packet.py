@@ -51,7 +51,6 @@ class SendOrder:
     starts_at_ms: int = 0
     amounts_shown: AmountsShown | None = None
     cover_url: str | None = None
-    has_card: bool = False
     own_picture_id: str | None = None
     campaign: Campaign | None = None
     payment_id: str | None = None
@@ -182,7 +181,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
         expires_at_ms=expires_at_ms,
         amounts_shown=order.amounts_shown or usual,
         cover_url=order.cover_url,
-        has_card=order.has_card,
+        has_card=order.sender.chat_id is not None,
         status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
         payment_id=order.payment_id,
         pay_channel=order.pay_channel,
