@@ -293,6 +293,10 @@ def test_a_tap_with_an_unknown_outcome_asks_for_another_which_is_safe(
     system.settle()
 
     assert first == "Not sure yet. Tap again: it counts once"
+    assert (system.logger.errors[0][0], system.logger.counts["unavailable"]) == (
+        "chat_call_failed",
+        1,
+    )
     assert second.startswith("You already have" if is_recorded else "🎉 You got")
     assert third.startswith("You already have")
     assert third[-5:] == second[-5:] == f"¥{loft.balance_fen('bob') / 100:.2f}"

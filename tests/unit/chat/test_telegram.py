@@ -181,6 +181,7 @@ def test_a_limited_call_names_its_wait() -> None:
     [
         ((403, {"ok": False, "description": "Forbidden: bot was kicked"}), ChatGone),
         ((400, {"ok": False, "description": "Bad Request: chat not found"}), ChatGone),
+        ((400, {"ok": False, "description": "not enough rights to send text"}), ChatGone),
         ((400, {"ok": False, "description": "Bad Request: can't parse entities"}), Unavailable),
         ((502, []), Unavailable),
         (None, Unavailable),

@@ -258,6 +258,7 @@ class _Talk:
         return texts.words(self.call.member.language, key, **values)
 
     def _refusal(self, error: RedPacketError) -> str:
-        if isinstance(error, InvariantViolated):
+        self.ports.logger.count(error.code)
+        if not isinstance(error, Rejected | SwitchedOff):
             self.ports.logger.failure("chat_call_failed", error)
         return texts.refusal(self.call.member.language, error, self.ports.cards.page_url)

@@ -24,6 +24,9 @@ _MESSAGE_MAX = 4_096
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Errors of an edit that leave nothing to do."""
 
+_GONE = ("chat not found", "rights to send")
+"""Errors of a chat in which the bot can't write."""
+
 _ADDRESSED = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
 """Command that names its bot, as the menus of groups write it."""
 
@@ -138,7 +141,7 @@ class Telegram:
         if moved_to and moved_to != body["chat_id"]:
             # Telegram refused the call, so this is no retry of an unknown outcome.
             return self._call(method, {**body, "chat_id": moved_to})
-        if answer.status == _FORBIDDEN or "chat not found" in why:
+        if answer.status == _FORBIDDEN or any(gone in why for gone in _GONE):
             raise ChatGone
         raise Unavailable(f"Telegram answered {answer.status} to {method}")
 
