@@ -17,11 +17,12 @@ from redpacket.packets.errors import NotInvited, PacketNotFound
 from redpacket.packets.model.claim import Quota, RecordStatus, Share
 from redpacket.packets.model.packet import Opening, PacketStatus, Rules
 from redpacket.packets.use_cases.read_records import read_record
+from redpacket.packets.use_cases.send_packet import SendPorts
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 from redpacket.platform.user import User
-from testing.chat_system import GROUP, MEMBER_DAY_FEN, ChatSystem, a_chat
+from testing.chat_system import GROUP, MEMBER_DAY_FEN, PIGEON, ChatSystem, a_chat
 from testing.in_memory_system import PlainIds
 from tests.unit.chat.connecting import TELEGRAM, Platform
 from tests.unit.chat.test_telegram import HEADER
@@ -57,6 +58,30 @@ def test_a_redelivered_command_sends_once_and_posts_one_card(loft: ChatSystem) -
 
     assert loft.balance_fen("ann") == 10_000 - 888
     assert len(loft.loft.cards) == 1
+
+
+def test_two_deliveries_of_a_command_at_once_send_once_and_count_once(loft: ChatSystem) -> None:
+    ports_of, text = containers.chat.send_ports_of, "/hongbao 30 3"
+    deliveries = [lambda: loft.write("ann", text, message="w-0")]
+
+    def find_nothing(_: Request) -> None:
+        """Answer before the other delivery, which overtakes this one."""
+        if deliveries:
+            deliveries.pop()()
+
+    def slow_ports_of(chat: Chat) -> SendPorts:
+        ports = ports_of(chat)
+        vars(ports.funding)["find_sent"] = find_nothing
+        return ports
+
+    vars(containers.chat)["send_ports_of"] = slow_ports_of
+    loft.write("ann", text, message="w-0")
+    loft.write("ann", "/hongbao 20 3")
+
+    find_packet_id = containers.chat.chats.find_packet_id
+    packet_ids = {find_packet_id(PIGEON, GROUP, message_id) for message_id in loft.loft.cards}
+    assert loft.balance_fen("ann") == 10_000 - MEMBER_DAY_FEN
+    assert len(packet_ids) == 2
 
 
 def test_a_card_that_was_not_posted_comes_with_the_redelivered_command(loft: ChatSystem) -> None:
