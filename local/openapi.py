@@ -22,6 +22,7 @@ import redpacket
 from local import places
 from redpacket.approvals.api import answers as approvals
 from redpacket.approvals.api import list_answers as lists
+from redpacket.chat.api import answers as chats
 from redpacket.events.api import answers as webhooks
 from redpacket.events.api import event_answers as events
 from redpacket.events.model.events import EventType
@@ -81,6 +82,7 @@ _ANSWERS = (
     events,
     operators,
     reconciliation,
+    chats,
     *(channel.module("answers") for channel in ProviderName),
 )
 
@@ -105,6 +107,7 @@ _TAG_BY_PATH = {
     "admin": "Operators",
     "transparency": "Log",
     "health": "Service",
+    "chat": "Service",
     **{str(provider): "Service" for provider in ProviderName},
 }
 _HANDLERS = [

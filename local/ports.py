@@ -21,17 +21,18 @@ class Ports:
     cache: int
     receiver: int
     orchestration: int
+    chat: int
 
     @classmethod
     def default(cls) -> Self:
         """Return the documented ports, or free ones if those are taken."""
         simulators = {name: _free_port(setup.port) for name, setup in setups().items()}
-        return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18446, 18447)))
+        return cls(simulators, *map(_free_port, (8080, 14566, 16379, 18446, 18447, 18448)))
 
     @classmethod
     def free(cls) -> Self:
         """Return unused ports, for one more stack on this machine."""
-        return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(5)))
+        return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(6)))
 
 
 def _free_port(wanted: int = 0) -> int:

@@ -24,6 +24,7 @@ from botocore.config import Config
 from local import issuer_keys, places
 from local.access import AUDIENCE, Access
 from local.build import Building, architecture
+from local.chat.secret import write_secret
 from local.conflicts import CONTROL
 from local.deploy import deploy
 from local.errors import StackError
@@ -165,6 +166,15 @@ class Stack:
         return f"http://{HOST}:{self.ports.receiver}"
 
     @property
+    def chat(self) -> str:
+        """The page of the group chats on simulated chat platforms."""
+        return f"http://{HOST}:{self.ports.chat}"
+
+    @property
+    def _chat_secret(self) -> Path:
+        return self.state_dir / "chat.json"
+
+    @property
     def redis_port(self) -> int:
         """The port of the cache."""
         return self.ports.cache
@@ -290,6 +300,7 @@ class Stack:
             "cache": f"{HOST}:{self.ports.cache}",
             **self._programs,
             "receiver": self.receiver,
+            "chat": self.chat,
             "state_dir": str(self.state_dir),
             "cache_lost_at_ms": self._cache_lost_at_ms,
             "pids": {process.name: process.pid for process in self._processes},
@@ -404,7 +415,10 @@ class Stack:
 
     def _start_counterparties(self) -> None:
         """Start the payment providers and the host's receiver of events."""
-        started = {self.ports.receiver: self._start_receiver()}
+        started = {
+            self.ports.receiver: self._start_receiver(),
+            self.ports.chat: self._start_chat_platforms(),
+        }
         for provider, port in self.ports.simulators.items():
             if self._setups[provider].is_simulated:
                 started[port] = self._start_simulator(provider, port)
@@ -418,6 +432,15 @@ class Stack:
                 f"results to {callback}"
             )
 
+    def _start_chat_platforms(self) -> Process:
+        write_secret(self._chat_secret, self.chat)
+        command = [
+            *(sys.executable, "-m", "local.chat", "--port", str(self.ports.chat)),
+            *("--secret", str(self._chat_secret), "--callback-url", f"{self.api}/chat"),
+        ]
+        env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
+        return self._run("chat", command, env, places.ROOT)
+
     def _start_receiver(self) -> Process:
         command = [sys.executable, "-m", "local.receiver", "--port", str(self.ports.receiver)]
         env = {name: os.environ[name] for name in FRONT_ENVIRONMENT if name in os.environ}
@@ -426,7 +449,8 @@ class Stack:
     def _store_secrets(self) -> dict[str, str]:
         """Store what a deployer gets from the providers, and return the parameters that name it."""
         manager = self.aws("secretsmanager")
-        parameters: dict[str, str] = {}
+        chat = manager.create_secret(Name="chat", SecretString=self._chat_secret.read_text())
+        parameters: dict[str, str] = {"ChatSecretArn": chat["ARN"]}
         for provider, setup in self._enabled.items():
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from local.chat.room import PEOPLE
+from local.chat.server import KINDS
 from local.client import Client
 from local.stack import Stack
 
@@ -26,6 +28,7 @@ def welcome(stack: Stack) -> str:
         ):
             deposit = {"user": user, "amount_fen": amount_fen}
             treasurer.post("/admin/deposits", deposit, f"first-{user}")
+        open_chats(treasurer)
     if stack.issuer:
         return _own_issuer(stack)
     with Client(stack.api, alice) as sender:
@@ -34,6 +37,7 @@ def welcome(stack: Stack) -> str:
 The page:     {stack.page}/
 A packet:     {stack.page}/packets/{packet_id}
 The console:  {stack.page}/operator   (sign in as Administrator)
+Group chats:  {stack.chat}   (simulated Telegram and Lark)
 The API:      {stack.api}   (for the page also under /api)
 
 To try the API, paste this into another terminal. Alice has {stack.unit.text(DEPOSIT_FEN)}.
@@ -55,6 +59,17 @@ curl -s "$API/packets" -H "Authorization: Bearer $ALICE" -H 'Idempotency-Key: se
 A token for another user:
 curl -s "$API/dev/tokens" -d '{{"sub": "carol", "nickname": "Carol"}}'; echo
 """
+
+
+def open_chats(operator: Client) -> None:
+    """Admit the groups of the simulated chat platforms, and fund their members."""
+    for platform in KINDS:
+        chat = {"title": platform.name, "day_fen": OPERATOR_FEN, "language": "zh"}
+        operator.put(f"/admin/chats/{platform.name}/{platform.group_id}", chat)
+        for person in PEOPLE:
+            member = platform.host_id(person)
+            deposit = {"user": member, "amount_fen": DEPOSIT_FEN}
+            operator.post("/admin/deposits", deposit, f"first-{member}")
 
 
 def _own_issuer(stack: Stack) -> str:

@@ -333,9 +333,14 @@ class InMemorySystem:
         return claim
 
     def grab_or_enter(
-        self, packet: Packet, user_id: str, passphrase: str | None = None
+        self,
+        packet: Packet,
+        user_id: str,
+        passphrase: str | None = None,
+        chat_id: str | None = None,
     ) -> Claim | Admission:
-        answer = self.process().grab_packet(packet.packet_id, a_person(user_id), passphrase)
+        claimer = replace(a_person(user_id), chat_id=chat_id)
+        answer = self.process().grab_packet(packet.packet_id, claimer, passphrase)
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def grab_all(self, packet: Packet, *users: str) -> list[Share]:

@@ -19,6 +19,7 @@ import redpacket
 from redpacket_cli import (
     amounts,
     campaigns,
+    chats,
     corrections,
     crowd,
     doctor,
@@ -43,8 +44,8 @@ _PANELS = {
     "Campaigns": "campaign prize audience winners",
     "Packets": "send show watch packets packet claims picture verify",
     "Money": "deposit balance payments withdrawals money ledger audit reconcile report",
-    "Operations": "doctor switch limits risk approvals journal operator users webhooks find logs "
-    "count queue dlq work run cache resource",
+    "Operations": "doctor switch limits risk approvals journal operator users chat webhooks find "
+    "logs count queue dlq work run cache resource",
     "Trial": "token draw load staging",
 }
 _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names.split()}
@@ -182,6 +183,7 @@ app.add_typer(lists.audit_log, name="journal")
 app.add_typer(lists.approvals, name="approvals")
 app.add_typer(webhooks.webhooks, name="webhooks")
 app.add_typer(users.users, name="users")
+app.add_typer(chats.chat, name="chat")
 app.add_typer(users.pictures, name="picture")
 app.add_typer(users.campaign_money, name="money")
 app.add_typer(operators.operator, name="operator")

@@ -23,11 +23,12 @@ QUEUES = {
     "payout": ("PayoutDlqUrl", "PayoutQueueUrl"),
     "notices": ("NoticeDlqUrl", "NoticeQueueUrl"),
     "deliveries": ("DeliveryDlqUrl", "DeliveryQueueUrl"),
+    "cards": ("CardDlqUrl", "CardQueueUrl"),
 }
 """Outputs of each queue's dead letters, and of the queue."""
 
 QueueName = Annotated[
-    Literal["payout", "notices", "deliveries"], typer.Argument(help="Which queue.")
+    Literal["payout", "notices", "deliveries", "cards"], typer.Argument(help="Which queue.")
 ]
 
 _LOOKS_MAX = 7_200
@@ -206,7 +207,7 @@ def redrive(context: typer.Context, queue: QueueName) -> None:
     while messages := sqs.receive_message(QueueUrl=dead, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
             # First the copy: a redrive that is cut off leaves a message twice, and never lost.
-            sqs.send_message(QueueUrl=alive, MessageBody=message["Body"])
+            sqs.send_message(QueueUrl=alive, MessageBody=message["Body"], **_fifo(alive, message))
             sqs.delete_message(QueueUrl=dead, ReceiptHandle=message["ReceiptHandle"])
             moved += 1
     session.screen.report({"moved": moved})
@@ -230,6 +231,16 @@ def purge(
     corrections.note_command(session.target, "dlq purge", queue)
     sqs.purge_queue(QueueUrl=url)
     session.screen.report({"purged": count})
+
+
+def _fifo(url: str, message: dict[str, Any]) -> dict[str, str]:
+    """Return what a FIFO queue demands of a message."""
+    if not url.endswith(".fifo"):
+        return {}
+    return {
+        "MessageGroupId": json.loads(message["Body"])["packet_id"],
+        "MessageDeduplicationId": message["MessageId"],
+    }
 
 
 def _count(sqs: Any, url: str) -> int:  # noqa: ANN401 - boto3's clients have no type at run time

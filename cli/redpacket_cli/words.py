@@ -11,6 +11,7 @@ _chosen = {"language": "en"}
 
 ZH = {
     # Columns and fields.
+    "a day": "每日上限",
     "account": "账户",
     "amount": "金额",
     "amount_fen": "金额（分）",
@@ -23,8 +24,11 @@ ZH = {
     "campaign": "活动",
     "campaign_id": "活动",
     "changes": "改动",
+    "chat": "群聊",
+    "chat_id": "群聊",
     "check": "检查",
     "claimed at": "领取时间",
+    "connector": "平台",
     "commitment": "承诺值",
     "count": "个数",
     "created at": "发出时间",
@@ -64,6 +68,7 @@ ZH = {
     "packet_id": "红包",
     "payout": "入账",
     "picture_id": "图片",
+    "platform": "平台",
     "prize": "奖品",
     "queue": "队列",
     "roles": "角色",
@@ -348,6 +353,7 @@ ZH = {
     # Refusals of the API, by their codes; its own detail follows.
     "approval_not_found": "没有这条审批",
     "campaign_not_found": "找不到这个活动",
+    "chat_not_found": "没有允许过这个群聊",
     "forbidden": "没有权限",
     "four_eyes": "需要另一位运营批准",
     "idempotency_key_reused": "这个幂等键已用于另一个请求",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, cast
 
 from redpacket.approvals.api import operator_lists as listed
 from redpacket.approvals.api import summaries
@@ -22,6 +23,10 @@ from redpacket.approvals.use_cases.list_packets import (
 )
 from redpacket.campaigns.api.parameters import campaign_id_of
 from redpacket.campaigns.errors import CampaignNotFound
+from redpacket.chat.api.schemas import ChatBody, chat_id_of, connector_of
+from redpacket.chat.errors import ChatNotFound
+from redpacket.chat.model import Chat
+from redpacket.chat.use_cases import admit_chat as chats
 from redpacket.containers import containers
 from redpacket.erasure.errors import AccountNotEmpty
 from redpacket.ledger.errors import InsufficientFunds
@@ -74,6 +79,7 @@ if TYPE_CHECKING:
         SharerPage,
         WinnerPage,
     )
+    from redpacket.chat.api.answers import AdmittedChat, AdmittedChats, ChatPlace
     from redpacket.operations.api.answers import (
         CampaignAccount,
         Deposit,
@@ -442,3 +448,43 @@ def read_journal(request: HttpRequest) -> HttpAnswer[Journal]:
     items = noted_read(request, "journal", items, subject=listed.subject_of(request))
     view: Journal = {"items": items, "next": cursor}
     return HttpAnswer(without_ids(request, view))
+
+
+@handler.route("GET /admin/chats", scopes=OPERATORS)
+def list_chats(request: HttpRequest) -> HttpAnswer[AdmittedChats]:  # noqa: ARG001 - a route takes a request
+    """List the chats of platforms in which members may send and claim packets."""
+    admitted = chats.list_chats(chats=containers.chat.chats)
+    return HttpAnswer({"items": [_chat_view(chat) for chat in admitted]})
+
+
+@handler.route(
+    "PUT /admin/chats/{connector}/{chat_id}",
+    parameters=(connector_of, chat_id_of),
+    scopes=OPERATORS,
+)
+def admit_chat(request: RequestOf[ChatBody]) -> HttpAnswer[AdmittedChat]:
+    """Admit a chat with a limit for each day, or change an admitted one."""
+    body, now_ms = body_of(ChatBody, request), containers.platform.clock.now_ms()
+    asked = Chat(
+        connector_of(request), chat_id_of(request), **body.model_dump(), admitted_at_ms=now_ms
+    )
+    admitted = chats.admit_chat(request.user, asked, chats=containers.chat.chats)
+    return HttpAnswer(_chat_view(admitted))
+
+
+@handler.route(
+    "DELETE /admin/chats/{connector}/{chat_id}",
+    parameters=(connector_of, chat_id_of),
+    scopes=OPERATORS,
+    refusals=(ChatNotFound,),
+)
+def revoke_chat(request: HttpRequest) -> HttpAnswer[ChatPlace]:
+    """Revoke a chat: its members can neither send nor claim there."""
+    connector, chat_id = connector_of(request), chat_id_of(request)
+    now_ms = containers.platform.clock.now_ms()
+    chats.revoke_chat(request.user, connector, chat_id, now_ms, chats=containers.chat.chats)
+    return HttpAnswer({"connector": connector, "chat_id": chat_id})
+
+
+def _chat_view(chat: Chat) -> AdmittedChat:
+    return cast("AdmittedChat", asdict(chat))

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from local.chat.secret import make_secret
 from local.packet_ids import PUBLISHED_KEYS
 from local.ports import HOST
 from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
@@ -25,6 +26,7 @@ from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.containers import containers
+from redpacket.containers.chat import ChatContainer
 from redpacket.containers.platform import Platform
 from redpacket.events.model.events import SUBSCRIBED
 from redpacket.fairness.model.log import id_hash_of
@@ -38,6 +40,7 @@ from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
+from redpacket.platform.ssrf_safe_http import HttpAnswer
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fairness.fake_head_signer import FakeSigner
@@ -389,6 +392,30 @@ class Handlers:
         records = [{"messageId": str(number), "body": body} for number, body in enumerate(bodies)]
         assert self.call("deliver", {"Records": records}) == {"batchItemFailures": []}
 
+    def edit_cards(self) -> None:
+        """Hand the function of chats the messages of its queue, one of which must wait."""
+        bodies = [
+            each for each in self.recorder.messages if json.loads(each).keys() == {"packet_id"}
+        ]
+        cards = [{"messageId": "1", "receiptHandle": "1", "body": each} for each in bodies]
+        assert len(cards) == 2
+        assert len(self.call("chat", {"Records": cards})["batchItemFailures"]) == 1
+
+    def talk(self, user: int, chat_id: int, **update: Any) -> Any:
+        """Let a member of Telegram write or tap."""
+        member = {"from": {"id": user, "first_name": f"m{user}"}}
+        chat = {"chat": {"id": chat_id, "type": "supergroup", "title": "Team"}}
+        if tap := update.pop("data", None):
+            told = {**member, "id": "9", "data": tap, "message": {**chat, "message_id": 70}}
+            body = {"callback_query": told}
+        else:
+            body = {"message": {**member, **chat, "message_id": 7, **update}}
+        secret = {"X-Telegram-Bot-Api-Secret-Token": CHAT_SECRET["telegram_secret"]}
+        about = {"routeKey": "POST /chat/telegram", "requestContext": {"requestId": "1"}}
+        answer = self.call("chat", {**about, "headers": secret, "body": json.dumps(body)})
+        assert answer["statusCode"] == 200, answer
+        return json.loads(answer["body"])
+
     def transfer(self, task: str) -> Any:
         return self.call("transfer", {"task": task})
 
@@ -408,6 +435,24 @@ class _Callbacks:
     def read(self, headers: Any, body: bytes, now_ms: int) -> ProviderEvent:
         told = json.loads(body)
         return ProviderEvent(ProviderEventKind(told["kind"]), uuid.uuid4().hex, told["number"])
+
+
+CHAT_SECRET = make_secret("http://127.0.0.1")
+
+
+class _Telegram:
+    """Answers the bot, and limits its second edit."""
+
+    def __init__(self) -> None:
+        self._edits = 0
+
+    def post(self, body: bytes, headers: Any) -> HttpAnswer:
+        del headers
+        self._edits += "message_id" in json.loads(body)
+        if self._edits == 2:
+            busy = {"ok": False, "parameters": {"retry_after": 30}}
+            return HttpAnswer(429, {}, json.dumps(busy).encode())
+        return HttpAnswer(200, {}, b'{"ok": true, "result": {"message_id": 70}}')
 
 
 def _forget() -> None:
@@ -432,6 +477,9 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setenv("RISK_VERDICTS", "true")
     monkeypatch.setattr(Platform, "aws", lambda _, service, **_options: recorder.client(service))
     monkeypatch.setenv("SIMULATOR_URL", "http://127.0.0.1")
+    monkeypatch.setenv("CHAT_SECRET", json.dumps(CHAT_SECRET))
+    telegram = _Telegram()
+    monkeypatch.setattr(ChatContainer, "_http", lambda _, _url: telegram)
     recorder.dynamo.stream = FakeStream()
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
@@ -522,6 +570,7 @@ def _tell_everything(handlers: Handlers, cache: OperatorCache) -> None:
     handlers.operate("GET /admin/journal", query=json.dumps({"subject": "campaign:newyear"}))
     _tell_of_payments(handlers)
     _tell_of_an_erasure(handlers)
+    _tell_of_chats(handlers, cache)
     _tell_hosts(handlers)
     _tell_of_the_log(handlers, packet_id)
 
@@ -602,6 +651,7 @@ def _tell_hosts(handlers: Handlers) -> None:
     unreadable = {"eventName": "INSERT", "dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}
     handlers.call("announce", {"Records": [unreadable]})
     handlers.announce()
+    handlers.edit_cards()
     handlers.call("deliver", {"task": "retry"})
     for part in ("test", "secret", "replay"):
         handlers.operate(f"POST /admin/webhooks/{{name}}/{part}", **path)
@@ -699,6 +749,33 @@ def _tell_of_payments(handlers: Handlers) -> None:
     handlers.operate("GET /admin/withdrawals", query=json.dumps({"user": "gil"}))
     handlers.operate("GET /admin/withdrawals/{withdrawal_id}", **path)
     handlers.reconcile()
+
+
+def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
+    """Let members of a group send and claim, also by words, and the group move."""
+    route, group, new_group = "/admin/chats/{connector}/{chat_id}", -100, -200
+    path = {"connector": "telegram", "chat_id": str(group)}
+    handlers.talk(1, group, text="/help")
+    for title in ("Team", "Team A"):
+        chat = {"title": title, "day_fen": 10_000}
+        handlers.operate(f"PUT {route}", chat, **path)
+    assert len(handlers.operate("GET /admin/chats")["items"]) == 1
+    handlers.operate("POST /admin/deposits", {"user": "telegram:1", "amount_fen": 10_000})
+    for number in (7, 7, 8):
+        handlers.talk(1, group, text="/hongbao 8.88 2 hi", message_id=number)
+    packets = handlers.recorder.dynamo.tables[STACK.physical("ChatTable")]
+    sent = [key[0].removeprefix("card#") for key in packets if key[0].startswith("card#")]
+    assert len(sent) == 2
+    for user in (1, 1, 2):
+        assert "¥" in handlers.talk(user, group, data=sent[0])["text"]
+    _restart(cache)
+    handlers.talk(1, group, data=sent[1])
+    handlers.talk(1, group, text="/balance")
+    handlers.talk(1, group, text="hi", reply_to_message={"message_id": 70})
+    handlers.settle()
+    handlers.talk(1, group, migrate_to_chat_id=new_group)
+    handlers.talk(2, new_group, data=sent[1])
+    handlers.operate(f"DELETE {route}", **path)
 
 
 def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:
@@ -939,6 +1016,7 @@ def _tell_of_winners(handlers: Handlers, path: dict[str, str]) -> None:
 
 # Rights of paths that the scenario does not take, or of a statement that functions share.
 UNUSED = """\
+ChatFunction.ClaimShare via
 DeliverFunction.KeepDeliveries last_success
 DeliverFunction.KeepDeliveries slow_until_ms
 DeliverFunction.ReadDeliveries dynamodb:BatchGetItem
@@ -1069,7 +1147,8 @@ def test_only_one_function_writes_the_log_and_signs_and_who_commits_gives_no_pla
             if "kms:" in str(statement["Action"])
         ]
         assert len(granted) == is_logs
-        commits = function in {"SendFunction", "CampaignFunction", "ApprovalFunction"}
+        committing = ("SendFunction", "CampaignFunction", "ApprovalFunction", "ChatFunction")
+        commits = function in committing
         put, update = "dynamodb:PutItem", "dynamodb:UpdateItem"
         assert _may(function, put, commitments, "pk", "commitment", "work_pk") is commits
         assert not _may(function, put, commitments, "pk", "commitment", "log_index")

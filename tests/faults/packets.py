@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from random import Random
 from typing import Any
 
 from redpacket.campaigns.dynamodb.keys import WINDOW_PREFIX
@@ -50,6 +51,7 @@ from tests.faults.schedule import Schedule, names
 
 CAMPAIGN_ID = "rain"
 PHRASE = "恭喜发财"
+CHAT_ID, CHAT_RATE = "telegram:-1", 0.15
 SENDER_FEN = 2_000
 SHORT_MS = 4_000
 """Lifetime in milliseconds of a packet that ends while many users are about to claim."""
@@ -66,8 +68,9 @@ class PacketSchedule(Schedule):
 
     MUST_SEE = Schedule.MUST_SEE | names(
         "check_claim_counts, check_own_ends, check_told, check_windows, claims by a passphrase, "
-        "claims of the invited, claims under a quota, early ends, edited windows, forged messages, "
-        "numbers of emptied packets, pages of wrongly refused owners, wrong packet_emptied"
+        "claims in a chat, claims of the invited, claims under a quota, early ends, "
+        "edited windows, forged messages, numbers of emptied packets, "
+        "pages of wrongly refused owners, wrong packet_emptied"
     )
 
     orders: list[SendOrder] = field(default_factory=list)
@@ -88,6 +91,9 @@ class PacketSchedule(Schedule):
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
+        # Its own numbers leave the other choices of a seed as they were.
+        self._chat_random = Random(f"chat {self.seed}")
+        self._members = {*self._chat_random.sample(self.users, count // 2)}
         for number in range(self.random.randint(1, 2)):
             self.system.deposit(f"sender-{number}", SENDER_FEN)
             order = an_order(
@@ -147,6 +153,8 @@ class PacketSchedule(Schedule):
         if chance() < 0.25:
             invited = self.random.sample(self.users, len(self.users) // 2)
             rules = replace(rules, recipients=frozenset(invited))
+        if self._chat_random.random() < CHAT_RATE:
+            rules = replace(rules, chat_id=CHAT_ID)
         if chance() < 0.5:
             return {"rules": rules}
         # Its packets are sharded: into as many shards as shares, or fewer.
@@ -234,9 +242,9 @@ class PacketSchedule(Schedule):
         spoken = self._words(packet, user_id)
         process.switches.require_on(Switch.GRAB)
         before = self._known(packet, user_id)
-        step = "grab"
+        step, chat_id = "grab", CHAT_ID if user_id in self._members else None
         try:
-            claim = process.grab_or_enter(packet, user_id, spoken)
+            claim = process.grab_or_enter(packet, user_id, spoken, chat_id)
             if isinstance(claim, Admission):
                 step, ends_at_ms = "open", claim.expires_at_ms
                 before = replace(self._known(packet, user_id), token_ends_at_ms=ends_at_ms)
@@ -244,7 +252,7 @@ class PacketSchedule(Schedule):
         except errors.Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
-            if is_wrong(refusal, packet, user_id, spoken, before, after):
+            if is_wrong(refusal, packet, User(user_id, chat_id=chat_id), spoken, before, after):
                 self.seen[f"wrong {refusal.code}"] += 1
                 if not isinstance(refusal, PASSES):
                     self._complain(step, user_id, "no such refusal", refusal.code)
@@ -506,7 +514,7 @@ class PacketSchedule(Schedule):
         self._complain("I8", user_id, f"an answer of {packet.packet_id}", "none")
 
     def _check_rules(self) -> None:
-        """Check that recipients and quotas decided who got a share."""
+        """Check that recipients, chats and quotas decided who got a share."""
         ledger_state = self.system.ledger_state()
         for facts in ledger_state.packets:
             rules = facts.packet.rules
@@ -514,6 +522,10 @@ class PacketSchedule(Schedule):
                 if not share.claimer:
                     continue
                 user_id = share.claimer.user_id
+                if rules.chat_id:
+                    self.seen["claims in a chat"] += 1
+                    if user_id not in self._members:
+                        self._complain("rules", user_id, "not in the chat", str(share.ref))
                 if rules.recipients:
                     self.seen["claims of the invited"] += 1
                     if user_id not in rules.recipients:

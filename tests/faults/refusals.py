@@ -24,6 +24,7 @@ from redpacket.packets.errors import (
 from redpacket.packets.model.packet import Packet, PacketStatus
 from redpacket.platform.dynamodb.client import from_wire
 from redpacket.platform.errors import RateLimited, Rejected
+from redpacket.platform.user import User
 from testing.fakes import FakeDynamo, Item
 from tests.faults.process import SKEW_MAX_MS
 
@@ -82,7 +83,7 @@ def read_facts(dynamo: FakeDynamo, packet: Packet, user_id: str, at_ms: int) -> 
 def is_wrong(
     refusal: Rejected,
     packet: Packet,
-    user_id: str,
+    user: User,
     passphrase: str | None,
     before: Known,
     after: Known,
@@ -93,7 +94,8 @@ def is_wrong(
         case RateLimited():
             says_otherwise = False
         case NotInvited():
-            says_otherwise = not rules.recipients or user_id in rules.recipients
+            is_listed = not rules.recipients or user.user_id in rules.recipients
+            says_otherwise = is_listed and (rules.chat_id is None or rules.chat_id == user.chat_id)
         case PassphraseMismatch():
             says_otherwise = rules.passphrase is None or passphrase == rules.passphrase
         case PacketEmptied():

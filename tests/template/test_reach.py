@@ -163,11 +163,12 @@ def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack
 
 
 @each_stack
-def test_the_crowd_has_a_way_out_only_where_a_risk_control_is_asked(stack: Stack) -> None:
+def test_the_crowd_has_a_way_out_only_for_a_risk_control_or_for_chats(stack: Stack) -> None:
     out = {each["RouteTableId"]: each for each in stack.of_type("AWS::EC2::Route").values()}
     crowds = out.get(stack.physical("RouteTable"))
 
-    if not (stack.is_true("MakeVpc") and stack.values["RiskUrl"]):
+    calls_out = stack.values["RiskUrl"] or stack.values["ChatSecretArn"]
+    if not (stack.is_true("MakeVpc") and calls_out):
         assert crowds is None
         return
     assert crowds is not None
@@ -182,7 +183,7 @@ def test_gateways_are_called_from_one_fixed_address_a_zone(stack: Stack) -> None
 
     if not stack.is_true("FixEgress"):
         assert inside == set()
-        assert len(stack.of_type("AWS::EC2::NatGateway")) == stack.is_true("AskRiskByNat")
+        assert len(stack.of_type("AWS::EC2::NatGateway")) == stack.is_true("CallOutByNat")
         return
     assert inside == CALLS_GATEWAYS
     out = {each["RouteTableId"]: each for each in stack.of_type("AWS::EC2::Route").values()}

@@ -14,6 +14,7 @@ from dataclasses import replace
 import pytest
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.chat.dynamodb import keys as chat_keys
 from redpacket.fairness.dynamodb import keys as log_keys
 from redpacket.ledger.dynamodb import keys
 from redpacket.ledger.model import DEPOSITS
@@ -77,16 +78,22 @@ ROWS = {
     "nickname": ("Profiles", {"pk": "u"}, "nickname"),
     "address": ("Profiles", {"pk": "u"}, "goods_address"),
     "webhook": ("Webhooks", operator_keys.webhook("w"), "target_url"),
+    "chat": ("Chat", chat_keys.chat("telegram", "-1"), "is_admitted"),
+    "moved_chat": ("Chat", chat_keys.chat("telegram", "-1"), "moved_from"),
+    "card": ("Chat", chat_keys.card("p"), "message_id"),
+    "message": ("Chat", chat_keys.message("telegram", "-1", "1"), "packet_id"),
+    "hint": ("Chat", chat_keys.hint("telegram", "-1"), "expires_at_s"),
+    "spent": ("Chat", chat_keys.spent("telegram:-1", 1), "spent_fen"),
     "switches": ("Switches", operator_keys.switches(), "send_is_on"),
     "fixed_unit": ("Switches", operator_keys.switches(), "unit_of_account"),
 }
 """Kinds of rows: table, key, and the attribute that decides."""
 
 MAY = """
-balance              Admin:pru Approval:pru Erasure:r Expire:pu Payment:pru Payout:pu Prize:pu \
-                     Profile:r Reconcile:r Records:r Send:pu Transfer:pru
-mark                 Admin:pru Approval:pru Erasure:r Expire:p Payment:pru Payout:p Prize:pu \
-                     Profile:r Reconcile:r Records:r Send:pu Transfer:pru
+balance              Admin:pru Approval:pru Chat:pru Erasure:r Expire:pu Payment:pru Payout:pu \
+                     Prize:pu Profile:r Reconcile:r Records:r Send:pu Transfer:pru
+mark                 Admin:pru Approval:pru Chat:pru Erasure:r Expire:p Payment:pru Payout:p \
+                     Prize:pu Profile:r Reconcile:r Records:r Send:pu Transfer:pru
 debt                 Admin:r Approval:r Erasure:r Payment:pru Profile:r Reconcile:r Records:r \
                      Transfer:pru
 deposits             Admin:pru Approval:pru Erasure:r Payment:r Profile:r Reconcile:r Records:r \
@@ -97,15 +104,15 @@ posted               Admin:r Approval:r Erasure:r Payment:pr Profile:r Reconcile
                      Transfer:pr
 request              Admin:pr Approval:pr Erasure:r Payment:r Profile:r Reconcile:r Records:r \
                      Transfer:r
-request_copy         Admin:pr Approval:pr Erasure:r Payment:pr Prize:pr Profile:r Reconcile:r \
-                     Records:r Send:pr Transfer:pr
-packet               Admin:r Announce:r Approval:pru Campaign:ru Erasure:r Expire:pru Grab:r \
-                     Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
+request_copy         Admin:pr Approval:pr Chat:pr Erasure:r Payment:pr Prize:pr Profile:r \
+                     Reconcile:r Records:r Send:pr Transfer:pr
+packet               Admin:r Announce:r Approval:pru Campaign:ru Chat:pru Erasure:r Expire:pru \
+                     Grab:r Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:ru
-thanks               Admin:ru Erasure:ru Grab:ru Records:r
-share                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:r Lottery:r \
+thanks               Admin:ru Chat:r Erasure:ru Grab:ru Records:r
+share                Admin:r Approval:r Campaign:r Chat:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
-claim                Admin:r Approval:r Campaign:r Erasure:r Expire:ru Grab:ru Lottery:ru \
+claim                Admin:r Approval:r Campaign:r Chat:ru Erasure:r Expire:ru Grab:ru Lottery:ru \
                      Payout:ru Prize:r Reconcile:r Records:r
 quota                Grab:ru
 member               Campaign:ru Erasure:ru Grab:r Lottery:r
@@ -116,8 +123,8 @@ campaign             Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:r 
 seed                 Admin:r Approval:pru Campaign:pru Lottery:r Reconcile:r
 prizes               Admin:r Approval:pru Campaign:pru Grab:r Lottery:r Prize:ru Reconcile:r \
                      Send:r
-terms                Admin:r Announce:r Approval:pru Campaign:r Erasure:r Expire:pru Grab:r \
-                     Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
+terms                Admin:r Announce:r Approval:pru Campaign:r Chat:pru Erasure:r Expire:pru \
+                     Grab:r Order:r Payment:r Payout:pru Prize:pr Reconcile:r Records:r Send:pru \
                      Transfer:r
 unit                 Admin:r Approval:r Campaign:r Lottery:pru Prize:r Profile:r Reconcile:r
 decision             Admin:r Approval:r Campaign:r Lottery:pru Prize:ru Profile:r Reconcile:r
@@ -135,8 +142,8 @@ outside_account      Erasure:ru Payment:pru Transfer:pru
 consent              Erasure:r Payment:pru Transfer:pru
 notice               Erasure:r Gateway:pr Payment:pru Transfer:pru
 round                Lottery:r
-commitment           Approval:p Campaign:p Log:r Send:p
-log_place            Approval:p Campaign:p Log:ru Send:p
+commitment           Approval:p Campaign:p Chat:p Log:r Send:p
+log_place            Approval:p Campaign:p Chat:p Log:ru Send:p
 log                  Log:pr Reconcile:r Records:r
 action               Admin:pr Approval:p Campaign:p Erasure:p Payment:p Prize:p Reconcile:p \
                      Send:p Webhooks:p
@@ -144,13 +151,21 @@ money_approval       Admin:pr Approval:ru Campaign:r Prize:r
 campaign_approval    Admin:r Approval:ru Campaign:pr Prize:r
 prize_approval       Admin:r Approval:ru Campaign:r Prize:pr
 allowance            Admin:pru Campaign:pru Payment:pru Prize:pru Send:pru
-host_id              Admin:u Campaign:u Erasure:u Lottery:u Payment:u Payout:u Prize:u Send:u
+host_id              Admin:u Campaign:u Chat:u Erasure:u Lottery:u Payment:u Payout:u Prize:u \
+                     Send:u
 nickname             Erasure:u Profile:u
 address              Erasure:u Profile:u
 webhook              Announce:r Deliver:r Webhooks:pru
-switches             Admin:ru Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r Transfer:r
-fixed_unit           Admin:ru Approval:u Expire:r Grab:r Lottery:r Order:u Payment:ru Payout:r \
-                     Send:r Transfer:r
+switches             Admin:ru Chat:r Expire:r Grab:r Lottery:r Payment:r Payout:r Send:r \
+                     Transfer:r
+fixed_unit           Admin:ru Approval:u Chat:r Expire:r Grab:r Lottery:r Order:u Payment:ru \
+                     Payout:r Send:r Transfer:r
+chat                 Admin:ru Chat:pr
+moved_chat           Admin:ru Chat:pr
+card                 Chat:pru
+message              Chat:pru
+hint                 Chat:pu
+spent                Chat:pu
 """
 """Functions that may put or replace (p), update (u) and read (r) a row; no other function may."""
 

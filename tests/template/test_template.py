@@ -167,7 +167,7 @@ def test_no_function_can_delete(function: str) -> None:
     assert _actions_on(function, "PayoutDlq") <= {"sqs:GetQueueAttributes"}
 
 
-CROWD = ("GrabFunction", "LotteryFunction")
+CROWD = ("GrabFunction", "LotteryFunction", "ChatFunction")
 """Functions that many users call: their secrets leak first, so they must not make money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
@@ -240,6 +240,7 @@ def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function
         "ApprovalFunction": {reads: set(KNOWN.split(", "))},
         "ProfileFunction": {changes: own, reads: own},
         "CampaignFunction": {changes: names, reads: shown},
+        "ChatFunction": {changes: names, reads: shown},
         "RecordsFunction": {reads: shown},
         "DeliverFunction": {reads: {"pk", "host_id"}},
     }
@@ -310,9 +311,16 @@ def test_nothing_of_money_expires() -> None:
     counts = {name: text.count("expires_at_s") for name, text in writers.items()}
 
     # Notes of callbacks and counts of a day's payments; ended consents; gateway accounts of erased
-    # users; an operator's own moves of a day; deliveries; codes; notices of users.
-    tables = ("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable")
+    # users; an operator's own moves of a day; deliveries; codes; notices of users;
+    # places of cards in chats, and sums that chats sent in a day.
+    tables = (
+        *("PaymentsTable", "ApprovalsTable", "WebhooksTable", "CodesTable", "AudienceTable"),
+        "ChatTable",
+    )
     expected = {
+        "chat.chat_funding": 3,
+        "chat.chats": 2,
+        "chat.keys": 1,
         "operations.allowances": 2,
         "payments.authorizations": 1,
         "erasure.erasure": 2,
@@ -367,7 +375,7 @@ def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
 
 _COMPUTES = (
     "Send Grab Payout Expire Records Campaign Lottery Admin Approval Reconcile Payment Order "
-    "Transfer"
+    "Transfer Chat"
 )
 """Functions that commit to amounts and draws, compute or prove them, or compare them with rows."""
 
@@ -507,7 +515,9 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
     assert key["Properties"].items() >= signs.items()
 
 
-@pytest.mark.parametrize("name", ["UnreadRecords", "DeliveryDlq", "PayoutDlq", "NoticeDlq"])
+@pytest.mark.parametrize(
+    "name", ["UnreadRecords", "DeliveryDlq", "CardDlq", "PayoutDlq", "NoticeDlq"]
+)
 def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
     queues = _of_type("AWS::SQS::Queue")
     watched = [
@@ -523,7 +533,7 @@ def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
         source = queues[name.replace("Dlq", "Queue")]
         redrive = source["RedrivePolicy"]
         assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": [name, "Arn"]}
-        assert redrive["maxReceiveCount"] == (50 if name == "DeliveryDlq" else 5)
+        assert redrive["maxReceiveCount"] == (50 if name in {"DeliveryDlq", "CardDlq"} else 5)
         assert source["MessageRetentionPeriod"] == 4 * DAY_S
 
 
@@ -609,6 +619,8 @@ SIGNED_ROUTES = {
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
     "POST /gateway/host/callback",
+    "POST /chat/telegram",
+    "POST /chat/lark",
 }
 
 
@@ -637,7 +649,10 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     (resource,) = [
         resource for resource in RESOURCES.values() if resource.get("Properties") is stage
     ]
-    throttles = stage["RouteSettings"]
+    throttles = {
+        key: settings["Fn::If"][1] if "Fn::If" in settings else settings
+        for key, settings in stage["RouteSettings"].items()
+    }
     routes = _of_type("AWS::ApiGatewayV2::Route")
     keys = {route["RouteKey"]: name for name, route in routes.items()}
     own = {key for key in keys if "/admin/" in key} | {"POST /packets"} | OPEN_ROUTES
@@ -655,7 +670,8 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
     assert own <= throttles.keys(), "an operators' route needs a line in the stage's RouteSettings"
     assert throttles.keys() <= keys.keys()
     # Otherwise, CloudFormation would look for them before they exist.
-    assert {keys[key] for key in throttles} <= set(resource["DependsOn"])
+    waits_for = {*resource["DependsOn"], *re.findall(r"\$\{(\w+)", str(stage["Description"]))}
+    assert {keys[key] for key in throttles} <= waits_for
 
 
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
@@ -689,6 +705,7 @@ def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: s
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
+        "ChatFunction": [{"Ref": "PassphraseLayer"}, {"Ref": "PaymentsLayer"}],
         **{name: [{"Ref": "PaymentsLayer"}] for name in (*GATEWAY_FUNCTIONS, *RECEIVED_BY)},
     }
 

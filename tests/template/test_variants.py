@@ -63,7 +63,7 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     # Names that Fn::Sub itself resolves.
     local = {"Resource", "User", "ConfigName", "Issuer", "Host", "Hosts", "Id", "Staging"}
     local |= {"Covers", "Avatars", "WeChat", "Stack", "Pool", "Users", "Operators"}
-    local |= {"Console", "More"}
+    local |= {"Console", "More", "Chat"}
     assert substituted - local <= names
 
 
@@ -320,10 +320,13 @@ def test_cloudfront_keeps_no_error(stack: translated.Stack) -> None:
 @each_stack
 def test_the_stage_waits_for_every_route(stack: translated.Stack) -> None:
     (stage,) = (
-        each for each in stack.resources.values() if each["Type"] == "AWS::ApiGatewayV2::Stage"
+        each
+        for each in stack.pruned["Resources"].values()
+        if each["Type"] == "AWS::ApiGatewayV2::Stage"
     )
 
-    assert stack.of_type("AWS::ApiGatewayV2::Route").keys() <= set(stage["DependsOn"])
+    named = re.findall(r"\$\{(\w+)\}", str(stage["Properties"].get("Description", "")))
+    assert stack.of_type("AWS::ApiGatewayV2::Route").keys() <= {*stage["DependsOn"], *named}
 
 
 RESOURCES_MAX = 480

@@ -315,6 +315,8 @@ HOST_WALLET = {
 }
 WECHAT = {"WeChatSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:wechat-1"}
 
+CHAT = {"ChatSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:chat-1"}
+
 RISK = {
     "RiskUrl": "https://risk.example/ask",
     "RiskSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:risk-1",
@@ -336,7 +338,7 @@ STACKS = [
     Stack("dev in China", "cn-northwest-1", {"JwtIssuer": ISSUER}),
     Stack(
         "both gateways",
-        parameters={**HOST_WALLET, **WECHAT, "CallbackBaseUrl": "https://a.example"},
+        parameters={**HOST_WALLET, **WECHAT, **CHAT, "CallbackBaseUrl": "https://a.example"},
     ),
     Stack("a host's wallet, and a given cache", parameters={**HOST_WALLET, **OWN_CACHE}),
     Stack(
@@ -365,6 +367,7 @@ STACKS = [
             "WeChatIssuerSecretArn": f"arn:aws:secretsmanager:us-east-1:{ACCOUNT}:secret:issuer-1",
             **OPERATORS,
             "WithdrawAboveFen": "30",
+            **CHAT,
         },
     ),
     Stack(

@@ -10,6 +10,7 @@ from redpacket.platform.settings import settings
 
 if TYPE_CHECKING:
     from redpacket.containers.campaigns import CampaignsContainer
+    from redpacket.containers.chat import ChatContainer
     from redpacket.containers.editing import EditingContainer
     from redpacket.containers.events import EventsContainer
     from redpacket.containers.fairness import FairnessContainer
@@ -38,6 +39,7 @@ class Containers:
     operators: OperatorsContainer
     providers: ProvidersContainer
     payments: PaymentsContainer
+    chat: ChatContainer
     events: EventsContainer
     reconciliation: ReconciliationContainer
     if not TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from redpacket.containers.platform import Platform
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from redpacket.platform.settings import Settings
 
 Repository = TypeVar("Repository")
-Built = TypeVar("Built")
 
 
 @dataclass(eq=False)
@@ -46,22 +45,3 @@ def on_dynamo(made_of: Callable[[Dynamo], Repository]) -> cached_property[Reposi
 
     make.__annotations__["return"] = made_of
     return cached_property(make)
-
-
-class _Deferred:
-    def __init__(self, build: Callable[[], object]) -> None:
-        self._build = build
-
-    def __getattr__(self, name: str) -> object:
-        value: object = getattr(self._build(), name)
-        vars(self)[name] = value
-        return value
-
-
-def deferred(build: Callable[[], Built]) -> Built:
-    """Return a stand-in for what *build* returns each time, such as a cached property.
-
-    *build* runs when a method is first read, so a request that needs none imports less. Read only
-    methods, because each value is cached.
-    """
-    return cast("Built", _Deferred(build))

@@ -1,11 +1,12 @@
 """Events and webhooks."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
 
+from redpacket.chat.clients.sqs_cards import SqsCards
 from redpacket.containers.container import Container, on_dynamo
 from redpacket.containers.packets import PacketsContainer
 from redpacket.containers.users import UsersContainer
@@ -64,6 +65,11 @@ class EventsContainer(Container):
         return partial(in_threads, threads=_THREADS)
 
     @cached_property
+    def edit_cards(self) -> Callable[[Sequence[str], int], None] | None:
+        url = self.settings.card_queue_url
+        return SqsCards(lambda: self.platform.aws("sqs"), url).put if url else None
+
+    @cached_property
     def announce_ports(self) -> AnnouncePorts:
         return AnnouncePorts(
             repository=self.webhook_repository,
@@ -71,6 +77,7 @@ class EventsContainer(Container):
             put_notice=self.users.notices.put,
             in_parallel=self.many_receivers,
             queue=self.delivery_queue,
+            edit_cards=self.edit_cards,
             clock=self.clock,
         )
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from redpacket.containers.container import Container
-from redpacket.platform.runtime import in_threads
+from redpacket.containers.container import Container, on_dynamo
+from redpacket.fairness.dynamodb.commitments import DynamoCommitments
+from redpacket.fairness.dynamodb.log import DynamoLog
+from redpacket.fairness.use_cases.extend_log import LogPorts
+from redpacket.platform.runtime import InParallel, in_threads
 
 if TYPE_CHECKING:
-    from redpacket.fairness.dynamodb.log import DynamoLog
     from redpacket.fairness.ports import HeadSigner
-    from redpacket.fairness.use_cases.extend_log import LogPorts
-    from redpacket.platform.runtime import InParallel
 
 LOG_THREADS = 32
 """Concurrent reads and transactions of one append's places."""
@@ -21,12 +21,8 @@ LOG_THREADS = 32
 
 @dataclass(eq=False)
 class FairnessContainer(Container):
-    @cached_property
-    def public_log(self) -> DynamoLog:
-        """Log, to which only the log function's role may append."""
-        from redpacket.fairness.dynamodb.log import DynamoLog
-
-        return DynamoLog(self.dynamo)
+    public_log = on_dynamo(DynamoLog)
+    """Log, to which only the log function's role may append."""
 
     @cached_property
     def head_signer(self) -> HeadSigner:
@@ -40,9 +36,6 @@ class FairnessContainer(Container):
 
     @cached_property
     def log_ports(self) -> LogPorts:
-        from redpacket.fairness.dynamodb.commitments import DynamoCommitments
-        from redpacket.fairness.use_cases.extend_log import LogPorts
-
         return LogPorts(
             log=self.public_log,
             commitments=DynamoCommitments(self.dynamo),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from redpacket.containers.container import Container, deferred
+from redpacket.containers.container import Container
 from redpacket.packets.api.packet_ids import new_packet_id
+from redpacket.platform.runtime import deferred
 from redpacket.platform.telemetry import current_request
 from redpacket.platform.time_budget import time_budget
 

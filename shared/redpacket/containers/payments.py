@@ -1,7 +1,6 @@
 """Payments and their returns, withdrawals, linked accounts, and callbacks."""
 
 from dataclasses import dataclass
-from datetime import time
 from functools import cached_property
 
 from redpacket.containers.container import Container, on_dynamo
@@ -78,7 +77,8 @@ class PaymentsContainer(Container):
 
     @cached_property
     def withdrawal_ports(self) -> dependencies.WithdrawalPorts:
-        per_minute, night = self.settings.bills_per_minute, self._night_window()
+        per_minute = self.settings.bills_per_minute
+        night = NightWindow.of(self.settings.night_window)
         return dependencies.WithdrawalPorts(
             providers=self.providers.providers_out,
             paces={
@@ -98,12 +98,6 @@ class PaymentsContainer(Container):
                 begins_within_ms=_DISPATCHED_EVERY_MS,
             ),
         )
-
-    def _night_window(self) -> NightWindow | None:
-        begins_at, _, ends_at = self.settings.night_window.partition("-")
-        if not ends_at:
-            return None
-        return NightWindow(time.fromisoformat(begins_at), time.fromisoformat(ends_at))
 
     @cached_property
     def authorization_ports(self) -> dependencies.AuthorizationPorts:

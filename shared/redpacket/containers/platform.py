@@ -13,7 +13,6 @@ from redpacket.platform.dynamodb.client import Dynamo
 from redpacket.platform.runtime import SystemClock, in_threads
 from redpacket.platform.settings import Settings, settings
 from redpacket.platform.telemetry import logger
-from redpacket.platform.time_budget import time_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,19 +88,10 @@ class Platform:
                 connect_timeout_s=_AWS_CONNECT_S,
                 read_timeout_s=_AWS_READ_S,
             )
-        from botocore.config import Config
+        from redpacket.platform.aws.botocore_client import botocore_client
 
-        client = self.aws_session.create_client(
-            service,
-            config=Config(
-                connect_timeout=_AWS_CONNECT_S,
-                read_timeout=read_timeout_s,
-                retries={"mode": "standard", "total_max_attempts": tries},
-                tcp_keepalive=True,
-            ),
-        )
-        client.meta.events.register("before-send", lambda **_: time_budget.require(_AWS_READ_S))
-        return client
+        timeouts_s = (_AWS_CONNECT_S, read_timeout_s, _AWS_READ_S)
+        return botocore_client(self.aws_session, service, timeouts_s, tries)
 
     @cached_property
     def aws_session(self) -> Any:  # noqa: ANN401 - see aws

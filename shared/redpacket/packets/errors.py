@@ -67,7 +67,7 @@ class ProofNotReady(Rejected):
 
 
 class NotInvited(Rejected):
-    """This packet is for other recipients."""
+    """This packet is for other recipients, or for the members of a chat."""
 
     code = "not_invited"
     status = 403

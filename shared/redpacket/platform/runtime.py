@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+Built = TypeVar("Built")
 
 
 class InParallel(Protocol):
@@ -65,3 +67,22 @@ class EventLogger(Protocol):
 
     def count(self, outcome: str, number: int = 1, /) -> None:
         """Count a usual outcome, without a line for each."""
+
+
+class _Deferred:
+    def __init__(self, build: Callable[[], object]) -> None:
+        self._build = build
+
+    def __getattr__(self, name: str) -> object:
+        value: object = getattr(self._build(), name)
+        vars(self)[name] = value
+        return value
+
+
+def deferred(build: Callable[[], Built]) -> Built:
+    """Return a stand-in for what *build* returns each time, such as a cached property.
+
+    *build* runs when a method is first read, so a request that needs none imports less. Read only
+    methods, because each value is cached.
+    """
+    return cast("Built", _Deferred(build))

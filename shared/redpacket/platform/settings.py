@@ -149,12 +149,14 @@ class Tables(NamedTuple):
     switches: str
     transparency: str
     webhooks: str
+    chat: str = ""
+    """Empty in a stack without chat platforms."""
 
 
 def _tables(text: str) -> Tables:
     names = dict(pair.split("=", 1) for pair in text.split())
     for table in Tables._fields:
-        if not names.get(table):
+        if not names.get(table) and table not in Tables._field_defaults:
             raise ValueError("without a table of " + table)
     return Tables(**names)
 
@@ -240,6 +242,12 @@ class Settings:
     """Queue of deliveries to webhooks."""
     unread_records_url = Variable("UNREAD_RECORDS_URL", str)
     """Queue of unreadable records of streams."""
+    chat_secret = Variable("CHAT_SECRET", resolved, default="{}", is_checked_at_start=False)
+    """JSON of the keys of chat platforms (docs/how-to/chat.md)."""
+    chat_member_day_fen = Variable("CHAT_MEMBER_DAY_FEN", _integer)
+    """Fen that one member may send from chats in a day."""
+    card_queue_url = Variable("CARD_QUEUE_URL", str, default="")
+    """Queue of cards to edit; empty disables them."""
     simulator_url = Variable("SIMULATOR_URL", _without_slash, default="")
     """Local simulator of providers. If set, outside addresses may be private and use http."""
     jwt_audience = Variable("JWT_AUDIENCE", str)

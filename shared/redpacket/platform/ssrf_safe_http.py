@@ -12,6 +12,7 @@ from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
 from ipaddress import IPv6Address, ip_address, ip_network
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from redpacket.platform.errors import Unavailable
@@ -75,9 +76,13 @@ class HttpClient:
         """Send a POST. Raises Unavailable without an answer."""
         return self._send("POST", self._path, body, headers)
 
-    def get(self, query: str) -> HttpAnswer:
+    def patch(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+        """Send a PATCH. Raises Unavailable without an answer."""
+        return self._send("PATCH", self._path, body, headers)
+
+    def get(self, query: str, headers: Mapping[str, str] = MappingProxyType({})) -> HttpAnswer:
         """Send a GET; *query* may contain a secret and is never logged. Raises Unavailable."""
-        return self._send("GET", f"{self._path}?{query}", None, {})
+        return self._send("GET", f"{self._path}?{query}", None, headers)
 
     def _send(
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]

@@ -37,13 +37,15 @@ class User:
     """A user; rows about money hold *user_id* only.
 
     *nickname* and *host_id* come from the token, and are kept in an erasable profile
-    (docs/adr/0019). *claims* are the token's, and are not stored.
+    (docs/adr/0019). *claims* are the token's, and are not stored. *chat_id* names the chat in which
+    the user acts, as rules of packets do; only its platform's calls have one.
     """
 
     user_id: str
     nickname: str | None = field(default=None, repr=False, compare=False)
     host_id: str | None = field(default=None, repr=False, compare=False)
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    chat_id: str | None = field(default=None, repr=False, compare=False)
 
 
 class UserIds:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from redpacket.containers.container import deferred
+from redpacket.platform.runtime import deferred
 
 
 def test_nothing_is_built_until_a_method_is_read() -> None:

@@ -23,6 +23,8 @@ export const SENTENCES: Record<string, string> = {
   webhook_edited: "修改了 {subject}",
   webhook_key_rotated: "更换了 {subject} 的密钥",
   webhook_replayed: "重发了 {subject} 失败的通知",
+  chat_admitted: "允许 {subject} 收发红包",
+  chat_revoked: "禁止了 {subject} 收发红包",
   switch_turned: "{on}了 {subject}",
   limit_set: "把 {subject} 调整为 {value}",
   reconciled: "开始了一次对账",
@@ -45,6 +47,7 @@ export const FIELDS: Record<string, string> = {
   // Subjects
   campaign: "活动",
   webhook: "回调",
+  chat: "群聊",
   limit: "限额",
   ledger: "账本",
   packet: "红包",

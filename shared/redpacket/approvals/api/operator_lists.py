@@ -34,7 +34,7 @@ from redpacket.platform.user import HOST_ID, User
 if TYPE_CHECKING:
     from redpacket.approvals.api import list_answers as lists
 
-SUBJECT = "((user|campaign|switch|limit|webhook):[A-Za-z0-9_-]{1,128}|ledger|reads)"
+SUBJECT = "((user|campaign|switch|limit|webhook|chat):[A-Za-z0-9_:-]{1,128}|ledger|reads)"
 
 UNIT = rf"{PRIZE_ID.pattern}\.[1-9][0-9]{{0,6}}"
 

@@ -51,6 +51,8 @@ _SENTENCES = {
     ActionKind.WEBHOOK_EDITED: "edited {subject}",
     ActionKind.WEBHOOK_KEY_ROTATED: "rotated the secret of {subject}",
     ActionKind.WEBHOOK_REPLAYED: "replayed failed deliveries of {subject}",
+    ActionKind.CHAT_ADMITTED: "admitted {subject}{fields}",
+    ActionKind.CHAT_REVOKED: "revoked {subject}",
     ActionKind.SWITCH_TURNED: "turned {subject} {on}",
     ActionKind.LIMIT_SET: "set {subject} to {value}",
     ActionKind.RECONCILED: "started a reconciliation",

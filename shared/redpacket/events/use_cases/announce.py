@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redpacket.events.model.events import (
     Change,
     Event,
+    EventType,
     draw_events,
     packet_events,
     payment_events,
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from redpacket.events.dynamodb.webhooks import DynamoWebhooks
 
 
+_ON_CARDS = {EventType.PACKET_CLAIMED, EventType.PACKET_EMPTIED, EventType.PACKET_CLOSED}
+"""Events that the card of a packet in a chat shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnnouncePorts:
     """Dependencies of announcements."""
@@ -40,11 +45,13 @@ class AnnouncePorts:
     put_notice: Callable[[UserNotice], None]
     in_parallel: InParallel
     queue: DeliveryQueue
+    edit_cards: Callable[[Sequence[str], int], None] | None
+    """Queues edits of packets' cards; None without chat platforms."""
     clock: Clock
 
 
 def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
-    """Store notices, queue deliveries, and return the number of deliveries.
+    """Store notices, queue deliveries and edits of cards; return the number of deliveries.
 
     Raises Unavailable. A repeat makes the same notices and ids.
     """
@@ -52,9 +59,15 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     if notices:
         ports.in_parallel(ports.put_notice, notices)
     webhooks = [webhook for webhook in ports.repository.list_all() if webhook.is_on]
-    if not webhooks:
+    if not (webhooks or ports.edit_cards):
         return 0
-    now_ms, events = ports.clock.now_ms(), list(_events(changes, ports.packets))
+    packets = _packets_of(changes, ports.packets)
+    now_ms = ports.clock.now_ms()
+    events = [event for change in changes for event in _of(change, packets)]
+    shown = {event.subject for event in events if event.kind in _ON_CARDS}
+    cards = sorted(packet_id for packet_id in shown if packets[packet_id].has_card)
+    if ports.edit_cards and cards:
+        ports.edit_cards(cards, now_ms)
     deliveries = [
         Delivery(webhook.name, event, now_ms)
         for webhook in webhooks
@@ -66,16 +79,15 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     return len(deliveries)
 
 
-def _events(changes: Sequence[Change], packets: PacketReader) -> Iterator[Event]:
+def _packets_of(changes: Sequence[Change], packets: PacketReader) -> dict[str, Packet]:
+    """Return the packets that changed, and those of the changed shares, by id."""
     ids = {change.after.packet_id for change in changes if isinstance(change.after, Share)}
-    packets_by_id = (
-        {packet.packet_id: packet for packet in packets.list_packets(sorted(ids))} if ids else {}
-    )
-    for change in changes:
-        yield from _of(change, packets_by_id)
+    of_shares = packets.list_packets(sorted(ids)) if ids else []
+    changed = [change.after for change in changes if isinstance(change.after, Packet)]
+    return {packet.packet_id: packet for packet in (*of_shares, *changed)}
 
 
-def _of(change: Change, packets_by_id: dict[str, Packet]) -> Iterator[Event]:
+def _of(change: Change, packets_by_id: Mapping[str, Packet]) -> Iterator[Event]:
     match change.before, change.after:
         case Packet() | None as before, Packet() as packet:
             yield from packet_events(before, packet)

@@ -132,7 +132,7 @@ class CachedRains:
 
 
 def _is_offered(packet: Packet) -> bool:
-    return packet.status is PacketStatus.OPEN and not packet.rules.recipients
+    return packet.status is PacketStatus.OPEN and not packet.rules.is_exclusive
 
 
 def _is_open(packet: Packet, campaign: CampaignPlan, now_ms: int) -> bool:

@@ -9,9 +9,13 @@ from redpacket.platform.http.request import HttpRequest
 
 def guard_send(request: HttpRequest) -> None:
     """Check that a send is allowed. Raises Forbidden, SwitchedOff, RateLimited."""
-    sender = request.user
+    guard_send_of(request.user.user_id)
+
+
+def guard_send_of(user_id: str) -> None:
+    """Check that a send of a user is allowed. Raises SwitchedOff, RateLimited."""
     containers.operations.switches.require_on(Switch.SEND)
-    containers.operations.limit_sends(sender.user_id)
+    containers.operations.limit_sends(user_id)
 
 
 def guard_draw(request: HttpRequest) -> None:

@@ -63,6 +63,8 @@ class ActionKind(StrEnum):
     WEBHOOK_EDITED = "webhook_edited"
     WEBHOOK_KEY_ROTATED = "webhook_key_rotated"
     WEBHOOK_REPLAYED = "webhook_replayed"
+    CHAT_ADMITTED = "chat_admitted"
+    CHAT_REVOKED = "chat_revoked"
     SWITCH_TURNED = "switch_turned"
     LIMIT_SET = "limit_set"
     RECONCILED = "reconciled"

@@ -241,7 +241,8 @@ class Record(TypedDict):
     split: fields.PacketSplit
     opening: fields.PacketOpening
     is_exclusive: Annotated[
-        bool, about("Whether only listed recipients may claim a share (专属红包).")
+        bool,
+        about("Whether only listed recipients, or members of a chat, may claim (专属红包)."),
     ]
     needs_passphrase: Annotated[
         bool, about("Whether a claim needs a passphrase, typed or spoken (口令红包).")

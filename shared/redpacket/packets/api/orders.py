@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from redpacket.campaigns.model import AmountsShown
@@ -18,7 +19,9 @@ from redpacket.packets.use_cases.limit_order import default_split, limit_order
 from redpacket.packets.use_cases.send_packet import SendOrder
 from redpacket.platform.http.bodies import body_of, idempotent_request
 from redpacket.platform.http.request import RequestOf
+from redpacket.platform.idempotency import Request
 from redpacket.platform.settings import settings
+from redpacket.platform.user import User
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +44,25 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         containers.operations.switches.require_on(Switch.PAY)
         if body.pay_with not in settings.payment_channels:
             raise ChannelUnavailable
+    order = order_of_body(body, request.user, idempotent)
+    if is_paid_for:
+        order = replace(
+            order,
+            payment_id=idempotent.id_of("send"),
+            pay_channel=body.pay_with,
+            pay_method=body.pay_method,
+        )
+    return limited(order)
+
+
+def order_of_body(body: SendBody, sender: User, request: Request) -> SendOrder:
+    """Return the order that the sender's balance or a campaign pays. Raises CampaignNotFound."""
     # By default a campaign's packet expires with the campaign.
     is_until_the_end = body.campaign_id and "expires_in_s" not in body.model_fields_set
     kind = Kind(body.kind)
-    order = SendOrder(
-        sender=request.user,
-        request=idempotent,
+    return SendOrder(
+        sender=sender,
+        request=request,
         kind=kind,
         split=Split(body.split) if body.split else default_split(kind),
         rules=_rules(body),
@@ -63,11 +79,7 @@ def send_order(request: RequestOf[SendBody]) -> SendOrder:
         starts_at_ms=body.starts_at_ms or 0,
         amounts_shown=AmountsShown(body.amounts_shown) if body.amounts_shown else None,
         cover_url=body.cover_url,
-        payment_id=idempotent.id_of("send") if is_paid_for else None,
-        pay_channel=body.pay_with if is_paid_for else "",
-        pay_method=body.pay_method if is_paid_for else "",
     )
-    return limited(order)
 
 
 def limited(order: SendOrder) -> SendOrder:

@@ -72,7 +72,7 @@ def record_page(request: HttpRequest) -> HttpAnswer[packets.Record]:
 def feed_page(request: HttpRequest) -> HttpAnswer[packets.Feed]:
     """Return a public packet without a token; edge caches may store it for one second.
 
-    Raises PacketNotFound, also for packets with recipients and for prizes.
+    Raises PacketNotFound, also for exclusive packets and for prizes.
     """
     record = _read(request, packet_id_of(request), None)
     if record.packet.rules.prize_id:
@@ -86,7 +86,7 @@ def preview_page(request: HttpRequest) -> HttpAnswer[str]:
     packet_id = packet_id_of(request)
     packet = containers.packets.repository.find_packet(packet_id)
     preview = link_preview.NEUTRAL
-    if packet and not packet.rules.prize_id and not packet.rules.recipients:
+    if packet and not packet.rules.prize_id and not packet.rules.is_exclusive:
         sender = _presenter([packet.sender]).public_view(packet.sender)
         preview = link_preview.preview_of(packet.greeting, sender["nickname"], packet.cover_url)
     base_url = containers.platform.settings.share_base_url

@@ -173,7 +173,7 @@ def record_view(record: Record, presenter: UserPresenter) -> packets.Record:
         "kind": packet.kind,
         "split": packet.terms.split,
         "opening": packet.rules.opening,
-        "is_exclusive": bool(packet.rules.recipients),
+        "is_exclusive": packet.rules.is_exclusive,
         "needs_passphrase": packet.rules.passphrase is not None,
         "greeting": packet.greeting,
         "status": record.status,

@@ -51,6 +51,10 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["amounts_shown"] = packet.amounts_shown
     if packet.cover_url:
         row["cover_url"] = packet.cover_url
+    if packet.has_card:
+        row["has_card"] = True
+    if packet.rules.chat_id:
+        row["chat_id"] = packet.rules.chat_id
     if packet.rules.recipients:
         # User ids contain no commas (platform/user.py).
         row["recipients"] = ",".join(sorted(packet.rules.recipients))
@@ -90,6 +94,7 @@ def rules_of(row: dict[str, Any]) -> Rules:
         recipients=frozenset(row["recipients"].split(",") if "recipients" in row else ()),
         passphrase=row.get("passphrase"),
         passphrase_threshold=row.get("passphrase_threshold", THRESHOLD_DEFAULT),
+        chat_id=row.get("chat_id"),
         campaign_id=row.get("campaign_id"),
         prize_id=row.get("prize_id"),
         starts_at_ms=row.get("asked_starts_at_ms", 0),
@@ -112,6 +117,7 @@ def packet_of(row: dict[str, Any], seeds: SeedKeys | None = None) -> Packet:
         sent_ends_at_ms=row.get("sent_ends_at_ms"),
         amounts_shown=AmountsShown(row.get("amounts_shown", AmountsShown.LIVE)),
         cover_url=row.get("cover_url"),
+        has_card=row.get("has_card", False),
         status=PacketStatus(row["status"]),
         closing_step=row.get("closing_step", 0),
         closing_no=row.get("closing_no", 0),

@@ -63,7 +63,7 @@ class Rules:
     Without *recipients* everyone with the link may claim. A *passphrase* (口令) must match by
     *passphrase_threshold* of 100. *campaign_id* names the campaign whose quota and window count;
     *starts_at_ms* and *ends_at_ms* are the sender's own limits within its window. Shares with a
-    *prize_id* are won, and can't be grabbed.
+    *prize_id* are won, and can't be grabbed. Only members of *chat_id* may claim, in that chat.
     """
 
     opening: Opening = Opening.ONE_STEP
@@ -74,28 +74,36 @@ class Rules:
     prize_id: str | None = None
     starts_at_ms: int = 0
     ends_at_ms: int = AT_MS_MAX
+    chat_id: str | None = None
 
     def window_in(self, starts_at_ms: int, ends_at_ms: int) -> tuple[int, int]:
         """Return when the packet is open while its campaign has this window."""
         return max(starts_at_ms, self.starts_at_ms), min(ends_at_ms, self.ends_at_ms)
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether not everyone with the link may claim."""
+        return bool(self.recipients) or self.chat_id is not None
+
     def invites(self, user_id: str) -> bool:
-        """Return whether the user may claim a share."""
+        """Return whether the recipients, if any, include the user."""
         return not self.recipients or user_id in self.recipients
+
+    def admits(self, user: User) -> bool:
+        """Return whether the user may claim a share where they act."""
+        return self.invites(user.user_id) and self.chat_id in {None, user.chat_id}
 
     @property
     def is_plain(self) -> bool:
         """Return whether anyone may take a share in one step, so a grab needs no rules."""
-        others = replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None)
-        return others == Rules()
+        return replace(self, passphrase_threshold=THRESHOLD_DEFAULT, prize_id=None) == Rules()
 
 
 @dataclass(frozen=True, slots=True)
 class PacketEnd:
     """Final sums of a packet or shard: every share is decided, every claim settled.
 
-    *luckiest* is the claim of the largest amount. Without claims it is None, and
-    *last_claimed_at_ms* is 0.
+    *luckiest* has the largest amount; it is None, and *last_claimed_at_ms* 0, without claims.
     """
 
     claimed_count: int = 0
@@ -115,7 +123,7 @@ class Packet:
     *closing_step* counts the shards that closing has done; in the next shard, shares up to
     *closing_no* are decided (model/closing.py::recovery_point). A packet funded by *payment_id*
     starts at *paid_at_ms*; *pay_channel* and *pay_method* use the words of
-    payments/model/provider.py, which grabs don't import.
+    payments/model/provider.py, which grabs don't import. *has_card*: a chat shows its state.
     """
 
     packet_id: str
@@ -130,6 +138,7 @@ class Packet:
     sent_ends_at_ms: int | None = None
     amounts_shown: AmountsShown = AmountsShown.LIVE
     cover_url: str | None = None
+    has_card: bool = False
     status: PacketStatus = PacketStatus.OPEN
     closing_step: int = 0
     closing_no: int = 0
@@ -183,10 +192,8 @@ class Packet:
 
     def may_be_read_by(self, viewer: User | None) -> bool:
         """Return whether *viewer* (None without a token) may see the packet."""
-        invited = self.rules.recipients
-        if not invited:
-            return True
-        return viewer is not None and viewer.user_id in {self.sender.user_id, *invited}
+        is_let_in = viewer is not None and (viewer == self.sender or self.rules.admits(viewer))
+        return is_let_in or not self.rules.is_exclusive
 
 
 def shard_count(packet_id: str) -> int:
@@ -206,10 +213,7 @@ def shard_of_user(packet_id: str, user_id: str) -> int:
 
 
 def other_shards(packet_id: str, user_id: str) -> list[int]:
-    """Return the shards to try after the user's own, in a fixed order per user.
-
-    The order spreads users of one shard over all others.
-    """
+    """Return the shards after the user's own, in an order that spreads users of one shard."""
     shards = shard_count(packet_id)
     home = shard_of_user(packet_id, user_id)
     first = crc32(user_id.encode()) // shards % (shards - 1)

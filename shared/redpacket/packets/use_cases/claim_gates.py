@@ -14,6 +14,7 @@ from redpacket.packets.model.passphrase import is_alike, is_exact
 from redpacket.packets.use_cases.campaign_quota import CampaignQuota
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.platform.errors import RateLimited, Rejected
+from redpacket.platform.user import User
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,13 +22,13 @@ class PacketRules:
     """Gate of a grab: the rules must allow the user, and a two-step packet only admits them."""
 
     packet_id: str
-    user_id: str
+    claimer: User
     passphrase: str | None
     ports: ClaimPorts
 
     def check(self, rules: Rules, terms: str) -> None:
         """Raise NotInvited, PassphraseMismatch, or RateLimited after too many wrong guesses."""
-        if not rules.invites(self.user_id):
+        if not rules.admits(self.claimer):
             raise NotInvited
         if rules.passphrase is not None:
             self._check_passphrase(rules.passphrase, rules.passphrase_threshold, terms)
@@ -49,7 +50,7 @@ class PacketRules:
         # Until this point, right and wrong guesses take the same time.
         limit_guesses(
             PASSPHRASE_TRIES,
-            self.user_id,
+            self.claimer.user_id,
             wrong_tries(ports.seeds.read_terms(self.packet_id, stored).count),
             self.packet_id,
             is_spent=not is_correct,
@@ -61,7 +62,7 @@ class PacketRules:
             raise PassphraseMismatch
 
     def _admit(self, stored: str) -> Admission | GrabOutcome:
-        packet_id, user_id, ports = self.packet_id, self.user_id, self.ports
+        packet_id, user_id, ports = self.packet_id, self.claimer.user_id, self.ports
         terms = ports.seeds.read_terms(packet_id, stored)
         outcome = ports.claim_cache.admit(
             packet_id, user_id, life_ms=LIFE_MS, admitted_max=terms.count * ports.admission_factor

@@ -53,10 +53,7 @@ class Gate(Protocol[Admitted_co]):
     """Checks of a packet with rules: `PacketRules` for a grab, `TokenCheck` for an open."""
 
     def check(self, rules: Rules, terms: str) -> None:
-        """Raise if the packet refuses this user; *terms* are the stored ones.
-
-        The refusal may hit an owner whose claim the cache lost.
-        """
+        """Raise if the packet refuses this user, who may own a claim that the cache lost."""
 
     def admit(
         self, rules: Rules, terms: str, quota: CampaignQuota
@@ -80,7 +77,7 @@ def grab_packet(
     Raises as `ClaimAttempt.run`, and NotInvited, PassphraseMismatch, RateLimited, CampaignPaused.
     """
     ports.logger.count("tried")
-    gate = PacketRules(packet_id, claimer.user_id, passphrase, ports)
+    gate = PacketRules(packet_id, claimer, passphrase, ports)
     return ClaimAttempt(packet_id, claimer, via, ports, gate).run()
 
 
@@ -151,10 +148,7 @@ class ClaimAttempt(Generic[Admitted_co]):
         return entered
 
     def _rules_for_new_claim(self, terms: str) -> Rules:
-        """Return the rules that a new claim needs, after the gate's check.
-
-        An owner whom the cache or the ledger knows never gets here.
-        """
+        """Return the rules after the gate's check; owners whom cache or ledger know skip both."""
         rules = _find_rules(self.packet_id, self.ports)
         self.gate.check(rules, terms)
         return rules

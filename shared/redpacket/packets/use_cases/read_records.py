@@ -70,6 +70,25 @@ def read_record(
     packet = pages.get_eventually_consistent(packet_id)
     if packet is None or not packet.may_be_read_by(viewer):
         raise PacketNotFound
+    return _record_of(packet, viewer, after_no, limit, packets, pages)
+
+
+def find_present_record(
+    packet_id: str, *, packets: DynamoPackets, pages: DynamoPages
+) -> Record | None:
+    """Return the record of a packet for its chat, with its row as it is now."""
+    packet = packets.find_packet(packet_id)
+    return _record_of(packet, None, 0, SMALL_MAX, packets, pages) if packet else None
+
+
+def _record_of(
+    packet: Packet,
+    viewer: User | None,
+    after_no: int,
+    limit: int,
+    packets: DynamoPackets,
+    pages: DynamoPages,
+) -> Record:
     if packet.end:
         record = _read_closed(packet, packet.end, viewer, after_no, limit, packets, pages)
     elif packet.is_small:

@@ -181,6 +181,7 @@ def _packet_of(order: SendOrder, now_ms: int, packet_id: str, terms: Terms) -> P
         expires_at_ms=expires_at_ms,
         amounts_shown=order.amounts_shown or usual,
         cover_url=order.cover_url,
+        has_card=order.sender.chat_id is not None,
         status=PacketStatus.UNPAID if order.payment_id else PacketStatus.OPEN,
         payment_id=order.payment_id,
         pay_channel=order.pay_channel,

@@ -43,6 +43,12 @@ class NightWindow:
     begins_at: time
     ends_at: time
 
+    @classmethod
+    def of(cls, text: str) -> NightWindow | None:
+        """Parse `23:00-07:00`; an empty text is None."""
+        times = [time.fromisoformat(each) for each in text.split("-") if each]
+        return cls(*times) if times else None
+
     def open_from_ms(self, at_ms: int) -> int:
         """Return *at_ms*, or the end of the window that contains it."""
         local = datetime.fromtimestamp(at_ms / 1000, tz=UTC) + STATEMENT_ZONE

@@ -24,20 +24,32 @@ class SqsQueue:
     def put(self, bodies: Iterable[str], *, delay_s: int = 0) -> None:
         """Send all *bodies* in order. Raises Unavailable, also if the queue rejects some."""
         options = {"DelaySeconds": delay_s} if delay_s else {}
-        remaining = iter(bodies)
-        with translated(self._name):
-            self._client = self._client or self._connect()
-            while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):
-                self._send(chunk, options)
+        self.put_messages({"MessageBody": body, **options} for body in bodies)
 
-    def _send(self, bodies: Sequence[str], options: Mapping[str, int]) -> None:
-        if len(bodies) == 1:
-            self._client.send_message(QueueUrl=self._url, MessageBody=bodies[0], **options)
+    def put_messages(self, messages: Iterable[Mapping[str, Any]]) -> None:
+        """Send messages with SQS's own parameters, as `put`."""
+        remaining = iter(messages)
+        with translated(self._name):
+            while chunk := list(islice(remaining, _MESSAGES_PER_CALL)):
+                self._send(chunk)
+
+    def hide(self, receipt_handle: str, seconds: int) -> None:
+        """Deliver a received message again after *seconds*. Raises Unavailable."""
+        with translated(self._name):
+            self._open().change_message_visibility(
+                QueueUrl=self._url, ReceiptHandle=receipt_handle, VisibilityTimeout=seconds
+            )
+
+    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no type at run time
+        self._client = self._client or self._connect()
+        return self._client
+
+    def _send(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        client = self._open()
+        if len(messages) == 1:
+            client.send_message(QueueUrl=self._url, **messages[0])
             return
-        batch = [
-            {"Id": str(number), "MessageBody": body, **options}
-            for number, body in enumerate(bodies)
-        ]
-        answer = self._client.send_message_batch(QueueUrl=self._url, Entries=batch)
+        batch = [{"Id": str(number), **message} for number, message in enumerate(messages)]
+        answer = client.send_message_batch(QueueUrl=self._url, Entries=batch)
         if answer.get("Failed"):
             raise Unavailable(f"a queue refused {len(answer['Failed'])} messages")

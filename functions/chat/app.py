@@ -1,0 +1,67 @@
+"""Handler for calls of chat platforms, and for the queue of cards that show packets in chats."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from redpacket.chat.api.calls import call_ports, card_ports
+from redpacket.chat.api.cards import edit_batch
+from redpacket.chat.connector_name import ConnectorName
+from redpacket.chat.use_cases.edit_card import edit_card
+from redpacket.chat.use_cases.handle_call import handle_call
+from redpacket.containers import containers
+from redpacket.payments.errors import SignatureInvalid
+from redpacket.platform.errors import InvalidRequest, RateLimited
+from redpacket.platform.http.api import Api, HttpAnswer
+from redpacket.platform.http.request import HttpRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redpacket.chat.api.answers import ChatAnswer
+
+_CALL_BYTES_MAX = 64 * 1024
+"""Platforms send a message together with the one that it answers."""
+
+handler = Api()
+
+
+def _mount(name: ConnectorName) -> None:
+    def receive(request: HttpRequest) -> HttpAnswer[ChatAnswer]:
+        """Carry out a call that the platform signed, and answer in the platform's form."""
+        connector = containers.chat.connectors.get(name)
+        if connector is None:
+            raise SignatureInvalid(f"The chat secret has no values of {name}.")
+        ports = call_ports()
+        answer = handle_call(name, connector, request.headers, request.body, ports=ports)
+        return HttpAnswer(cast("ChatAnswer", answer))
+
+    # The name is the operation's id.
+    receive.__name__ = f"take_{name}_call"
+    handler.route(
+        f"POST /chat/{name}",
+        is_public=True,
+        is_direct=True,
+        refusals=(SignatureInvalid, InvalidRequest, RateLimited),
+        body_bytes_max=_CALL_BYTES_MAX,
+    )(receive)
+
+
+for _name in ConnectorName:
+    _mount(_name)
+
+
+@handler.schedule
+def edit_cards(_time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
+    """Edit the cards of packets that changed."""
+    return edit_batch(
+        event["Records"],
+        edit=partial(edit_card, ports=card_ports()),
+        delay=containers.chat.card_queue.delay,
+        logger=containers.platform.logger,
+    )
+
+
+# A function whose keys are wrong must not start.
+_connectors = containers.chat.connectors

@@ -1,0 +1,1 @@
+"""Red packets in group chats: commands, cards and taps on chat platforms."""

@@ -1,0 +1,1 @@
+"""HTTP schemas and conversions of chats."""

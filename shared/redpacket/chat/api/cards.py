@@ -1,0 +1,34 @@
+"""Batch handler of the queue of cards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from redpacket.chat.errors import ChatBusy
+from redpacket.platform.runtime import EventLogger
+
+
+def edit_batch(
+    records: Sequence[Mapping[str, Any]],
+    *,
+    edit: Callable[[str], None],
+    delay: Callable[[str, int], None],
+    logger: EventLogger,
+) -> dict[str, list[dict[str, str]]]:
+    """Edit the cards that messages name; return SQS's partial batch response.
+
+    If the platform limits calls, the message returns after the seconds that the platform names.
+    """
+    failed: list[str] = []
+    for record in records:
+        try:
+            edit(json.loads(record["body"])["packet_id"])
+        except ChatBusy as error:
+            delay(record["receiptHandle"], error.retry_after_s or 1)
+            failed.append(record["messageId"])
+        except Exception as error:  # noqa: BLE001 - one card must not block the others
+            logger.failure("card_not_edited", error, message_id=record["messageId"])
+            failed.append(record["messageId"])
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}

@@ -1,0 +1,36 @@
+"""Registry of chat platforms."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from redpacket.chat.ports import Connector, ConnectorEnvironment
+
+
+class ConnectorName(StrEnum):
+    """Registry of chat platforms: each line has a name and the class that implements it.
+
+    The routes, rows and user ids contain the name. The class is a `ports.Connector`, which a
+    process imports when it first needs the platform.
+    """
+
+    TELEGRAM = "telegram", "redpacket.chat.connectors.telegram.connector:Telegram"
+    LARK = "lark", "redpacket.chat.connectors.lark.connector:Lark"
+
+    implementation: str
+
+    def __new__(cls, name: str, implementation: str = "") -> Self:
+        """Make a member of its name, with the class that implements it."""
+        member = str.__new__(cls, name)
+        member._value_, member.implementation = name, implementation
+        return member
+
+    def connect(self, environment: ConnectorEnvironment) -> Connector | None:
+        """Return the connector, or None if the secret has no values for this platform."""
+        if not any(key.startswith(f"{self}_") for key in environment.secret):
+            return None
+        connector: Connector = resolve_name(self.implementation)(environment)
+        return connector

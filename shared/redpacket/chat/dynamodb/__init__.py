@@ -1,0 +1,1 @@
+"""DynamoDB repositories of chats."""

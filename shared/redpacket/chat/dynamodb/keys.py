@@ -1,0 +1,30 @@
+"""Keys of ChatTable. Rows of cards, messages, hints and sums have a TTL in `expires_at_s`."""
+
+from __future__ import annotations
+
+CHATS = "chats"
+
+
+def chat(connector: str, chat_id: str) -> dict[str, str]:
+    """Return the key of an admitted chat, or of the new id of one that moved."""
+    return {"pk": CHATS, "sk": f"{connector}#{chat_id}"}
+
+
+def hint(connector: str, chat_id: str) -> dict[str, str]:
+    """Return the key of the row that exists after a chat was told how to be admitted."""
+    return {"pk": f"hint#{connector}#{chat_id}", "sk": "hint"}
+
+
+def card(packet_id: str) -> dict[str, str]:
+    """Return the key of the place of a packet's card."""
+    return {"pk": f"card#{packet_id}", "sk": "card"}
+
+
+def message(connector: str, chat_id: str, message_id: str) -> dict[str, str]:
+    """Return the key of the row that leads from a card's message to its packet."""
+    return {"pk": f"message#{connector}#{chat_id}#{message_id}", "sk": "message"}
+
+
+def spent(subject: str, day: int) -> dict[str, str]:
+    """Return the key of the sum that a chat or a member sent in a day."""
+    return {"pk": f"spent#{subject}#{day}", "sk": "spent"}

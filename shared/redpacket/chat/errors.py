@@ -1,0 +1,28 @@
+"""Errors of chats. No client gets those of platforms: they decide about retries."""
+
+from __future__ import annotations
+
+from redpacket.packets.errors import SendRefused
+from redpacket.platform.errors import RateLimited, Rejected
+
+
+class ChatBusy(RateLimited):
+    """The chat platform limits calls. Retry after the seconds that it names."""
+
+
+class ChatNotFound(Rejected):
+    """No operator admitted this chat. Check its connector and its id."""
+
+    code = "chat_not_found"
+    status = 404
+
+
+class ChatGone(ChatNotFound):
+    """The bot is no longer a member of the chat."""
+
+
+class ChatDayExceeded(SendRefused):
+    """This packet exceeds the limit of this chat, or of one member, for a day."""
+
+    code = "chat_day_exceeded"
+    status = 403

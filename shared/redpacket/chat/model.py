@@ -1,0 +1,107 @@
+"""Calls of chat platforms and cards, without any platform's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Person in a chat platform."""
+
+    host_id: str
+    """Platform and id, such as telegram:123456 or lark:TENANT:ou_xxx."""
+    name: str
+    """Display name at the platform, unchecked; may be empty."""
+    language: str
+    """zh or en."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """Tap on the button of a card. The packet id is untrusted."""
+
+    member: Member
+    chat_id: str
+    message_id: str
+    packet_id: str
+    reply_to: str
+    """Id that the platform needs in an answer, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Words in a chat, including commands."""
+
+    member: Member
+    chat_id: str
+    message_id: str
+    text: str
+    answers_message_id: str | None
+    is_private: bool
+    title: str
+    """Title of the chat; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMoved:
+    """New id of a chat that the platform moved."""
+
+    chat_id: str
+    new_chat_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """Check of our address by the platform, with the body that answers it."""
+
+    answer: Mapping[str, Any]
+
+
+Call = Tap | Message | ChatMoved | Challenge | None
+"""Call of a platform; None needs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Card of a packet in plain text. A connector escapes it and cuts it by whole lines."""
+
+    packet_id: str
+    title: str
+    lines: tuple[str, ...]
+    button: str | None
+    link: str | None
+    cover_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PostedCard:
+    """Place of a packet's card, and its language."""
+
+    packet_id: str
+    connector: str
+    chat_id: str
+    message_id: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Chat that an operator admitted; *chat_id* is the one that it had then.
+
+    *day_fen* limits the sum of its packets in a day. Its cards use *language*, zh or en.
+    """
+
+    connector: str
+    chat_id: str
+    title: str
+    day_fen: int
+    language: str
+    admitted_at_ms: int
+
+    @property
+    def key(self) -> str:
+        """Name of the chat in rules of packets, which a move does not change."""
+        return f"{self.connector}:{self.chat_id}"

@@ -1,0 +1,63 @@
+"""Interface of chat platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from redpacket.chat.model import Call, Card, Member, Message, Tap
+    from redpacket.platform.ssrf_safe_http import HttpClient
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorEnvironment:
+    """Dependencies of a connector in this process."""
+
+    secret: Mapping[str, str] = field(repr=False)
+    """Values of the chat secret; docs/how-to/chat.md lists their names."""
+    http: Callable[[str], HttpClient]
+    """Return a client of one URL."""
+    now_ms: Callable[[], int]
+
+
+class Connector(Protocol):
+    """One chat platform. Each method makes its calls once, without retries.
+
+    `post` and `edit` raise ChatBusy, ChatGone, or Unavailable for an unknown outcome.
+    """
+
+    def read(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> Call:
+        """Verify and parse a call. Raises SignatureInvalid or InvalidRequest.
+
+        If the platform signs the time, a call older than five minutes is SignatureInvalid.
+        """
+
+    def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
+        """Return the body of the HTTP 200 that shows *text* to the member alone.
+
+        For a Message it may be empty; then only `notify` shows a text.
+        """
+
+    def post(self, chat_id: str, card: Card, key: str) -> str:
+        """Post a card and return its message id. Platforms that can do so drop a repeated *key*."""
+
+    def edit(self, chat_id: str, message_id: str, card: Card) -> None:
+        """Replace a card. An unchanged card and a deleted message are successes."""
+
+    def offer_form(self, member: Member, chat_id: str) -> bool:
+        """Post a form that sends a packet. Return False if the platform has no forms.
+
+        A member's answer is a Message with a command, once for each form and member.
+        """
+
+    def notify(self, member: Member, chat_id: str, text: str) -> None:
+        """Send *text* to the member alone. An unreachable member raises nothing."""
+
+
+class CardQueue(Protocol):
+    """Queue of cards to edit. The second adapter is a fake."""
+
+    def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
+        """Queue one edit for each packet; edits of one packet within 3 s merge."""

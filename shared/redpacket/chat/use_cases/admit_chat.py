@@ -1,0 +1,61 @@
+"""Admission of chats by operators, with a limit for each day."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from redpacket.chat.errors import ChatNotFound
+from redpacket.chat.model import Chat
+from redpacket.operations.model.operators import Action, ActionKind, Change
+from redpacket.platform.user import User
+
+if TYPE_CHECKING:
+    from redpacket.chat.dynamodb.chats import DynamoChats
+
+_FIELDS = ("title", "day_fen", "language")
+
+
+def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
+    """Admit a chat, or change one that is admitted; an unchanged chat logs nothing.
+
+    *chat* has the time of this call. A chat that moved keeps its first id and time.
+    """
+    before = chats.find(chat.connector, chat.chat_id)
+    after = chat
+    if before:
+        after = replace(chat, chat_id=before.chat_id, admitted_at_ms=before.admitted_at_ms)
+    if after != before:
+        chats.put(after, _action(operator, before, after, chat.admitted_at_ms))
+    return after
+
+
+def revoke_chat(
+    operator: User, connector: str, chat_id: str, now_ms: int, *, chats: DynamoChats
+) -> None:
+    """Revoke a chat: its bot does nothing more. Raises ChatNotFound."""
+    before = chats.find(connector, chat_id)
+    if before is None:
+        raise ChatNotFound
+    chats.revoke(before, _action(operator, before, None, now_ms))
+
+
+def list_chats(*, chats: DynamoChats) -> list[Chat]:
+    """Return all admitted chats by connector and id."""
+    return sorted(chats.list_all(), key=lambda chat: chat.key)
+
+
+def _action(operator: User, before: Chat | None, after: Chat | None, now_ms: int) -> Action:
+    kind = ActionKind.CHAT_ADMITTED if after else ActionKind.CHAT_REVOKED
+    chat = after or before
+    assert chat
+    changes = tuple(
+        Change(name, _text(before, name), _text(after, name))
+        for name in _FIELDS
+        if _text(before, name) != _text(after, name)
+    )
+    return Action(operator, kind, f"chat:{chat.key}", now_ms, changes)
+
+
+def _text(chat: Chat | None, name: str) -> str | None:
+    return None if chat is None else str(getattr(chat, name))

@@ -1,0 +1,49 @@
+"""Commands that members write."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from redpacket.platform.amounts import plain_of, typed_fen
+from redpacket.platform.unit import Unit
+
+SEND, BALANCE, HELP = "send", "balance", "help"
+
+_NAMES = {
+    "/hongbao": SEND,
+    "/packet": SEND,
+    "/balance": BALANCE,
+    "/help": HELP,
+    "/start": HELP,
+}
+_PASSPHRASE = re.compile(r"(?:口令|passphrase)[=＝](.+)", re.IGNORECASE)
+_LINK = "+link"
+
+
+def command_of(text: str) -> str | None:
+    """Return the command that *text* starts with, or None."""
+    return _NAMES.get(text.partition(" ")[0].partition("\n")[0].lower())
+
+
+def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
+    """Return the fields of `POST /packets` for a command, and whether the link may be used.
+
+    None: the command lacks an amount or a number of shares.
+    """
+    written = text.split()[1:]
+    is_linked = _LINK in written
+    rest = [word for word in written if word != _LINK]
+    amount, count = (*rest, "", "")[:2]
+    total_fen, count = typed_fen(amount, unit), plain_of(count)
+    if total_fen is None or not re.fullmatch(r"[0-9]{1,9}", count):
+        return None
+    fields: dict[str, Any] = {"kind": "lucky", "total_fen": total_fen, "count": int(count)}
+    rest = rest[2:]
+    phrase = next(filter(None, map(_PASSPHRASE.fullmatch, rest)), None)
+    if phrase:
+        fields["passphrase"] = phrase[1]
+        rest.remove(phrase[0])
+    if rest:
+        fields["greeting"] = " ".join(rest)
+    return fields, is_linked

@@ -1,0 +1,54 @@
+"""Amounts as people type them, by the page's grammar: tests/vectors/amounts.json."""
+
+from __future__ import annotations
+
+import re
+
+from redpacket.platform.bounds import FEN_MAX
+from redpacket.platform.unit import Unit
+
+_SEPARATORS = str.maketrans("\uff0c\uff0e\u3002\uff61\u066b\u2019\u066c\xa0\u202f", ",....''  ")
+"""Separators of other keyboards, and the ones that the grammar has for them."""
+
+_DIGITS = re.compile("[\uff10-\uff19\u0660-\u0669\u06f0-\u06f9]")
+_YUAN = ("\xa5", "\uffe5", "\u5143")
+_PLAIN = re.compile(r"(\d+)()(?:[.,](\d\d?))?", re.ASCII)
+_GROUPED = re.compile(
+    r"(?!\d+\.\d+$)([1-9]\d{0,2}([,. '])\d{3}(?:\2\d{3})*)(?:(?!\2)[.,](\d\d?))?", re.ASCII
+)
+"""Groups of three by one separator. A single group after a point may also be a fraction."""
+
+
+def plain_of(text: str) -> str:
+    """Return *text* with the digits and separators of the grammar."""
+    return _DIGITS.sub(lambda digit: str(int(digit[0])), text).translate(_SEPARATORS).strip()
+
+
+def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | None:
+    """Return the minor units of a typed amount, or None.
+
+    If *is_bare_minor*, a number without symbol and decimals has minor units. Its groups then may
+    mean either, unless the unit has no decimals.
+    """
+    plain = plain_of(text)
+    number = _without_symbol(plain, unit)
+    match = _PLAIN.fullmatch(number) or _GROUPED.fullmatch(number)
+    if not match or len(match[3] or "") > unit.decimals:
+        return None
+    is_minor = is_bare_minor and not match[3] and number == plain
+    if is_minor and match[2] and unit.decimals:
+        return None
+    minor = (match[3] or "").ljust(0 if is_minor else unit.decimals, "0")
+    fen = int(re.sub(r"\D", "", match[1]) + minor)
+    return fen if 0 < fen <= FEN_MAX else None
+
+
+def _without_symbol(text: str, unit: Unit) -> str:
+    for symbol in _YUAN if unit.name == "CNY" else (unit.symbol,):
+        if symbol[-1].isalpha():
+            bare = text.removesuffix(symbol).removesuffix(" ")
+        else:
+            bare = text.removeprefix(symbol).removeprefix(" ")
+        if bare != text:
+            return bare
+    return text

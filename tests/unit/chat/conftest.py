@@ -1,0 +1,17 @@
+"""A group on the make-believe platform."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from testing.chat_system import ChatSystem, chat_system
+from testing.in_memory_system import InMemorySystem
+
+
+@pytest.fixture
+def loft(system: InMemorySystem) -> Iterator[ChatSystem]:
+    """Return a group that an operator admitted, with a rich member ann."""
+    with chat_system(system) as chat:
+        chat.admit()
+        chat.deposit("ann", 10_000)
+        yield chat

@@ -1,0 +1,53 @@
+"""Admission of chats by operators."""
+
+from dataclasses import replace
+
+import pytest
+
+from redpacket.chat.errors import ChatNotFound
+from redpacket.chat.use_cases.admit_chat import list_chats, revoke_chat
+from redpacket.containers import containers
+from redpacket.operations.model.operators import ActionKind, Change
+from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
+from testing.in_memory_system import an_operator
+
+
+def test_admissions_are_logged_with_what_they_change(loft: ChatSystem) -> None:
+    chats, operator = containers.chat.chats, an_operator().person
+    for chat in (a_chat(), a_chat(day_fen=5, admitted_at_ms=2)):
+        loft.admit(chat)
+
+    revoke_chat(operator, PIGEON, GROUP, 3, chats=chats)
+    logged, _ = loft.system.actions.list_actions(f"chat:pigeon:{GROUP}", None, 10)
+
+    assert [each.action.kind for each in logged] == [
+        ActionKind.CHAT_REVOKED,
+        ActionKind.CHAT_ADMITTED,
+        ActionKind.CHAT_ADMITTED,
+    ]
+    assert logged[1].action.changes == (Change("day_fen", "10000", "5"),)
+    assert {each.action.operator_id for each in logged} == {operator.user_id}
+    assert list_chats(chats=chats) == []
+
+
+def test_a_changed_chat_keeps_the_time_of_its_admission(loft: ChatSystem) -> None:
+    other = loft.admit(a_chat("a-2"))
+
+    changed = loft.admit(a_chat(language="zh", admitted_at_ms=9))
+
+    assert changed == a_chat(language="zh")
+    assert list_chats(chats=containers.chat.chats) == [other, changed]
+
+
+def test_a_revoked_chat_does_nothing_until_it_is_admitted_again(loft: ChatSystem) -> None:
+    chats = containers.chat.chats
+    revoke_chat(an_operator().person, PIGEON, GROUP, 3, chats=chats)
+    loft.write("ann", "/hongbao 8.88 3")
+    with pytest.raises(ChatNotFound):
+        revoke_chat(an_operator().person, PIGEON, GROUP, 4, chats=chats)
+
+    again = loft.admit(replace(a_chat(), admitted_at_ms=5))
+    loft.write("ann", "/hongbao 8.88 3")
+
+    assert again.admitted_at_ms == 5
+    assert len(loft.loft.cards) == 1

@@ -1,0 +1,97 @@
+"""Cards at each stage of their packets."""
+
+import pytest
+
+from redpacket.chat.errors import ChatBusy
+from redpacket.containers import containers
+from redpacket.platform.errors import Unavailable
+from testing.chat_system import ChatSystem, a_chat
+
+SENT = "/hongbao 8.88 3 恭喜发财"
+
+
+def _lines(loft: ChatSystem) -> list[str]:
+    return loft.loft.cards["m-1"][-1].split("\n")
+
+
+def test_a_card_counts_and_lists_the_claims_at_the_end(loft: ChatSystem) -> None:
+    loft.write("ann", SENT)
+    packet_id = loft.packet_id()
+    loft.tap("bob", packet_id)
+    loft.edit(packet_id)
+    counted = _lines(loft)
+
+    for name in ("cat", "dan"):
+        loft.system.pass_time(31_000)
+        loft.tap(name, packet_id)
+    loft.system.settle()
+    loft.edit(packet_id)
+
+    assert counted == ["🧧 Red packet of ann", "恭喜发财", "1 of 3 taken of ¥8.88"]
+    title, greeting, emptied, *claims = _lines(loft)
+    assert (title, greeting) == ("🧧 Red packet of ann", "恭喜发财")
+    assert emptied == "All 3 taken in 1 min 2 s"
+    fen = {name: loft.balance_fen(name) for name in ("bob", "cat", "dan")}
+    best = max(fen, key=lambda name: fen[name])
+    assert claims == [
+        f"👑 {name}  ¥{amount / 100:.2f}  Best luck"
+        if name == best
+        else f"{name}  ¥{amount / 100:.2f}"
+        for name, amount in fen.items()
+    ]
+
+
+def test_a_card_of_an_expired_packet_says_that_the_rest_is_returned(loft: ChatSystem) -> None:
+    loft.admit(a_chat(language="zh"))
+    loft.write("ann", SENT)
+    packet_id, system = loft.packet_id(), loft.system
+    loft.tap("bob", packet_id)
+    system.settle()
+    system.pass_time(25 * 3_600_000)
+    system.sweep()
+    system.pass_time(60_000)
+    system.sweep()
+
+    loft.edit(packet_id)
+
+    amount = f"¥{loft.balance_fen('bob') / 100:.2f}"
+    assert _lines(loft) == [
+        "🧧 ann 的红包",
+        "恭喜发财",
+        "已结束，领取了 1/3 个，其余退回",
+        f"👑 bob  {amount}  手气最佳",
+    ]
+
+
+def test_an_erased_member_has_no_name_on_later_cards(loft: ChatSystem) -> None:
+    loft.write("ann", SENT)
+    containers.users.profiles.erase(loft.user("ann").user_id, loft.system.clock.now_ms())
+
+    loft.edit(loft.packet_id())
+
+    assert _lines(loft)[0] == "🧧 Red packet of A member"
+
+
+def test_a_platform_that_limits_edits_or_does_not_answer_gets_the_edit_again(
+    loft: ChatSystem,
+) -> None:
+    loft.write("ann", SENT)
+    packet_id = loft.packet_id()
+
+    loft.loft.answers = [429, None, 404]
+    with pytest.raises(ChatBusy) as busy:
+        loft.edit(packet_id)
+    with pytest.raises(Unavailable):
+        loft.edit(packet_id)
+    # The bot was removed.
+    loft.edit(packet_id)
+
+    assert busy.value.retry_after_s == 2
+
+
+def test_a_packet_without_a_card_needs_no_edit(loft: ChatSystem) -> None:
+    packet = loft.system.send()
+
+    loft.edit(packet.packet_id)
+
+    assert loft.loft.cards == {}
