@@ -5,7 +5,7 @@ module.exports = {
   campaign_not_found: {"text":"找不到这个活动"},
   campaign_paused: {"text":"活动暂停中，请稍后再来","state":"refused"},
   channel_unavailable: {"text":"这里不支持这种支付方式"},
-  chat_day_exceeded: {"text":"没有成功，请再试一次"},
+  chat_day_exceeded: {"text":"今天在这个群里发的红包已到上限"},
   code_invalid: {"text":"授权已失效，请重新授权"},
   forbidden: {"text":"你没有权限这样做","state":"refused"},
   grab_token_invalid: {"text":"时间已过，请重新抢一次","state":"ready"},
