@@ -11,6 +11,7 @@ import pytest
 from local import openapi
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.chat.connector_name import ConnectorName
 from redpacket.events.api import views as webhook_views
 from redpacket.events.api.schemas import EventName, WebhookBody
 from redpacket.events.model.events import SUBSCRIBED, EventType
@@ -120,6 +121,7 @@ OPEN_ROUTES = {
     "POST /auth/wechat",
     "GET /wechat/js-config",
     *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
+    *(f"POST /chat/{platform}" for platform in ConnectorName),
 }
 
 FIXED_CODES = {
@@ -202,8 +204,10 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "DELETE /admin/accounts/{user}/campaign-money",
         "DELETE /admin/pictures/{picture_id}",
         "DELETE /admin/packets/{packet_id}/thanks/{share_no}",
-        # Theirs is what the gateway signs, in a form of its own.
+        "DELETE /admin/chats/{connector}/{chat_id}",
+        # Theirs is what the gateway or platform signs, in a form of its own.
         *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
+        *(f"POST /chat/{platform}" for platform in ConnectorName),
     }
 
     bare = {key for key, operation in ROUTES if "requestBody" not in operation}
@@ -246,7 +250,8 @@ def test_a_route_says_who_may_ask() -> None:
         else:
             assert security == ([] if key in OPEN_ROUTES else None), key
         # A callback is refused for its signature.
-        assert ("401" in operation["responses"]) == (security != [] or "/gateway/" in key), key
+        is_signed = any(path in key for path in ("/gateway/", "/chat/"))
+        assert ("401" in operation["responses"]) == (security != [] or is_signed), key
 
 
 def test_a_route_names_the_parameters_of_its_path() -> None:
