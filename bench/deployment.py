@@ -158,7 +158,11 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     resources = template["Resources"]
 
     def some(kind: str) -> list[dict[str, Any]]:
-        return [each.get("Properties", {}) for each in resources.values() if each["Type"] == kind]
+        return [
+            each.get("Properties", {})
+            for each in resources.values()
+            if each["Type"] == kind and each.get("Condition") != "HasChat"
+        ]
 
     def alarms(*conditions: str | None) -> int:
         return sum(

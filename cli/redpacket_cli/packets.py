@@ -286,7 +286,7 @@ def audit(context: typer.Context, packet_id: PacketId) -> None:
 _NAMED = "packet_id"
 _HANDLERS = (
     *("Grab", "Send", "Lottery", "Records", "Profile", "Campaign", "Prize", "Admin", "Approval"),
-    *("Payment", "Gateway", "Webhooks", "Erasure", "Reconcile"),
+    *("Payment", "Gateway", "Chat", "Webhooks", "Erasure", "Reconcile"),
 )
 # The payout says which share a request took.
 _LOGS = ("ApiLogs", *(f"{name}Logs" for name in _HANDLERS), "PayoutLogs")
@@ -313,6 +313,7 @@ def find(
     lines = [
         _of_request(line, request_id)
         for group in _LOGS
+        if group != "ChatLogs" or "ChatFunction" in target.outputs
         for line in target.logged(group, request_id)
     ]
     claimed = next((claim for line in lines for claim in line.get("claims", [])), "")

@@ -61,7 +61,3 @@ def edit_cards(_time_left_ms: int, event: dict[str, Any]) -> Mapping[str, Any]:
         delay=containers.chat.card_queue.delay,
         logger=containers.platform.logger,
     )
-
-
-# A function whose keys are wrong must not start.
-_connectors = containers.chat.connectors

@@ -10,7 +10,8 @@ from testing.platform.handlers import HandlerTransport, handlers
 
 OLD, NEW = "old-" + "o" * 40, "new-" + "n" * 40
 DIRECT = {"POST /gateway/host/callback", "POST /gateway/wechat/callback"}
-"""Routes of providers, which use the API's own address and sign each call."""
+DIRECT |= {"POST /chat/telegram", "POST /chat/lark"}
+"""Routes of providers and chat platforms, which have the API's own address and sign each call."""
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from tests.integration.conftest import HttpUser, MakeUser
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
 
-# A gateway's signature opens these: no user's call does (test_payments.py).
+# Signatures open these: no user's call does (test_payments.py, test_chat.py).
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
+OF_GATEWAYS |= {"POST /chat/telegram", "POST /chat/lark"}
 
 # It needs a payment whose return waits for an operator (test_resolve_return.py).
 NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
@@ -229,6 +230,10 @@ def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[s
         call(reader, f"POST /admin/webhooks/{{name}}/{part}", name="walk")
     call(reader, "GET /admin/webhooks/{name}", name="walk")
     call(reader, "GET /admin/webhooks")
+    chat = "/admin/chats/{connector}/{chat_id}", {"connector": "lark", "chat_id": "oc_walk"}
+    call(reader, f"PUT {chat[0]}", {"title": "walk", "day_fen": 1}, **chat[1])
+    call(reader, "GET /admin/chats")
+    call(reader, f"DELETE {chat[0]}", **chat[1])
     call(reader, "GET /admin/payments/returns")
     resolution = {"payment_id": "0" * 32, "transaction_id": "none", "by": "outside"}
     resolution |= {"reference": "walk", "reason": "walk"}

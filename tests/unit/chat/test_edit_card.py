@@ -2,10 +2,13 @@
 
 import pytest
 
+from redpacket.chat.api.calls import card_ports
 from redpacket.chat.errors import ChatBusy
+from redpacket.chat.model import Card
+from redpacket.chat.use_cases.edit_card import render_card
 from redpacket.containers import containers
 from redpacket.platform.errors import Unavailable
-from testing.chat_system import ChatSystem, a_chat
+from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
 
 SENT = "/hongbao 8.88 3 恭喜发财"
 
@@ -95,3 +98,27 @@ def test_a_packet_without_a_card_needs_no_edit(loft: ChatSystem) -> None:
     loft.edit(packet.packet_id)
 
     assert loft.loft.cards == {}
+
+
+def test_a_button_goes_with_the_last_share_and_only_an_allowed_link_is_shown(
+    loft: ChatSystem,
+) -> None:
+    loft.write("ann", "/hongbao 8.88 1 passphrase=sesame")
+    secret = loft.packet_id()
+    ports = card_ports()
+
+    def card_of(packet_id: str) -> Card:
+        record = ports.read_record(packet_id)
+        assert record
+        return render_card(record, "en", ports=ports)
+
+    before = card_of(secret)
+    loft.write("bob", "sesame", answers="m-1")
+    after = card_of(secret)
+    loft.write("ann", "/hongbao 8.88 1 +link")
+    linked = containers.chat.chats.find_packet_id(PIGEON, GROUP, "m-2") or ""
+
+    assert (before.button, after.button, before.link) == ("Open", None, None)
+    assert "passphrase" in before.lines[1]
+    assert not any("passphrase" in line for line in after.lines)
+    assert card_of(linked).link == f"https://share.example/packets/{linked}"

@@ -12,6 +12,7 @@ from redpacket.chat.errors import ChatBusy
 from redpacket.chat.model import Chat
 from redpacket.chat.use_cases.handle_call import handle_call
 from redpacket.containers import containers
+from redpacket.operations.model.limits import READS, SENDS, Limit
 from redpacket.operations.model.switches import Switch
 from redpacket.packets.errors import NotInvited, PacketNotFound
 from redpacket.packets.model.claim import Quota, RecordStatus, Share
@@ -82,6 +83,15 @@ def test_two_deliveries_of_a_command_at_once_send_once_and_count_once(loft: Chat
     packet_ids = {find_packet_id(PIGEON, GROUP, message_id) for message_id in loft.loft.cards}
     assert loft.balance_fen("ann") == 10_000 - MEMBER_DAY_FEN
     assert len(packet_ids) == 2
+
+
+def test_a_message_of_another_chat_with_the_same_number_is_another_send(loft: ChatSystem) -> None:
+    loft.admit(a_chat("g-2"))
+
+    for chat in (GROUP, "g-2"):
+        loft.write("ann", SENT, message="w-0", chat=chat)
+
+    assert loft.balance_fen("ann") == 10_000 - 2 * 888
 
 
 def test_a_card_that_was_not_posted_comes_with_the_redelivered_command(loft: ChatSystem) -> None:
@@ -333,6 +343,22 @@ def test_taps_are_refused_while_grabs_are_switched_off(loft: ChatSystem) -> None
     loft.switch_off(Switch.GRAB)
 
     assert loft.tap("bob", loft.packet_id()) == "Paused. Nothing is lost. Try again later"
+
+
+def test_a_made_up_packet_id_reaches_no_cache(loft: ChatSystem) -> None:
+    vars(containers.packets)["claim_ports"] = None
+
+    assert loft.tap("bob", "made-up") == "This packet does not exist"
+
+
+@pytest.mark.parametrize(("text", "limit"), [("/balance", READS), ("/packet 0.03 3", SENDS)])
+def test_a_member_who_writes_too_fast_is_told_so(loft: ChatSystem, text: str, limit: Limit) -> None:
+    told = []
+    for _ in range(limit.burst + 1):
+        loft.write("bob", text)
+        told = loft.private("bob")
+
+    assert told.index("Too fast. Try again later") == limit.burst
 
 
 # ---------------------------------------------------------------- words

@@ -11,6 +11,7 @@ import pytest
 from local import openapi, places
 from local.user_ids import PUBLISHED_USER_IDS
 from redpacket.campaigns.api.schemas import CampaignBody
+from redpacket.chat.connector_name import ConnectorName
 from redpacket.events.api import views as webhook_views
 from redpacket.events.api.schemas import EventName, WebhookBody
 from redpacket.events.model.events import SUBSCRIBED, EventType
@@ -122,6 +123,7 @@ OPEN_ROUTES = {
     "POST /auth/wechat",
     "GET /wechat/js-config",
     *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
+    *(f"POST /chat/{platform}" for platform in ConnectorName),
 }
 
 FIXED_CODES = {
@@ -204,8 +206,10 @@ def test_a_route_takes_a_body_where_its_method_writes() -> None:
         "DELETE /admin/accounts/{user}/campaign-money",
         "DELETE /admin/pictures/{picture_id}",
         "DELETE /admin/packets/{packet_id}/thanks/{share_no}",
-        # The gateway signs these answers, in its own format.
+        "DELETE /admin/chats/{connector}/{chat_id}",
+        # The gateway or platform signs these calls, in its own format.
         *(f"POST /gateway/{provider}/callback" for provider in ProviderName),
+        *(f"POST /chat/{platform}" for platform in ConnectorName),
     }
 
     bare = {key for key, operation in ROUTES if "requestBody" not in operation}
@@ -247,8 +251,9 @@ def test_a_route_says_who_may_ask() -> None:
             assert {each["user"][0] for each in security[1:]} <= roles, key
         else:
             assert security == ([] if key in OPEN_ROUTES else None), key
-        # A callback with a wrong signature is refused.
-        assert ("401" in operation["responses"]) == (security != [] or "/gateway/" in key), key
+        # A call with a wrong signature is refused.
+        is_signed = any(path in key for path in ("/gateway/", "/chat/"))
+        assert ("401" in operation["responses"]) == (security != [] or is_signed), key
 
 
 def test_a_route_names_the_parameters_of_its_path() -> None:

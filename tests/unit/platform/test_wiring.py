@@ -186,6 +186,7 @@ def test_everything_can_be_built_over_stand_ins(
         "WEBHOOK_KEYS_SECRET_ARN": "webhooks",
         "DELIVERY_QUEUE_URL": "https://deliveries",
         "UNREAD_RECORDS_URL": "https://unread",
+        "CARD_QUEUE_URL": "https://cards",
     }
     given = Settings({**VARIABLES, **more})
     secret = secrets_of_gateways.__getitem__
