@@ -16,7 +16,7 @@ from local.errors import StackError
 
 SOURCE = "shared/redpacket/__init__.py"
 SUBJECT_MAX = 72
-"""Most characters of the first line of a commit."""
+"""Maximum number of characters in the first line of a commit message."""
 
 SUBJECTS_UNRELEASED = 100
 """Newest commits that are checked if no version has promises yet."""
@@ -25,7 +25,10 @@ _PROMISED = re.compile(r'^__version__ = "[1-9]\d*\.\d+\.\d+"$', re.MULTILINE)
 
 
 def check(root: Path) -> str:
-    """Return what was checked. Raises StackError with each broken promise and long subject."""
+    """Return a summary of the checks.
+
+    Raises StackError with each broken promise and long subject.
+    """
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
@@ -46,7 +49,7 @@ def check(root: Path) -> str:
 
 
 def long_subjects(root: Path, commits: str, newest: int | None) -> list[str]:
-    """Return the subjects that are too long; merges, which a tool names, are left out."""
+    """Return the subjects that are too long, without merges, whose subjects a tool writes."""
     limit = [f"-{newest}"] if newest else []
     subjects = _git(root, "log", "--no-merges", *limit, "--format=%h %s", commits).splitlines()
     longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
