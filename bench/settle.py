@@ -126,7 +126,7 @@ def run_ours(
         return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
-    # Only work that a use case may leave for later.
+    # The only errors are of work that a use case may leave for later.
     assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 
