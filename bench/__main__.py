@@ -1,8 +1,10 @@
-"""Runs benches and prints their figures; the last line is JSON.
+"""Runner of benches, which prints their figures; the last line is JSON.
 
-python -m bench                   all of them; then writes docs/performance.md
-python -m bench claim memory      these, and writes nothing
-python -m bench --write capacity  these, and writes the page
+python -m bench runs all of them, then writes docs/performance.md
+
+python -m bench claim memory runs these, and writes nothing
+
+python -m bench --write capacity runs these, and writes the page
 """
 
 import argparse
@@ -17,7 +19,7 @@ from bench import report
 from bench.report import BENCHES
 from local.places import ROOT
 
-# A process of its own for each, whose memory no other one has touched.
+# Each bench gets a new process, whose memory no other bench has used.
 CHILD = """
 import importlib, json, sys
 print(json.dumps(importlib.import_module("bench." + sys.argv[1]).measure()))
@@ -47,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def run(name: str) -> dict[str, Any]:
-    """Run a bench, and return what is kept of it."""
+    """Run a bench, and return the stored part of its result."""
     print(f"== {name}", flush=True)
     record: dict[str, Any] = {
         "on": datetime.now(UTC).date().isoformat(),

@@ -1,4 +1,4 @@
-"""The table of docs/capacity.md: the load of three sizes of rush on each service."""
+"""Tables of docs/capacity.md: the load of three sizes of rush on each service."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ FIGURES = ROOT / "bench" / "figures.toml"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
 READINGS = "<!-- readings:begin -->", "<!-- readings:end -->"
 
-# Planning figures, on the safe side of what was measured; docs/capacity.md says of each from where.
+# Planning figures, on the safe side of the measured ones; docs/capacity.md has their sources.
 GRAB_S = 0.015
 PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
@@ -30,27 +30,29 @@ CACHE_LOAD = 0.5
 """Maximum load of a shard; the other half is for a failover and for surprises."""
 
 SWEEP_CPU_S = 0.025
-"""Cost of a packet that a sweep refunds and closes: 16 ms were measured, and 4.5 calls."""
+"""Seconds of CPU for a packet that a sweep refunds and closes; 16 ms and 4.5 calls were
+measured.
+"""
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
-"""A packet's calls of DynamoDB and the cache, one after the other, on the safe side."""
+"""Seconds of a packet's sequential calls of DynamoDB and the cache, on the safe side."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
-"""Time that a sweep reserves for the last chunk and for refunds of lost claims."""
+"""Seconds that a sweep reserves for the last chunk and for refunds of lost claims."""
 DUE = 100_000
-"""Packets that are not emptied and expire in one minute."""
+"""Packets that expire in one minute without being emptied."""
 
 # AWS' own limits; docs/capacity.md names their pages.
 PARTITION_WRITE_UNITS = 1_000
 TABLE_UNITS_QUOTA = 40_000
 EDGE_RPS = 250_000
-"""Requests a second of a distribution of CloudFront."""
+"""Requests a second of a CloudFront distribution."""
 IN_FLIGHT = 120_000
-"""Messages of a queue of SQS that are received and not yet deleted."""
+"""Messages of an SQS queue that are received and not yet deleted."""
 REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
 PROCESSOR_MB = 1_769
-"""A function of so much memory has one whole processor, and Python uses no second one."""
+"""Memory size in MB at which a function has one whole processor; Python uses no second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +96,18 @@ class Ledger:
 
     @property
     def settled_per_packet(self) -> float:
-        """Claims a second that the kept sums of one large packet bear."""
+        """Return the claims a second that the stored sums of one large packet accept."""
         return PARTITION_WRITE_UNITS / self.sums
 
 
 def ledger(rating: str = RATINGS[0]) -> Ledger:
-    """Count the write units of a claim in the flows' calls."""
+    """Count the write units of a claim in the use cases' calls."""
     deployed = read_template()
     indexes = indexes_of(deployed)
     till = counts.MeteredTill(indexes)
     size = 2 * SMALL_MAX
     packet = till.send(size)
-    # Except the last one, whose settlement ends the packet.
+    # Without the last one, whose settlement ends the packet.
     shares = till.claim(packet, range(1, size))
     count, of_rows, written = len(shares), till.meter.of_rows, till.meter.written
     claimed_outcomes = of_rows["shares"] / count
@@ -136,7 +138,7 @@ def partitions(rush: Rush, ledger: Ledger) -> int:
 
 
 def scaling_s(rush: Rush) -> float:
-    """Return how long Lambda takes to get there from nothing: the first step comes at once."""
+    """Return the seconds in which Lambda scales up from zero; the first step is immediate."""
     return max(0.0, rush.grabs_per_s / SCALING_RPS - 1) * SCALING_S
 
 
@@ -146,7 +148,7 @@ def work_partitions(rush: Rush) -> int:
 
 
 def settling_s(rush: Rush, ledger: Ledger) -> float:
-    """Return how long payouts take, as the template has them."""
+    """Return the seconds that payouts take with the template's settings."""
     return rush.shares / min(ledger.payouts_per_s, rush.packets * ledger.settled_per_packet)
 
 
@@ -166,7 +168,7 @@ class Sweeps:
 
 
 def sweeps(rating: str = RATINGS[0]) -> Sweeps:
-    """Compute a sweep's capacity from its processor and from the calls that it waits for."""
+    """Compute a sweep's capacity from its processor and its sequential calls."""
     deployed = read_template()
     function = deployed["Resources"]["ExpireFunction"]["Properties"]
     memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])
@@ -181,7 +183,7 @@ def sweeps(rating: str = RATINGS[0]) -> Sweeps:
 
 
 def closing_minutes(packets: int) -> int:
-    """Return how many minutes the sweeps take to close packets that are due at one time."""
+    """Return the minutes in which the sweeps close packets that are due at the same time."""
     return ceil(packets / sweeps().packets_per_minute)
 
 
@@ -254,11 +256,11 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
 SHARES_PER_PACKET, POLLS_PER_GRAB = 10, 4
 INDEX_UNITS, RECEIPT_UNITS = 2, 2
 A, B = 76_000, 760_000
-"""Claims a second: of 760,000 a second a tenth wins, or all win."""
+"""Claims a second: of 760,000 grabs a second, a tenth wins, or all win."""
 
 
 def readings(kept: Mapping[str, Any]) -> str:
-    """Return what a stack holds by default and at the highest rating, and what WeChat's peak needs.
+    """Return a stack's default and highest capacity, and the needs of WeChat's peak.
 
     *kept* are the figures of other benches.
     """

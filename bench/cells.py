@@ -1,7 +1,7 @@
-"""Load model of stacks in virtual time: which limit refuses how many grabs of a rush.
+"""Load model of stacks in virtual time: the grabs of a rush that each limit refuses.
 
-A fluid model in steps of 0.1 s. One line for each limit says what it refused; 70% of
-the refused try again after two seconds. Figures of AWS and planning figures: docs/capacity.md.
+A fluid model in steps of 0.1 s. Each limit has a line with its refusals; 70% of the refused users
+retry after two seconds. docs/capacity.md has AWS's figures and the planning figures.
 """
 
 from collections import deque
@@ -30,10 +30,10 @@ ENVIRONMENTS_PER_S = 100
 """Environments that Lambda starts a second for one function: 1,000 in ten seconds."""
 LEDGER = ledger()
 UNITS_PER_FOREIGN = 3.0
-"""Write units of the outbox of a design that is not built."""
+"""Write units of the outbox in a design that is not built."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
-"""Concurrent payouts at first, and how many more SQS starts a second."""
+"""Initial number of concurrent payouts, and how many SQS adds a second."""
 SENDS_PER_CLAIM = 0.1
 TRY_AGAIN_S, TRY_AGAIN = 2.0, 0.7
 RISE_S, HOLD_S, FALL_S = 10, 60, 60
@@ -79,7 +79,7 @@ class Stack:
     _retries: deque[tuple[float, float]] = field(default_factory=deque)
 
     def step(self, at_s: float, grabs_per_s: float, winners: float, *, is_up: bool = True) -> None:
-        """Play one step, in which *winners* is the fraction of grabs that win."""
+        """Run one step, in which *winners* is the fraction of grabs that win."""
         grabs = grabs_per_s * STEP_S
         self.requested += grabs
         while self._retries and self._retries[0][0] <= at_s:
@@ -95,7 +95,7 @@ class Stack:
             self._retries.append((at_s + TRY_AGAIN_S, refused * TRY_AGAIN))
 
     def _pass(self, line: str, load: float, room: float) -> float:
-        """Return the part of a load for which there is room, and count the rest as refused."""
+        """Return the part of a load that fits, and count the rest as refused."""
         passed = min(load, max(room, 0.0))
         if load - passed > 1e-6:  # noqa: PLR2004 - rounding
             self.refused[line] = self.refused.get(line, 0.0) + load - passed
@@ -123,7 +123,7 @@ class Stack:
         claims = grabs * winners
         of_index = limits.work_shards * PARTITION_WRITE_UNITS / INDEX_UNITS_PER_CLAIM * STEP_S
         kept = self._pass("work_shards", claims, of_index)
-        # On demand, a table bears twice the highest load so far, up to its maximum.
+        # On demand, a table sustains twice its highest load so far, up to its maximum.
         units = min(limits.table_units, max(limits.warm_units, 2 * self._claimed_peak))
         line = "table_units" if units >= limits.table_units else "warm_units"
         kept = self._pass(line, kept, units / LEDGER.shares * STEP_S)
@@ -148,7 +148,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class Rush:
-    """A rush of *grabs_per_s* over *cells*, of which one may be hotter, and one lost for a time."""
+    """Rush of *grabs_per_s* over *cells*, one of which may get more load or be lost."""
 
     grabs_per_s: float
     winners: float
@@ -158,7 +158,7 @@ class Rush:
     lost_s: tuple[float, float] | None = None
 
     def play(self) -> Stack:
-        """Play the rush at one cell, until its claims are settled and its sends logged."""
+        """Run the rush at one cell until its claims are settled and its sends logged."""
         stack = Stack(self.limits, foreign=1 - 1 / self.cells)
         steps = 0
         while (at_s := steps * STEP_S) < SECONDS_MAX:
@@ -187,7 +187,7 @@ def limits_of(rating: str, **overrides: float) -> Limits:
         "api_burst": route["ThrottlingBurstLimit"],
         "table_units": max(TABLE_UNITS_QUOTA, ledger["SharesUnits"]),
         "warm_units": ledger["SharesUnits"],
-        # Nobody waits for a settlement, so a table that has to grow only costs time.
+        # Users do not wait for a settlement, so a table that has to grow only costs time.
         "settling_units": max(TABLE_UNITS_QUOTA, ledger["AccountsUnits"]),
         "work_shards": ledger["WorkShards"],
         "payouts": ledger["Payouts"],
@@ -216,7 +216,7 @@ CELL = limits_of("10000", **MEDIUM, shards=3)
 CELL_B = limits_of("50000", **MEDIUM, shards=4)
 
 A_PER_S, A_WINNERS = 760_000, 0.1
-"""Reading A of WeChat's peak: 760,000 grabs a second, a tenth of them win. In B, all win."""
+"""Reading A of WeChat's peak: 760,000 grabs a second, a tenth of which win. In B, all win."""
 
 RUSHES = {
     "default": Rush(10_000, A_WINNERS, DEFAULT),
@@ -249,7 +249,7 @@ def line_of(name: str, rush: Rush, stack: Stack) -> Mapping[str, Any]:
 
 
 def measure() -> dict[str, Any]:
-    """Play all rushes, print a line for each, and return what was served."""
+    """Run all rushes, print a line for each, and return the served grabs."""
     figures: dict[str, Any] = {}
     for name, rush in RUSHES.items():
         line = line_of(name, rush, rush.play())

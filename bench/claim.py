@@ -1,10 +1,9 @@
-"""Cost of a claim in the cache: for winners, for repeats, and for users who come too late.
+"""Cost of a claim in the cache: for winners, for repeats, and for late users.
 
-Against an empty script (1.00), and against two scripts of the kind that red packets often run on,
-rewritten from their description: both keep amounts as text in a list, and answer less.
-
-Then whole claims, unpipelined: the adapter as production uses it asks the cache for a packet in a
-rush and for an emptied one, and the baseline answers its winner and its loser.
+The baseline is an empty script (1.00). Two other scripts are of the kind that many red-packet
+systems run, rewritten from their description: both store amounts as text in a list, and answer
+less. Then whole claims, unpipelined: the production adapter calls the cache for an open packet and
+for an emptied one, and the baseline answers its winner and its loser.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +34,7 @@ from testing.platform.servers import OperatorCache, Server, some_servers
 
 WHOLE_CALLS = 2_000
 SHARES = 10
-"""Number of the emptied packet."""
+"""Shares of the emptied packet."""
 
 
 def measure() -> dict[str, float]:

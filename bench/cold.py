@@ -1,14 +1,12 @@
 """Cost of a cold start of the grab and payout functions, relative to their libraries.
 
-Each start is a process of its own, with what Lambda would give it and nothing else: the function's
-folder, the layer as `sam build` makes it with its .pyc, and the runtime's boto3. Counted in the
-process' own CPU, so that a busy machine matters little; medians of interleaved rounds.
-
-A loser and a winner are whole first grabs, from the first import to the answer, with TLS as on AWS:
-to a real cache, and to a stub of DynamoDB and SQS, both behind certificates of a test CA.
-
-The bounds are in bench/figures.toml: a function may cost so many times an import of boto3 alone,
-and one that imports what it should not must cost more, or the bound notices nothing.
+Each start is a new process with the files that Lambda would provide: the function's folder, the
+layer as `sam build` makes it with its .pyc, and the runtime's boto3. It is counted in the process's
+own CPU, so that a busy machine matters little; medians of interleaved rounds. A loser and a winner
+are whole first grabs, from the first import to the answer, with TLS as on AWS: to a real cache, and
+to a stub of DynamoDB and SQS, both with certificates of a test CA. bench/figures.toml has the
+bounds: a function may cost a given multiple of importing boto3 alone, and a function with a
+needless import must cost more; otherwise the bound detects nothing.
 """
 
 import json
@@ -50,7 +48,7 @@ from testing.platform.tls_servers import Authority, tls_before
 ROUNDS = 15
 RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "dateutil", "urllib3")
 
-# Work that is left before the first command to a server.
+# Work that remains before the first command to a server.
 _IMPORT = "import app; from redpacket.containers import containers"
 GRAB = f"{_IMPORT}; containers.operations.switches; containers.packets.claim_cache"
 PAYOUT = f"{_IMPORT}; containers.platform.aws('dynamodb')"
@@ -64,7 +62,7 @@ CONTENDERS = {
     "boto3": "import boto3",
     "grab": GRAB,
     "payout": PAYOUT,
-    # Two clients of AWS without a line of ours.
+    # Two AWS clients without our code.
     "clients": (
         "import redis, botocore.session as found; redis.Redis(); session = found.get_session(); "
         "session.create_client('dynamodb'); session.create_client('sqs')"
@@ -140,7 +138,7 @@ def measure() -> dict[str, float]:
         **{f"{name}_ms": round(median(costs), 1) for name, costs in costs_ms.items()},
         "ratio": round(ratio(costs_ms, "baseline", "grab"), 2),
         "winner_ratio": round(ratio(costs_ms, "baseline", "winner"), 2),
-        # Pairs of a round: the machine's speed may change between two rounds.
+        # Pairs of a round, because the machine's speed may change between two rounds.
         **{f"{name}_over_boto3": round(ratio(costs_ms, "boto3", name), 2) for name in held},
     }
 
@@ -154,7 +152,7 @@ def _costs_ms(folder: Path) -> Figures:
         runs |= {
             name: partial(_first_grab_ms, folder, name, environment, users) for name in FIRST_GRABS
         }
-        # Once before: that reads the files from the disk, and leaves the runtime's .pyc.
+        # Run once before measuring: this reads the files from disk, and writes the runtime's .pyc.
         interleaved(runs, rounds=1)
         return interleaved(runs, ROUNDS)
 
@@ -223,7 +221,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             until_the_end.enter_context(tls_before(port, context))
             for port in (cache.port, aws.port)
         ]
-        # Any token will do: the ledger and ElastiCache decide about callers.
+        # Any token is accepted here: on AWS, the ledger and ElastiCache authenticate callers.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
         claim_cache, now_ms = RedisShards(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
@@ -249,7 +247,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _answer(call: Call) -> dict[str, Any]:
-    """Return what a service says that has done as it was told."""
+    """Return the successful answer of a service."""
     return {"MessageId": "message"} if call.target == "SendMessage" else {}
 
 
@@ -266,14 +264,14 @@ def _credentials(folder: Path) -> str:
 
 @contextmanager
 def _credentials_endpoint(folder: Path) -> Iterator[str]:
-    """Serve credentials as the endpoint does that Lambda gives a restored function."""
+    """Serve credentials like the endpoint that Lambda gives a restored function."""
     given = {"AccessKeyId": "test", "SecretAccessKey": "test", "Token": "token" * 200}
     path = folder / "credentials.json"
     path.write_text(json.dumps({**given, "Expiration": "2099-01-01T00:00:00Z"}))
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Suppress log lines."""
 
     server = ThreadingHTTPServer((HOST, 0), partial(Quiet, directory=str(folder)))
     with server:
@@ -292,10 +290,10 @@ def _unpack(folder: Path) -> None:
 
 
 def _copy_runtime(folder: Path) -> None:
-    """Copy what Lambda's own Python has beside the standard library."""
+    """Copy the packages that Lambda's own Python has beside the standard library."""
     installed = Path(boto3.__file__).parents[1]
     for name in RUNTIME_PACKAGES:
-        # A link will do for 25 MB of models.
+        # A link is enough for 25 MB of models.
         ignored = shutil.ignore_patterns("data", "__pycache__")
         shutil.copytree(installed / name, folder / name, ignore=ignored)
         if (installed / name / "data").exists():

@@ -1,7 +1,7 @@
 """Cost of a million grabs on AWS: list prices times the counts of code and template.
 
-Units of DynamoDB are counted in what the flows really ask (bench/counts.py), without receipts;
-bytes of logs in the lines that the template asks for. Prices and the crowd are in
+Units of DynamoDB are counted in the use cases' calls (bench/counts.py), without receipts; bytes of
+logs in the lines that the template enables. Prices and the numbers of users are in
 bench/prices.toml.
 """
 
@@ -23,25 +23,25 @@ PRICES = ROOT / "bench" / "prices.toml"
 
 MILLION = 1_000_000
 MESSAGES_PER_RECEIVE = 10
-"""Lambda's poller receives and deletes ten messages in one request, where there are as many."""
+"""Messages that Lambda's poller receives and deletes in one request, if available."""
 
 NIGHTS = 30
 QUERY_GB = 0.01
-"""Athena charges a query for 10 MB at least."""
+"""GB that Athena charges for a query at least."""
 
 HOURS = 730
 MINUTES = 60 * HOURS
-"""Number in a month."""
+"""Minutes in a month."""
 
 WORK_LISTS = 3
 PAYMENT_LISTS = 4
-"""Counts for each provider: payments, returns, withdrawals that were called, consents."""
+"""Lists for each provider: payments, returns, called withdrawals, consents."""
 POLL_S = 20
-"""Lambda's poller asks an empty queue so often."""
+"""Seconds between two polls of an empty queue by Lambda."""
 KEY_KEPT_S = 300
-"""DynamoDB asks KMS for a table's key so often, for each function that uses it."""
+"""Seconds between two requests of DynamoDB to KMS for a table's key, for each function."""
 SWEEP_LOG_BYTES = 900
-"""Lambda's own lines and the one of what was done."""
+"""Bytes of Lambda's own lines and of the summary line."""
 
 
 Bill = dict[str, float]
@@ -125,7 +125,7 @@ def grabs_bill(
         "dynamodb": write_units * usd["dynamodb_per_million_write_units"]
         + read_units * usd["dynamodb_per_million_read_units"],
         "sqs": queue_requests * usd["sqs_per_million_requests"],
-        # Everybody reads once; a winner's script costs as much as some simple commands.
+        # Every user reads once; a winner's script costs as much as some simple commands.
         "cache": (1 + winners_share * book["assumed"]["script_units"])
         * usd["cache_per_million_units"],
     }
@@ -145,7 +145,7 @@ def poll_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
 
 
 def _record_units(book: Mapping[str, Any]) -> float:
-    """Return what a record page reads of a packet half of which is claimed."""
+    """Return the read units of a record page when half of the packet is claimed."""
     count = book["crowd"]["shares_per_packet"]
     return record_reads(indexes_of(read_template()), count, count // 2).together
 
@@ -153,7 +153,8 @@ def _record_units(book: Mapping[str, Any]) -> float:
 def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the feed, behind CloudFront."""
     usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
-    # Each edge asks once a second, however many poll; those who poll are a packet's grabbers.
+    # Each edge sends one request a second, whatever the number of viewers, who are the grabbers of
+    # a packet.
     grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
     fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
     fetched = poll_bill(book, deployment)
@@ -166,7 +167,7 @@ def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
 
 
 def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
-    """Return the price of a month of a stack that nothing uses."""
+    """Return the monthly price of an idle stack."""
     usd, assumed = book["usd"], book["assumed"]
     sweeps = standing.sweeps * MINUTES
     gb_s = sweeps * standing.sweep_gb * assumed["sweep_ms"] / 1000
@@ -192,9 +193,10 @@ def idle_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 
 def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
-    """Return the price of a month of both providers that nothing uses: a dispatch and a sweep.
+    """Return the monthly price of both providers without traffic: a dispatch and a sweep.
 
-    A dispatch reads the list of calls, the breaker and the switch until nothing came for a while.
+    A dispatch reads the list of calls, the breaker and the switch until no call arrives for a
+    while.
     """
     usd, channels = book["usd"], len(ProviderName)
     polls = IDLE_MS / POLL_MS
@@ -213,7 +215,7 @@ def payments_bill(book: Mapping[str, Any], standing: Standing) -> Bill:
 
 
 def options_bill(book: Mapping[str, Any]) -> Bill:
-    """Return what a month of each option costs more, and of what grows with use."""
+    """Return the additional monthly cost of each option, and the costs that grow with use."""
     usd, assumed = book["usd"], book["assumed"]
     signatures = HOURS * 3600 / assumed["signature_s"]
     nat = HOURS * (usd["nat_per_hour"] + usd["addresses_per_hour"])
@@ -234,7 +236,7 @@ def options_bill(book: Mapping[str, Any]) -> Bill:
 
 
 def run_usd(book: Mapping[str, Any]) -> float:
-    """Return what a reconciliation of few rows costs: its queries and its states."""
+    """Return the cost of a reconciliation of few rows: its queries and its states."""
     usd, run = book["usd"], Run("00", 1_795_000_000_000, base="last")
     query_count = sum(len(each(run)) for each in (file_columns, images, rows, checks))
     states: float = book["assumed"]["reconcile_states"] * usd["states_per_million"] / MILLION
@@ -242,13 +244,13 @@ def run_usd(book: Mapping[str, Any]) -> float:
 
 
 def exported_usd(book: Mapping[str, Any]) -> float:
-    """Return what it costs to export the rows of a million claims, once a week."""
+    """Return the cost of exporting the rows of a million claims, once a week."""
     gb: float = book["assumed"]["gb_per_million_claims"]
     return gb * float(book["usd"]["dynamodb_export_per_gb"])
 
 
 def usd_of(grabs: int, claims: int) -> float:
-    """Return the price of so many grabs, by the prices and the template as they are."""
+    """Return the price of so many grabs, by the current prices and the template."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     counted = count_claims(indexes_of(read_template()))
     costs = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)

@@ -30,14 +30,14 @@ from testing.platform.fake_tables import TABLE_NAMES
 from testing.platform.units import Indexes, MeteredDynamo
 
 HOST_ID = "5f0c8f5e-{:04d}-4b1e-9a53-0c4a3d2f1b6a"
-"""User id of the length of subjects of Cognito and most other issuers."""
+"""User id with the length of subjects of Cognito and most other issuers."""
 
 PAGE = 50
 """Claims of a record page."""
 
 
 def a_person(number: int) -> User:
-    """Return a user as the edge makes one, with a name of six Chinese signs in their token."""
+    """Return a user as the API makes one, with a name of six Chinese characters in their token."""
     host_id = HOST_ID.format(number)
     return User(PUBLISHED_USER_IDS.id_of(host_id), "恭喜发财万事", host_id)
 
@@ -58,7 +58,7 @@ class Claims:
     notice_write_units: float = 0.0
 
     def write_units(self, shares_per_packet: float) -> float:
-        """Return the write units of a claim, all in all."""
+        """Return all write units of a claim."""
         return (
             self.claim_write_units
             + self.settle_write_units
@@ -71,7 +71,7 @@ class Claims:
 
 
 class Till:
-    """The ledger's adapters, and what the benches do with them."""
+    """Adapters of the ledger, and the benches' calls of them."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = False) -> None:
         self.packets = DynamoPackets(dynamo)
@@ -104,7 +104,7 @@ class Till:
         user_from: int = 0,
         **changes: Any,
     ) -> list[Share]:
-        """Make claims durable, each by a user of its own, numbered after *user_from*."""
+        """Make claims durable, each by a new user, numbered after *user_from*."""
         last_no = packet.terms.count - shard_count(packet.packet_id)
         shares = [
             replace(
@@ -119,14 +119,14 @@ class Till:
 
 
 class MeteredTill(Till):
-    """A till in memory whose units are counted."""
+    """In-memory ledger whose units are counted."""
 
     def __init__(self, indexes: Indexes, *, has_receipts: bool = False) -> None:
         self.meter = MeteredDynamo(FakeDynamo(), indexes=indexes)
         super().__init__(Dynamo(lambda: self.meter, TABLE_NAMES), has_receipts=has_receipts)
 
     def send(self, count: int, sender_no: int = 0, **changes: Any) -> Packet:
-        """Fund a packet, and count from there."""
+        """Fund a packet, and reset the count."""
         packet = super().send(count, sender_no, **changes)
         self.meter.forget()
         return packet
@@ -171,7 +171,7 @@ def count_claims(
     has_quota: bool = False,
     has_receipts: bool = False,
 ) -> Claims:
-    """Count what DynamoDB is asked for the claims of an emptied packet, and for its end."""
+    """Count the DynamoDB calls for the claims of an emptied packet, and for its end."""
     till = MeteredTill(indexes, has_receipts=has_receipts)
     packet = till.send(shares_per_packet)
     shares = till.claim(
@@ -196,7 +196,7 @@ def count_claims(
 
 
 def hot_row_units(indexes: Indexes, count: int = 200) -> float:
-    """Return the write units a claim of what all claims of one packet share while they settle."""
+    """Return the write units of a claim that all claims of one packet share at their settlement."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, count))
@@ -207,7 +207,7 @@ def hot_row_units(indexes: Indexes, count: int = 200) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RecordReads:
-    """Read units of a record page, with those of the profiles that it shows."""
+    """Read units of a record page, with those of its profiles."""
 
     page: float
     profiles: float
@@ -221,7 +221,7 @@ class RecordReads:
 def record_reads(
     indexes: Indexes, count: int, claimed: int, viewer: User | None = None
 ) -> RecordReads:
-    """Count what a record page reads of a packet of *count* shares; all claimed closes it."""
+    """Count the reads of a record page of *count* shares; if all are claimed, the packet closes."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, claimed + 1))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 LOG_EVENT_BYTES = 26
-"""CloudWatch counts these for each line, beside its text."""
+"""Bytes that CloudWatch counts for each line, in addition to its text."""
 
-# The lines that Lambda writes for each call, by its schema, unless SystemLogLevel is above INFO.
+# Lines that Lambda writes for each call, by its schema, unless SystemLogLevel is above INFO.
 PLATFORM_LINES = (
     (
         '{"time":"2027-01-29T12:00:00.000Z","type":"platform.start","record":'
@@ -44,7 +44,7 @@ class Deployment:
 
 
 def deployment_of(template: Mapping[str, Any]) -> Deployment:
-    """Read what the template says about cost."""
+    """Read the template's values that concern cost."""
     common = template["Globals"]["Function"]
     resources = template["Resources"]
 
@@ -77,7 +77,7 @@ def access_format(template: Mapping[str, Any]) -> str:
 
 
 def log_bytes(access: str, system_level: str) -> int:
-    """Return the bytes that a request leaves in logs; a grab that goes well says nothing."""
+    """Return the bytes that a request adds to logs; a successful grab logs nothing."""
     for name, value in ACCESS_VALUES.items():
         access = access.replace(name, value)
     lines = [access, *(PLATFORM_LINES if system_level in {"DEBUG", "INFO"} else ())]
@@ -108,7 +108,7 @@ RATINGS = ("5000", "10000", "50000")
 
 
 def ledger_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> dict[str, int]:
-    """Return what a LedgerRating makes of the ledger: shards, payouts at once, and warm units."""
+    """Return the ledger's sizes for a LedgerRating: shards, concurrent payouts, and warm units."""
     row = template["Mappings"]["Ledgers"][rating]
     return {name: int(value) for name, value in row.items()}
 
@@ -125,7 +125,7 @@ def sweeps_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> int:
 
 
 POLLERS = 5
-"""Lambda's own least number for a queue."""
+"""Lambda's minimum number of pollers for a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +145,16 @@ class Standing:
     sweeps: int
     sweep_gb: float
     minutely_gb: float
-    """Other work of each minute: the log and deliveries."""
+    """Memory of the other minutely work in GB: the log and deliveries."""
     queue_pollers: int
-    """Each asks every 20 seconds."""
+    """Pollers of queues, each of which polls every 20 seconds."""
     payment_zones: int
-    """Cost of the endpoint that only a stack with a payment gateway has."""
+    """Zones of the endpoint that only a stack with a payment gateway has."""
     transfer_gb: float
 
 
 def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
-    """Count what costs something every hour."""
+    """Count the resources that cost money every hour."""
     resources = template["Resources"]
 
     def some(kind: str) -> list[dict[str, Any]]:
@@ -178,13 +178,13 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
     zones = {
-        # Resources of prod alone stand in !If, a list here.
+        # Resources that only prod has are inside !If, a list here.
         name: sum(is_prod or isinstance(zone, str) for zone in each["Properties"]["SubnetIds"])
         for name, each in resources.items()
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
     payment_zones = zones.pop("LambdaEndpoint")
-    del zones["SecretsEndpoint"]  # only where the password of a given cache is read
+    del zones["SecretsEndpoint"]  # only if the password of an own cache is read
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),
@@ -201,7 +201,7 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
         sweeps=sweeps_of(template),
         sweep_gb=gigabytes("ExpireFunction"),
         minutely_gb=gigabytes("LogFunction") + gigabytes("DeliverFunction"),
-        # Lambda reads streams for nothing: those mappings name a place to start from.
+        # Reading streams is free: those mappings have a starting position.
         queue_pollers=POLLERS
         * sum("StartingPosition" not in each for each in some("AWS::Lambda::EventSourceMapping")),
         payment_zones=payment_zones,
@@ -210,9 +210,9 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
 
 
 def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
-    """Return how many metrics an alarm looks at; each is paid for."""
+    """Return how many metrics an alarm reads; each is billed."""
     metrics = alarm.get("Metrics", [{"MetricStat": {}}])
-    # Resources of prod alone stand in !If, a list here.
+    # Resources that only prod has are inside !If, a list here.
     count = sum(isinstance(each, list) or "MetricStat" in each for each in metrics)
-    # Alarms of several are made where there is a topic, which only prod must have.
+    # Alarms on several metrics need a topic, which only prod must have.
     return count if is_prod or count == 1 else 0

@@ -1,7 +1,7 @@
 """Cost of a draw in the cache: losing and winning draws of small and large lotteries.
 
-Counted in the server's CPU, against an empty script of the same round (1.00), so that neither the
-client nor a busy machine matters much; medians of interleaved rounds.
+Counted in the server's CPU, relative to an empty script of the same round (1.00), so that neither
+the client nor a busy machine matters much; medians of interleaved rounds.
 """
 
 import time
@@ -21,8 +21,8 @@ from testing.platform.servers import OperatorCache, some_servers
 DAY = "20270129"
 TABLES = (10, 100)
 
-# In tables where prizes and the miss have a half each, the first point misses, the second one wins
-# the prize in the middle.
+# In lotteries in which prizes and the miss each have half of the weight, the first point misses,
+# and the second one wins the prize in the middle.
 POINTS = {"lose": (2**POINT_BITS - 1, "missed"), "win": (2**POINT_BITS // 4, "won")}
 
 
@@ -54,7 +54,7 @@ def _next_draw(call: Call, point: int, day: DrawDay) -> Callable[[], Call]:
     numbers = count(1)
 
     def next_call() -> Call:
-        # Everybody draws once, with names as long as real ones.
+        # Every user draws once, with a name of realistic length.
         number = next(numbers)
         who = f"user-{number:08d}", f"{number:032x}"
         return (*call, *who, point, day.starts_at_ms, day.ends_at_ms)

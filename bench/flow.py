@@ -1,17 +1,17 @@
-"""Measures the deployed system: claims over HTTP, and their settlement.
+"""Bench of the deployed system: claims over HTTP, and their settlement.
 
 **Claims.** A bare handler is deployed beside ours, behind the same gateway and authorizer: one
-Redis call and an answer, as little as a claim could be. Both meet the same crowd in turns: WINNERS
-shares and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS
-they have machines of their own. The ratio is the median of the rounds' ratios.
+Redis call and an answer, the minimum of a claim. Both serve the same users in turns: WINNERS shares
+and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS they run
+on other machines. The ratio is the median of the rounds' ratios.
 
-**Settling.** Claims are made by the real adapters in the deployed tables, and queued. Then the
-deployed payout function settles them, in batches of as many as its mapping says: the emulator's own
-poller takes at most 10, so this one stands in for it. Sweeps are off: all of these claims wait
-for long, so sweeps would queue each of them again. Claims that one transaction settled have the
-same time in the ledger; that is how the transactions are counted. Meanwhile transactions hold their
-items and conflict (`local/conflicts.py`); a batch that the function gives up is counted, and comes
-again at once. At the end every invariant is checked over the whole ledger.
+**Settling.** The real adapters make claims in the deployed tables, and queue them. Then the
+deployed payout function settles them, in the batches of its mapping; the emulator's own poller
+takes at most 10, so this one replaces it. Sweeps are off, because they would queue the waiting
+claims again. Claims that one transaction settled have the same time in the ledger, which is how
+transactions are counted. Transactions hold their items and conflict (`local/conflicts.py`); a
+failed batch is counted, and redelivered at once. At the end, every invariant is checked over the
+whole ledger.
 """
 
 import io
@@ -57,10 +57,10 @@ PACKETS_AT_ONCE = 10
 CLAIMERS = 2
 POLLERS = 4
 HOLD_MS = (20, 80)
-"""Time for which a transaction holds its items while claims are settled."""
+"""Milliseconds for which a transaction holds its items while claims are settled."""
 
 FAILURES_MAX = 100
-"""Failed batches of one poller: a stack that does not answer must not be asked for hours."""
+"""Maximum number of failed batches of one poller, because a stack may stop answering."""
 
 MESSAGES_PER_CALL = 10
 
@@ -139,14 +139,14 @@ def _claim_over_http(stack: Stack) -> tuple[Figures, list[float]]:
             return ms
 
         runs = {"grab": partial(run, ""), "bare": partial(run, "/bare")}
-        # Once before, for cold functions.
+        # Run once before measuring, for cold functions.
         interleaved(runs, rounds=1)
         latencies_ms.clear()
         return interleaved(runs, ROUNDS), latencies_ms
 
 
 def _send(stack: Stack, count: int) -> list[str]:
-    """Send packets, each from a sender of its own: one user may not send so many at once."""
+    """Send packets, each by a new sender, because one user's sends are limited."""
     packet_ids = []
     with Client(stack.api, stack.token("operator", scope="hongbao/admin")) as operator:
         for number in range(count):
@@ -163,9 +163,10 @@ Call = Callable[[list[tuple[str, str]]], tuple[float, list[tuple[float, int]]]]
 
 @contextmanager
 def _callers(stack: Stack) -> Iterator[Call]:
-    """Yield what makes requests, path and token, CALLERS at a time.
+    """Yield a function that makes requests, CALLERS at a time.
 
-    It returns how many ms went by for each of them, and the latency and status of each.
+    It takes their paths and tokens, and returns the elapsed ms per request, and the latency and
+    status of each.
     """
     http = httpx.Client(base_url=stack.api, timeout=30, trust_env=False)
 
@@ -186,7 +187,7 @@ def _callers(stack: Stack) -> Iterator[Call]:
 
 
 def _deploy_bare(stack: Stack) -> None:
-    """Put the bare handler beside ours: same layers, same role, same gateway and authorizer."""
+    """Deploy the bare handler beside ours: same layers, same role, same gateway and authorizer."""
     functions, gateway = stack.aws("lambda"), stack.aws("apigatewayv2")
     ours = functions.get_function_configuration(FunctionName=stack.outputs["GrabFunction"])
     packed = io.BytesIO()
@@ -231,7 +232,7 @@ def _deploy_bare(stack: Stack) -> None:
 
 
 def _stop_payouts(stack: Stack) -> int:
-    """Keep the queue and sweeps from the payouts; return how many messages one would get."""
+    """Disconnect the queue and the sweeps from the payouts; return the batch size."""
     events = stack.aws("events")
     for rule in events.list_rules()["Rules"]:
         if "ExpireFunction" in rule["Name"]:
@@ -248,7 +249,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
     till = Till(Dynamo(lambda: dynamodb, tables_of(stack)))
     now_ms = clock.now_ms()
-    # Each has a sender and users of its own: the same balance would conflict.
+    # Each has its own sender and users, because writes of one balance would conflict.
     packets = [
         till.send(
             SHARES,
@@ -266,7 +267,7 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 
     with ThreadPoolExecutor(CLAIMERS) as pool:
         claimed = list(pool.map(claim, range(len(packets))))
-    # Several packets at once, their claims in turns, as crowds make them.
+    # Several packets concurrently, with interleaved claims, as in a real rush.
     refs = [
         share.ref
         for start in range(0, len(packets), PACKETS_AT_ONCE)
@@ -278,9 +279,9 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 
 
 def _settle(stack: Stack, batch_size: int) -> int:
-    """Hand the payout function batch after batch, as Lambda's poller does, until none is left.
+    """Pass batches to the payout function, as Lambda's poller does, until the queue is empty.
 
-    Return how many came again.
+    Return how many were redelivered.
     """
     sqs, functions = stack.aws("sqs"), stack.aws("lambda")
     url = stack.outputs["PayoutQueueUrl"]

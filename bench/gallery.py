@@ -1,4 +1,4 @@
-"""Draws every split into docs/gallery.webp, and writes its figures into docs/reference/splits.md.
+"""Drawing of every split in docs/gallery.webp, and its figures in docs/reference/splits.md.
 
 make docs
 """
@@ -74,7 +74,7 @@ def _draw_amounts(axes: Axes, amounts: Counter[int], colour: str, *, is_fine: bo
         axes.set_xlim(0.3, 10.7)
         axes.set_xticks(range(1, 11))
     else:
-        # A few shares are far out; what is beyond the thousandth part is left out.
+        # A few shares are far out, so the last thousandth is cut off.
         last = max(amount for amount in amounts if _share_above(amounts, amount) >= total / 1_000)
         first = min(amounts)
         width = max(1, (last - first) // BINS)

@@ -1,4 +1,4 @@
-"""Measures how the cost of a claim depends on the size of its packet.
+"""Cost of a claim by the size of its packet.
 
 The cost is the server's CPU for claims of the second half of packets, whose first half is filled
 beforehand.

@@ -1,8 +1,8 @@
 """Rate at which commitments of sends enter the public log.
 
-The flow and the adapters are the real ones, over a model of DynamoDB in virtual time
-(`bench/slow_dynamo.py`) and 32 threads. ENTRIES commitments wait at first. The control appends
-17 entries at a time, as many as fit beside their places in one transaction.
+The use case and the adapters are the real ones, over a model of DynamoDB in virtual time
+(`bench/slow_dynamo.py`) and 32 threads. ENTRIES commitments wait at first. The control appends 17
+entries at a time, the maximum beside their places in one transaction.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def measure() -> dict[str, float]:
 
 
 def run(count: int, runs: int, deployed: dict[str, Any]) -> tuple[float, Units]:
-    """Return the seconds until *runs* runs at once have logged all, and what they wrote."""
+    """Return the seconds until *runs* concurrent runs have logged all, and their write units."""
     virtual = VirtualTime(NOW_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
     dynamo = Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s)

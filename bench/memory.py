@@ -1,4 +1,4 @@
-"""Memory that claims take in the cache, in a large packet and in small ones.
+"""Memory of claims in the cache, in a large packet and in small ones.
 
 Bytes depend on the server and its allocator, and not on a busy machine: one round is enough.
 """

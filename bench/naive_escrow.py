@@ -1,10 +1,9 @@
-"""The control of settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
+"""Control of settle.py: the settlement of version 0.1.0, with one escrow row for a packet.
 
-A transaction settles 20 claims: each updates its outcome, credits its taker and books an entry
-on both sides; all of them share the escrow's balance, which must hold enough. Two payouts of one
-packet always meet there. Six tries, then the batch has failed and is redelivered later.
-
-It is separate, with its own rows, so that it stays what it was.
+A transaction settles 20 claims: each updates its outcome, credits its claimer and books an entry on
+both sides. All of them share the escrow's balance, which must be sufficient. Two payouts of one
+packet always conflict there. After six tries, the batch has failed and is redelivered later. The
+control has its own rows and code, so that it does not change with the product.
 """
 
 import random
@@ -18,7 +17,7 @@ CLAIMS_PER_TRANSACTION = 20
 TRIES = 6
 FIRST_WAIT_S = 0.02
 PARTS = 5
-"""A part for each 20,000 shares, as 0.1.0 cut a packet of 100,000."""
+"""Parts of a packet of 100,000, one for each 20,000 shares, as in 0.1.0."""
 
 ACCOUNTS, PACKETS = "NaiveAccounts", "NaivePackets"
 AMOUNT_FEN = 100
@@ -31,7 +30,7 @@ def outcome_key(ref: ShareRef) -> dict[str, str]:
 
 
 def claim(client: Any, packet_id: str, count: int) -> list[ShareRef]:
-    """Put a packet's escrow, and a claim of each of its shares by a taker of its own."""
+    """Put a packet's escrow, and a claim of each of its shares by a different user."""
     escrow: Row = {"pk": f"escrow:{packet_id}", "sk": "balance", "balance_fen": AMOUNT_FEN * count}
     client.put_item(TableName=ACCOUNTS, Item=to_wire(escrow))
     refs = [ShareRef(packet_id, number) for number in range(1, count + 1)]

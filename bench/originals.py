@@ -1,6 +1,6 @@
-"""The claims of the originals, rewritten from their description, as peers of our benches.
+"""Claim scripts of other systems, rewritten from their description, for comparison.
 
-Both keep shares as text in a list, and answer less: there is no window, no end, and no repeat.
+Both store shares as text in a list, and answer less: they have no window, no end, and no repeat.
 """
 
 import json

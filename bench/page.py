@@ -136,7 +136,7 @@ AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 _ON_DEMAND = re.compile(r"[a-z]{2}-[A-Z]{2}-|sheet-")
-"""Languages of folders, and the writer of sheets."""
+"""Files of folders' languages, and the writer of sheets, which load on demand."""
 
 
 def measure() -> dict[str, float]:
@@ -181,7 +181,7 @@ def _files() -> list[Path]:
 
 
 def _is_operators(path: Path) -> bool:
-    """Return whether the file is of the console, and not loaded on demand."""
+    """Return whether the file belongs to the console, and is not loaded on demand."""
     is_extra = _ON_DEMAND.match(path.name)
     return not is_extra and (path.name == OPERATOR_INDEX[1:] or path.parent.name == "operator")
 
@@ -243,7 +243,7 @@ def _visit(browser: Browser, address: str, path: str, usable: str) -> tuple[floa
 
     page.on("requestfinished", note)
     page.goto(address + path)
-    # Not by wait_for_function: the page's policy allows no string to become a script.
+    # wait_for_function cannot be used: the page's policy forbids scripts from strings.
     while (usable_ms := page.evaluate("window.usableMs")) is None:
         page.wait_for_timeout(20)
     page.wait_for_load_state("networkidle")

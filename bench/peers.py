@@ -1,10 +1,10 @@
 """Claims a second from Python, compared with other ways to hand out each share once.
 
 Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
-alone, called by redis-py in the same round; "adapter" is the claim cache as production uses it,
-and what peers are compared with. PostgreSQL is Debian's (apt install postgresql), durable as it
-comes and with synchronous_commit=off; where it is missing its figures are null. All that Redis
-hands out is not durable before the ledger has it.
+alone, called by redis-py in the same round; "adapter" is the production claim cache, which the
+peers are compared with. PostgreSQL is Debian's (apt install postgresql), with its default
+durability and with synchronous_commit=off; without it, its figures are null. Shares that Redis
+hands out are not durable before the ledger has them.
 """
 
 import multiprocessing as mp
@@ -34,10 +34,10 @@ OF_THE_JSON = 4
 ROUNDS = 5
 SECONDS = 0.5
 SHARES = 200_000
-"""More than are claimed in any one way."""
+"""More shares than any contender claims."""
 
 LOCK_SLEEP_S = 0.001
-"""redis-py's own 0.1 would leave the lock free most of the time."""
+"""Seconds; redis-py's default of 0.1 would leave the lock free most of the time."""
 
 Claim = Callable[[str], object]
 
@@ -62,7 +62,7 @@ def measure() -> dict[str, Any]:
         place = Place(port, loaded(client, 1_000_000), postgres)
         client.script_load(Script.read("packet_grab").source)
         rates = {workers: _rates(place, workers) for workers in WORKERS}
-        # A list that ran out would be quick to ask.
+        # A list without shares would answer too fast.
         assert all(client.llen(f"{name}:left") for name in ("separate", "lock", "watch"))
     ratios = {workers: _ratios(figures) for workers, figures in rates.items()}
     ours = ratios.pop(OF_THE_JSON)
@@ -132,7 +132,7 @@ def _way(name: str) -> Claim:
 
 @cache
 def _client() -> redis.Redis:
-    # The setup of a peer that cares for speed.
+    # Setup of a peer that is tuned for speed.
     return redis.Redis(
         host=HOST,
         port=_PLACE.port,

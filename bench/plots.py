@@ -1,4 +1,4 @@
-"""The picture of docs/performance.md: bars of the claim's speed and of other ways to claim."""
+"""Picture of docs/performance.md: bars of the claim's speed and of other ways to claim."""
 
 from collections.abc import Mapping
 from typing import Any

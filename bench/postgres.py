@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own for a bench, where Debian's package is installed."""
+"""PostgreSQL server of a bench, if Debian's package is installed."""
 
 import os
 import shutil
@@ -13,10 +13,10 @@ from pathlib import Path
 import psycopg
 
 _CLUSTERS = Path("/usr/lib/postgresql")
-"""Debian keeps the server's programs off the PATH, a folder for each version."""
+"""Folder of the server's programs by version, which Debian does not put on the PATH."""
 
 TABLES = {"postgres": "on", "postgres_async": "off"}
-"""A packet each, and whether a claim of it is durable once it is told: synchronous_commit."""
+"""Tables by their synchronous_commit, which decides whether an answered claim is durable."""
 
 _TABLE = """
 CREATE TABLE {table} (share_no int PRIMARY KEY, amount_fen int NOT NULL, user_id text UNIQUE);
@@ -37,9 +37,9 @@ RETURNING amount_fen
 
 @contextmanager
 def a_postgres(share_count: int) -> Iterator[str | None]:
-    """Start a server with a packet of as many shares in each table; yield how to connect.
+    """Start a server with a packet of *shares* in each table; yield its connection string.
 
-    None where there is no PostgreSQL.
+    Yields None without PostgreSQL.
     """
     programs = next(iter(sorted(_CLUSTERS.glob("*/bin/initdb"), reverse=True)), None)
     if programs is None:
@@ -63,7 +63,7 @@ def a_postgres(share_count: int) -> Iterator[str | None]:
                         connection.execute(_TABLE.format(table=table, count=share_count))
                 yield address
             finally:
-                server.send_signal(signal.SIGINT)  # without waiting for those who are connected
+                server.send_signal(signal.SIGINT)  # without waiting for connected clients
                 server.wait()
 
 

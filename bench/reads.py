@@ -1,11 +1,11 @@
 """Reads of the ledger that users cause: strong reads of a rush, and read units of a page.
 
-The real flows and adapters on DynamoDB in memory, behind a meter (testing/platform/units.py).
-Each figure has a function of its own, and is the most that one request cost in any case; of a crowd
-it is what all of them cost together. The last line is JSON.
+The real use cases and adapters on DynamoDB in memory, behind a meter (testing/platform/units.py).
+Each figure has its own function, and is the maximum of one request in any case; for concurrent
+users it is their total. The last line is JSON.
 
-Record pages count the reads of packets, shares, takers and sums. Profiles are remembered for
-seconds by each process, so what its first view of a page reads of them is a figure of its own.
+Record pages count the reads of packets, shares, takers and sums. Each process caches profiles for
+seconds, so the profile reads of its first page are a separate figure.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ from testing.platform.servers import some_servers
 from testing.platform.units import MeteredDynamo
 
 CASES = (
-    # Shares, how many of them are claimed, parts.
+    # Shares, how many of them are claimed, shards.
     *((10, claimed, 1) for claimed in (0, 4, 10)),
     *((100, claimed, 1) for claimed in (0, 57, 100)),
     *((101, claimed, 1) for claimed in (99, 101)),
@@ -54,14 +54,14 @@ CASES = (
     *((100_000, claimed, 5) for claimed in (0, 7, 680, 840, 100_000)),
 )
 UNSETTLED = ((100, 60, 1), (8_000, 3_000, 1), (100_000, 840, 5))
-"""Their rows are longer, while they wait."""
+"""Packets with longer rows, because their claims are not settled."""
 
 UNKNOWN_IDS = 300
 RECEIVED = 20_000
 WIN_COUNT = 20_000
 CAMPAIGN_ID = "spring-2027"
 GETS = 5
-"""A page of a process that has just started, then of one that lives, as often as it asks again."""
+"""Reads of a page by a process that just started, then by a running one."""
 
 
 def measure() -> dict[str, float]:
@@ -99,7 +99,7 @@ def crowd_strong_reads() -> dict[str, float]:
 
 
 def unknown_id_strong_reads() -> float:
-    """Call each handler of a packet with ids that were never signed; return the strong reads."""
+    """Call each handler of a packet with unsigned ids; return the strong reads."""
     system = InMemorySystem()
     meter = MeteredDynamo(system.dynamo)
     system.stand_on(meter)
@@ -123,7 +123,7 @@ def record_rcus() -> dict[str, float]:
     """Return the most that a record page reads: open, final, of thanks, and of new profiles."""
     largest: dict[str, float] = defaultdict(float)
     for count, claimed, shards in CASES:
-        # The cache hands shares out by number, in each part.
+        # The cache hands out shares by number, in each shard.
         book = Book(count, range(1, claimed + 1), shards=shards)
         _view(book, "record_rcu", largest)
         if claimed < count:
@@ -149,7 +149,7 @@ def _view(book: Book, key: str, largest: dict[str, float]) -> None:
 
 
 def received_rcu_max() -> float:
-    """Return the most that a page of what a user received reads, of 20,000 items."""
+    """Return the maximum reads of a page of received shares, of 20,000 items."""
     system = InMemorySystem()
     account = user_account(STRANGER.user_id)
     packets = [a_packet(greeting="恭喜发财，大吉大利", sender=a_person()) for _ in range(RECEIVED)]
@@ -186,12 +186,12 @@ def received_rcu_max() -> float:
 
 
 def campaign_rcu_max() -> float:
-    """Return the most that a user's GET of a campaign reads, but the first one of a day."""
+    """Return the maximum reads of a user's GET of a campaign, except the first one of a day."""
     return max(_campaign_rcus(real_prizes(CAMPAIGN_ID, 100))[1:])
 
 
 def _campaign_rcus(prizes: list[Prize]) -> list[float]:
-    """Return what each GET costs: the first of the day, of new processes, of one that lives on."""
+    """Return the cost of each GET: the first of the day, of new processes, of a running one."""
     system = InMemorySystem()
     assert system.campaigns.create(a_campaign(campaign_id=CAMPAIGN_ID, title="新春好运大转盘"))
     for prize in prizes:

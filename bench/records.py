@@ -1,4 +1,4 @@
-"""Packets of any size for the bench of reads, and record pages of them that are counted."""
+"""Packets of any size for the bench of reads, and counted reads of their record pages."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Book:
             self.pages.add_settled(self.packet.packet_id, sums)
 
     def refund(self) -> None:
-        """Give every other share back, as after the packet's expiry."""
+        """Refund every other share, as after the packet's expiry."""
         taken = {share.share_no for share in self.claims}
         for number in range(1, self.packet.terms.count + 1):
             if number not in taken:
@@ -89,7 +89,7 @@ class Book:
                 self._put("shares", items.share_row(refund))
 
     def close(self) -> None:
-        """Write the packet's end, as the real flow does."""
+        """Write the packet's end, as the real use case does."""
         end: PacketEnd | None = None
         clock, ledger = FakeClock(), self._ledger
         ports = EndPorts(ledger=ledger, packets=self.packets, pages=self.pages, clock=clock)
@@ -101,7 +101,7 @@ class Book:
         assert close_if_ended(self.packet, end, ports)
 
     def views(self) -> Iterator[Units]:
-        """Count pages of both limits, from the beginning, the middle and the end, to anybody."""
+        """Count pages of both limits, from the beginning, the middle and the end."""
         claimers = [
             share.claimer
             for share in (*self.claims[len(self.claims) // 3 :][:1], *self.claims[-1:])
@@ -124,7 +124,7 @@ class Book:
         return Units(page, thanks, self.meter.units - page)
 
     def _cursors(self, limit: int) -> list[int]:
-        """Return where pages begin: two that pages tell, and any claims' numbers."""
+        """Return positions of pages: two from pages' cursors, and the numbers of some claims."""
         cursors = [0]
         while len(cursors) <= PAGES_FOLLOWED:
             record = self._read(cursors[-1], limit, None)

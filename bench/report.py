@@ -1,4 +1,4 @@
-"""The page of the benches: figures.toml has their meaning, performance.json what they found."""
+"""Page of the benches: figures.toml describes the figures, performance.json has their values."""
 
 import json
 import operator
@@ -37,7 +37,9 @@ Line: TypeAlias = Mapping[str, Any]
 """The last line of a bench."""
 
 Kept: TypeAlias = dict[str, dict[str, Any]]
-"""docs/performance.json: by bench, when and where it ran, and its line or how it failed."""
+"""Content of docs/performance.json: by bench, when and where it ran, and its line or its
+failure.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Figure:
 
     @property
     def is_bound(self) -> bool:
-        """Return whether the bench fails when the target is missed."""
+        """Return whether the bench fails if the target is missed."""
         return self.target.startswith("must ")
 
     def bound(self, language: str = "en") -> str:
@@ -78,14 +80,14 @@ class Bench:
     figures: tuple[Figure, ...]
 
     def values(self, record: Mapping[str, Any] | None) -> list[tuple[Figure, Value]]:
-        """Return each figure with its value in a kept line."""
+        """Return each figure with its value in a stored line."""
         line = (record or {}).get("figures")
         return [(figure, line.get(figure.key)) for figure in self.figures] if line else []
 
 
 _FIGURES = tomllib.loads((ROOT / "bench" / "figures.toml").read_text(encoding="utf-8"))
 QUOTED: dict[str, str] = _FIGURES.pop("quoted")
-"""The figures that README.md quotes, and what README.zh-CN.md calls them."""
+"""Figures that README.md quotes, with their names in README.zh-CN.md."""
 
 BENCHES = {
     name: Bench(
@@ -96,7 +98,7 @@ BENCHES = {
 
 
 def read() -> Kept:
-    """Return the lines that are kept."""
+    """Return the stored lines."""
     kept: Kept = json.loads(LINES.read_text(encoding="utf-8")) if LINES.exists() else {}
     return kept
 
@@ -114,13 +116,13 @@ def write(kept: Kept) -> None:
 
 
 def replace_between(path: Path, begin: str, end: str, text: str) -> None:
-    """Replace what stands between two marks of a document."""
+    """Replace the text between two marks of a document."""
     before, _, rest = path.read_text(encoding="utf-8").partition(begin)
     path.write_text(f"{before}{begin}\n{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
 
 
 def machine() -> str:
-    """Describe this machine by what matters for speed; no names."""
+    """Describe this machine by the properties that affect speed, without names."""
     info = Path("/proc/cpuinfo")
     text = info.read_text(encoding="utf-8") if info.exists() else ""
     processor = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
@@ -166,7 +168,7 @@ def page(kept: Kept) -> str:
 
 
 def _places(kept: Kept) -> Iterator[str]:
-    """Return where and when each figure was measured, once for all that share it."""
+    """Return where and when each figure was measured, once for figures of the same run."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
         if record := kept.get(name):

@@ -20,7 +20,7 @@ from testing.platform.servers import CACHE_TIMEOUT_S, Server
 
 ROUNDS = 15
 CALLS = 4_000
-"""Load of each contender in each round: some ten milliseconds of the server's time."""
+"""Calls of each contender in each round: some ten milliseconds of the server's time."""
 
 PIPELINE = 200
 DAY_MS = 24 * 3600 * 1000
@@ -32,7 +32,7 @@ Figures = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A call to the server under a name; every answer must begin with *expected*."""
+    """Named call to the server; every answer must begin with *expected*."""
 
     name: str
     next_call: Callable[[], Call]
@@ -40,7 +40,7 @@ class Contender:
 
 
 def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -> Figures:
-    """Run all in turn, again and again: whatever slows the machine down slows all of them."""
+    """Run all in turn, repeatedly, so that a slow moment of the machine affects all of them."""
     figures: Figures = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -49,7 +49,7 @@ def interleaved(runs: Mapping[str, Callable[[], float]], rounds: int = ROUNDS) -
 
 
 def server_costs_us(server: Server, contenders: Iterable[Contender]) -> Figures:
-    """Measure what a call costs the server, so that neither the client nor other work counts."""
+    """Measure the server's cost of a call, so that neither the client nor other work counts."""
 
     def run(contender: Contender) -> float:
         before_s = cpu_s(server)
@@ -72,9 +72,9 @@ def send(client: redis.Redis, next_call: Callable[[], Call], calls: int, expecte
 def whole_costs_us(
     server: Server, runs: Mapping[str, Callable[[str], object]], *, calls: int
 ) -> Figures:
-    """Measure all that a user asks of the server, by one call after the other.
+    """Measure sequential calls that a user makes.
 
-    Each call is read and answered alone, as from a Lambda function: that costs the server more
+    Each call is read and answered alone, as from a Lambda function, which costs the server more
     than most commands do.
     """
     numbers = count(1)

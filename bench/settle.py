@@ -1,16 +1,16 @@
 """Settlement rate of one packet when transactions conflict as DynamoDB's do.
 
-A packet of SHARES shares is claimed and queued at once, and payouts settle it side by side, 20 and
-40 of them. The flow and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the
-queue and the payouts are models in virtual time: transactions take 20 to 80 ms and hold their items
-meanwhile, partitions have their limits, and a batch that failed is hidden for 180 s and goes to the
-DLQ after five receives. One message of a thousand comes twice. The rate is of the time in which
-payouts were at work: 180 s in which nothing is visible don't count.
+A packet of SHARES shares is claimed and queued at once, and 20 or 40 concurrent payouts settle it.
+The use case and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the queue and
+the payouts are models in virtual time: transactions take 20 to 80 ms and hold their items
+meanwhile, partitions have their limits, and a failed batch is hidden for 180 s and goes to the DLQ
+after five receives. One message of a thousand is delivered twice. The rate covers the time in which
+payouts were active: 180 s without visible messages do not count.
 
-The control settles as version 0.1.0 did, over one escrow row (`bench/naive_escrow.py`), a fifth of
-the claims, and must miss the bound: else the model proves nothing. Write units are of the rows that
-were written, claim and settlement, at 1 KB and with their indexes; those of tries that were
-canceled stand apart.
+The control settles a fifth of the claims as version 0.1.0 did, over one escrow row
+(`bench/naive_escrow.py`), and must miss the bound; otherwise the model proves nothing. Write units
+are those of the written rows, for claim and settlement, at 1 KB and with their indexes; units of
+canceled tries are separate.
 """
 
 import random
@@ -36,7 +36,7 @@ from testing.platform.cloud import TABLES
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000
-"""A fifth: its rate is that of one row, whatever the packet's size."""
+"""Shares of the control, a fifth: its rate is that of one row, whatever the packet's size."""
 
 PARTS = 5
 """Batch of template.yaml; the ledger spreads its shares over four times as many partitions."""
@@ -45,10 +45,10 @@ PAYOUTS = (20, 40)
 SEED = 1
 DUPLICATES = 0.001
 INVOCATION_MS = (10, 30)
-"""From one batch to the next: the poller deletes and receives, and the function is called."""
+"""Milliseconds between batches: the poller deletes and receives, and the function is called."""
 
 SETTLED_LATE_MS = 1_000
-"""Start of the payouts, after the claims."""
+"""Milliseconds between the claims and the start of the payouts."""
 
 LEFT_FOR_LATER = {"packet_not_closed", "sums_not_kept"}
 
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def claims_per_s(self) -> float:
-        """Return claims for a second in which payouts were at work."""
+        """Return the claims a second while payouts were active."""
         return self.settled / self.busy_s
 
 
@@ -93,7 +93,7 @@ def measure() -> dict[str, float]:
 def run_ours(
     shares: int, payouts: int, deployed: Mapping[str, Any], *, has_receipts: bool = False
 ) -> Run:
-    """Claim *shares* shares of one packet by the real adapter, and settle them by the real flow."""
+    """Claim *shares* shares of one packet, and settle them by the real use case."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
@@ -101,7 +101,7 @@ def run_ours(
         Dynamo(lambda: client, Tables(**TABLES), pause_s=virtual.sleep_s), has_receipts=has_receipts
     )
     sent = till.send(shares, packet_id=a_packet_id(PARTS), expires_at_ms=NOW_MS + 10**8)
-    # From here on all that is written is of claims.
+    # From here on, only claims write.
     client.units = Units()
     refs = [share.ref for share in till.claim(sent, range(1, shares + 1), decided_at_ms=NOW_MS)]
     logger = FakeLogger()
@@ -126,7 +126,7 @@ def run_ours(
         return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
-    # Only work that a use case may leave for later.
+    # The only errors are of work that a use case may leave for later.
     assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 
@@ -151,7 +151,7 @@ def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
 
 
 def _queued(refs: list[ShareRef], virtual: VirtualTime, deployed: Mapping[str, Any]) -> PayoutQueue:
-    """Queue all claims, in no order, and some of them twice."""
+    """Queue all claims in random order, and some of them twice."""
     chosen = random.Random(SEED)  # noqa: S311 - chooses messages
     messages = [*refs, *chosen.sample(refs, int(len(refs) * DUPLICATES))]
     chosen.shuffle(messages)

@@ -1,8 +1,8 @@
 """DynamoDB in memory and in virtual time, with its latency, limits and conflicts.
 
 A transaction takes 20 to 80 ms, by the number of its items, and holds them meanwhile. A partition
-takes 1,000 write units and 3,000 read units a second, of a table as of an index; what comes above
-is throttled, and tried again as botocore's standard mode does. All writes are counted in units.
+of a table or an index takes 1,000 write units and 3,000 read units a second; further calls are
+throttled, and retried as in botocore's standard mode. All writes are counted in units.
 """
 
 import random
@@ -21,10 +21,12 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Capacity that a partition saves while idle: little, so that a short run shows the steady rate."""
+"""Seconds of capacity that an idle partition saves: little, so that a short run shows the steady
+rate.
+"""
 
 TRANSACTION_MS, ITEM_MS, LONGEST_MS = (15, 25), (0.2, 0.6), 80
-"""A transaction: at the least and the most, and for each of its items; and never more than that."""
+"""Milliseconds of a transaction: its minimum range, the addition for each item, and the maximum."""
 
 REFUSAL_MS = (5, 15)
 WRITE_MS, READ_MS = (4, 10), (2, 6)
@@ -49,7 +51,7 @@ class Index:
     """Attributes that it copies, beside the keys of index and table."""
 
     def entry(self, row: Item | None) -> tuple[tuple[Item, ...], Item] | None:
-        """Return the keys and the copies that a row has here; None if it is not here."""
+        """Return the keys and attributes of a row in the index; None if the row is not in it."""
         if not row or not all(name in row for name in self.key_names):
             return None
         copies = {name: value for name, value in row.items() if name in self.projected}
@@ -88,14 +90,14 @@ class _Bucket:
 
 @dataclass
 class Units:
-    """The write units of what was written, and how often a partition was full."""
+    """Write units, and how often a partition was full."""
 
     written: int = 0
     throttled_count: int = 0
 
 
 class SlowDynamo(FakeDynamo):
-    """A client; *is_slow* is False while the bench prepares its ledger."""
+    """DynamoDB client; *is_slow* is False while the bench prepares its ledger."""
 
     def __init__(self, time: VirtualTime, indexes: Mapping[str, list[Index]], seed: int) -> None:
         super().__init__()
@@ -165,7 +167,7 @@ class SlowDynamo(FakeDynamo):
         """Read a page of as many shares as fit in a megabyte."""
         arguments.setdefault("Limit", ROWS_PER_PAGE)
         bound = arguments["ExpressionAttributeValues"]
-        # The first value that is bound is the partition's key, as in all queries of the adapters.
+        # The first bound value is the partition's key, as in all queries of the adapters.
         pk = next(iter(bound.values()))["S"]
         share = 1.0 if arguments.get("ConsistentRead") else 0.5
         where = f"{arguments['TableName']}/{arguments.get('IndexName', '')}".rstrip("/")
@@ -191,7 +193,7 @@ class SlowDynamo(FakeDynamo):
         self, buckets: dict[Partition, _Bucket], partition: Partition, per_s: int
     ) -> _Bucket:
         now_s = self._time.now_s
-        # While no time passes nothing is taken from a second.
+        # While no time passes, a second loses no capacity.
         bucket = buckets.get(partition) if self.is_slow else None
         if bucket is None:
             bucket = buckets[partition] = _Bucket(per_s, BURST_S * per_s, now_s)
@@ -275,8 +277,8 @@ class SlowDynamo(FakeDynamo):
         self._charge((table, key[0]), factor * max(1, -(-size // WRITE_UNIT_BYTES)))
         for index in self._indexes.get(table, ()):
             old, new = index.entry(before), index.entry(after)
-            # An index forgets what it had and takes what it gets: one unit each. An entry
-            # that stays in its place takes one, if a copy changes.
+            # An index deletes the old entry and writes the new one, at one unit each. An entry that
+            # keeps its position costs one, if an attribute changes.
             is_moved = not (old and new) or old[0] != new[0]
             changed = [each for each in ((old, new) if is_moved else (new,)) if each]
             for keys, _ in changed if old != new else ():

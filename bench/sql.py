@@ -73,7 +73,7 @@ def a_ledger(packets: int = PACKETS) -> InMemorySystem:
 
 
 def write(system: InMemorySystem, times: int, folder: Path) -> int:
-    """Write an export of a ledger that is repeated; return how many rows it has."""
+    """Write an export of a repeated ledger; return its number of rows."""
     packet_ids = [facts.packet.packet_id for facts in system.ledger_state().packets]
     ids = re.compile("|".join([*OWN_IDS, *map(re.escape, packet_ids)]))
     count = 0
@@ -104,6 +104,6 @@ def scan_cpu_s(duck: Duck, run: Run) -> float:
 
 
 def cpu_s() -> float:
-    """Return the seconds of processors that this process has used."""
+    """Return the CPU seconds of this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime

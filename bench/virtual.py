@@ -1,7 +1,7 @@
 """Virtual time: many flows run concurrently in one thread, and their waits take no real time.
 
-Each flow is a greenlet that sleeps where a real one waits for the network. The next one to run is
-the one that is due first, so a run has one outcome, and an hour of it takes some seconds.
+Each flow is a greenlet that sleeps where a real one waits for the network. The flow that is due
+first runs next, so a run has one outcome, and an hour of it takes some seconds.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class VirtualTime:
-    """Implements Clock, and what a flow needs to do several things at once."""
+    """Clock of concurrent flows."""
 
     def __init__(self, starts_at_ms: int) -> None:
         self.now_s = 0.0
@@ -35,7 +35,7 @@ class VirtualTime:
         self.sleep_s(duration_ms / 1000)
 
     def sleep_s(self, duration_s: float) -> None:
-        """Let others run until *duration_s* have passed."""
+        """Run other flows until *duration_s* have passed."""
         self._wake(getcurrent(), duration_s)
         self._hub.switch()
 
@@ -44,15 +44,15 @@ class VirtualTime:
         self._wake(greenlet(do, self._hub))
 
     def run(self) -> None:
-        """Run until nothing is left to do. Errors of the flows are raised here."""
+        """Run until no flow is left. Errors of the flows are raised here."""
         while self._due:
             self.now_s, _, runner = heappop(self._due)
             runner.switch()
 
     def in_parallel(self, do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Do something to several items at once; return the results in order.
+        """Call a function for several items concurrently; return the results in order.
 
-        The first error flies once all have ended.
+        The first error is raised after all have ended.
         """
         pending = list(items)
         caller = getcurrent()

@@ -1,4 +1,4 @@
-"""The payout queue and Lambda's pollers in virtual time, with the settings of template.yaml."""
+"""Payout queue and Lambda's pollers in virtual time, with the settings of template.yaml."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ class QueueTerms:
 
     @classmethod
     def of(cls, template: Mapping[str, Any]) -> Self:
-        """Read them from the template."""
+        """Read the settings from the template."""
         resources = template["Resources"]
         queue = resources["PayoutQueue"]["Properties"]
         mapping = resources["PayoutFunctionClaims"]["Properties"]
@@ -41,7 +41,7 @@ class _Message:
 
 
 class PayoutQueue:
-    """Messages that are visible, hidden or dead. Implements the use cases' PayoutQueue."""
+    """PayoutQueue with visible, hidden and dead messages."""
 
     def __init__(self, refs: Iterable[ShareRef], terms: QueueTerms, time: VirtualTime) -> None:
         self.dead: list[ShareRef] = []
@@ -56,19 +56,19 @@ class PayoutQueue:
         self._hidden_count = 0
 
     def work(self, invoke: Invoke, pause_s: Callable[[], float]) -> None:
-        """Hand *invoke* batch after batch until none is left, as one of Lambda's pollers does."""
+        """Pass batches to *invoke* until the queue is empty, as one of Lambda's pollers does."""
         while True:
             batch = self._receive()
             if batch:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # They were received when the batch began; its own time is little of this.
+                # They were received when the batch began; its own time is a small part of this.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()
             elif self._hidden or self._busy_count:
-                # Others may still fail; who sleeps until then costs nothing.
+                # Others may still fail; a poller that sleeps until then costs nothing.
                 until_s = self._hidden[0][0] if self._hidden else self._time.now_s
                 self._time.sleep_s(max(1.0, until_s - self._time.now_s))
             else:

@@ -1,1 +1,1 @@
-"""The whole stack on one machine: a real cache, an AWS emulator, and development tokens."""
+"""Whole stack on one machine: a real cache, an AWS emulator, and development tokens."""

@@ -9,8 +9,8 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str]) -> int:
     """Run one command and return the exit code; an error is one sentence."""
-    # While the modules load there is nothing to clean up, and no reason for a stack trace. Ctrl-C
-    # is how `make run` is meant to end; for the others it is a failure.
+    # While modules load, nothing needs cleaning up, and a stack trace would not help. Ctrl-C is the
+    # normal end of `make run`, and a failure of the other commands.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))
     from local import commands, demo, demo_site, drill

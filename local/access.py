@@ -34,7 +34,7 @@ _URL = re.compile(_ORIGIN.pattern + r"(/[\w./~-]*)?")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address to listen at, the origins whose pages may embed packets, and own services."""
+    """Address to listen on, origins that may embed packets, and the developer's services."""
 
     bind: str = HOST
     embed: str = ""
@@ -77,17 +77,17 @@ class Access:
 
     @property
     def options(self) -> dict[str, str]:
-        """Options of `make up` that give this access."""
+        """Return the options of `make up` that give this access."""
         return {name: str(getattr(self, field)) for name, field in OPTIONS.items()}
 
     @property
     def host(self) -> str:
-        """Address that people open: this machine's own, or its address in the network."""
+        """Return the address that people open: this machine's, or its address in the network."""
         if self.bind == HOST:
             return HOST
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
-                # Sends nothing: the system only chooses the address that leads outside.
+                # Sends nothing: the system only chooses the address for outside traffic.
                 probe.connect(("192.0.2.1", 9))
             except OSError:
                 return HOST
@@ -104,7 +104,7 @@ def _unit(text: str) -> str:
 
 
 def phone_hint(page: str) -> str:
-    """Return the QR code of the page for a phone, or how to get one."""
+    """Return the QR code of the page for a phone, or a hint how to get one."""
     if f"//{HOST}:" in page:
         return f"For a phone in the same network: make run BIND={EVERYWHERE}\n"
     drawing = io.StringIO()

@@ -1,7 +1,7 @@
 """CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
-missing data. This thread judges alarms as CloudWatch does, so that `redpacket count` and
+missing data. This thread evaluates alarms as CloudWatch does, so that `redpacket count` and
 `redpacket doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 EVERY_S = 10.0
-"""Seconds between two looks at logs, queues and alarms."""
+"""Seconds between two checks of logs, queues and alarms."""
 LOOK_BACK_MS = 60_000
 """Log lines may become readable this long after their time."""
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
@@ -48,7 +48,7 @@ class Alarms:
         self._waiting_since_s: dict[str, float] = {}
 
     def watch(self) -> None:
-        """Look forever; a look that fails is printed and repeated."""
+        """Check permanently; a failed check is printed and repeated."""
         while True:
             try:
                 self.look()
@@ -81,7 +81,7 @@ class Alarms:
                 for page in pages
                 for event in page["events"]
             )
-            # The emulator's lines have no ids, and two of them may be alike.
+            # The emulator's lines have no ids, and two of them may be equal.
             for line, fresh in (counts - self._seen).items():
                 self._seen[line] += fresh
                 for key, value in [*metrics_of(line[2])] * fresh:
@@ -119,7 +119,7 @@ class Alarms:
             return None
         values = list(self._values(alarm, periods))
         while is_missing_bad and values and values[-1] is None:
-            values.pop()  # a time before the first data, or before the last that is in sight
+            values.pop()  # a time before the first data, or before the last in the window
         if not values:
             return None
         bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)

@@ -1,9 +1,9 @@
-"""Names the stored version of each artifact in the template of a planned deployment.
+"""Stored versions of artifacts in the template of a planned deployment.
 
 Days may pass between a plan and its execution, and the plan's role may write into SAM's bucket. A
 change set that names versions deploys the uploads of its plan, or fails.
 
-    python -m local.artifacts
+python -m local.artifacts
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Builds the real template with the real `sam build`, once for each state of the sources."""
+"""Build of the real template with the real `sam build`, once for each state of the sources."""
 
 import fcntl
 import hashlib
@@ -20,11 +20,11 @@ from local import places
 from local.errors import StackError
 from local.processes import Process
 
-# The bucket of the emulator that the artifacts are put into before the deployment.
+# The emulator's bucket that gets the artifacts before the deployment.
 ARTIFACT_BUCKET = "redpacket-artifacts"
 SAYS_EVERY_S = 5.0
-"""Seconds between two lines about a build, which may take two minutes."""
-# Stacks of two states of the sources can start at once, one of them a moment older.
+"""Seconds between two progress lines of a build, which may take two minutes."""
+# Stacks of two states of the sources can start concurrently, one slightly older.
 BUILDS_KEPT = 3
 SOURCES = ("shared", "lua", "functions")
 # Properties that name a local folder to be uploaded, by resource type.
@@ -43,7 +43,7 @@ class Build:
 
 
 class Building:
-    """A build under way beside other work; one at a time, and stopped when its block ends early."""
+    """Build in progress beside other work; one at a time, and stopped if its block ends early."""
 
     def __init__(self, say: Callable[[str], None], log: Path) -> None:
         self._say = say
@@ -70,7 +70,7 @@ class Building:
         self._lock.close()
 
     def finish(self) -> Build:
-        """Wait for the build, with signs of life, and return it."""
+        """Wait for the build, with progress lines, and return it."""
         if self._process:
             while (code := self._process.wait(SAYS_EVERY_S)) is None:
                 log = os.path.relpath(self._log, places.ROOT)
@@ -89,7 +89,7 @@ class Building:
 
 
 def architecture() -> str:
-    """Return this machine's processor as Lambda calls it."""
+    """Return this machine's processor as Lambda names it."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
 
 
@@ -119,7 +119,7 @@ def _start_sam(target: Path, log: Path) -> Process:
 
 
 def _package(folder: Path) -> None:
-    """Turn what sam has built in *folder* into archives and a template that names them."""
+    """Turn sam's output in *folder* into archives and a template that names them."""
     built = folder / "sam"
     template = yaml.safe_load((built / "template.yaml").read_text())
     for name, resource in template["Resources"].items():
@@ -127,7 +127,7 @@ def _package(folder: Path) -> None:
             source = (built / resource["Properties"][code]).resolve()
             resource["Properties"][code] = _archive(source, folder / f"{name}.zip")
     shutil.rmtree(built)
-    # Written last: a folder with a template is a whole one. A policy's date is plain text.
+    # Written last, so that a folder with a template is complete. A policy's date is plain text.
     (folder / "template.json").write_text(json.dumps(template, default=str, ensure_ascii=False))
 
 

@@ -1,4 +1,4 @@
-"""Calls the API over HTTP as any client would, for the demonstration and the first steps."""
+"""HTTP client of the API, for the demonstration and the first steps."""
 
 import ssl
 import time
@@ -11,16 +11,16 @@ import httpx
 from local.errors import StackError
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts no certificate: clients of plain HTTP need not read all of them, which takes 15 ms."""
+"""Trusts no certificate: clients of plain HTTP need not load all of them, which takes 15 ms."""
 
 # A cold function on a busy machine answers within a few seconds.
 ANSWER_TIMEOUT_S = 30.0
-# On a busy machine cold functions give up on the cache or the ledger, and say 503.
+# On a busy machine, cold functions time out at the cache or the ledger, and answer 503.
 TRIES = 20
 
 
 class Client:
-    """One user, or a passer-by without a token; safe to use from many threads."""
+    """User, or visitor without a token; safe to use from many threads."""
 
     def __init__(self, api: str, token: str | None = None) -> None:
         self._http = httpx.Client(

@@ -1,4 +1,4 @@
-"""The Makefile's commands run, up and down."""
+"""Commands run, up and down of the Makefile."""
 
 import fcntl
 import json
@@ -25,12 +25,12 @@ DOWN_TIMEOUT_S = 90.0
 
 
 def say(message: str) -> None:
-    """Show progress."""
+    """Print progress."""
     print(message, flush=True)
 
 
 def end_on_signals() -> None:
-    """Let SIGTERM and a closed terminal end us as Ctrl-C does: through all `with` blocks."""
+    """Let SIGTERM and a closed terminal end the process like Ctrl-C, through `with` blocks."""
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
@@ -166,7 +166,7 @@ def down() -> None:
 
 
 def _keeper_of(state_dir: Path) -> int | None:
-    """Return the process that runs a stack in *state_dir*, or nothing.
+    """Return the process that runs a stack in *state_dir*, or None.
 
     It holds a lock, which cannot outlive it as a file with a process number would.
     """

@@ -1,9 +1,9 @@
-"""A proxy for the AWS emulator that makes transactions conflict, as DynamoDB's do.
+"""Proxy for the AWS emulator that makes transactions conflict, as DynamoDB's do.
 
 The emulator carries out one transaction after the other. Here each holds its items for a while
-before it is handed on; what meets it there is refused, in the real service's words
-(docs/adr/0004). Everything else passes through untouched. Items are told apart by `pk` and `sk`,
-the keys of all tables of this project.
+before it is forwarded; conflicting calls are refused with the real service's messages
+(docs/adr/0004). All other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of
+all tables of this project.
 """
 
 import argparse
@@ -33,7 +33,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class Conflicts:
-    """An ASGI proxy of *emulator*, which holds each transaction's items for *hold_ms*."""
+    """ASGI proxy of *emulator* that holds each transaction's items for *hold_ms*."""
 
     def __init__(self, emulator: ASGIApp, hold_ms: tuple[float, float], seed: int) -> None:
         self._emulator = emulator
@@ -144,7 +144,7 @@ def _again(body: bytes) -> Receive:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until the process is stopped."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--emulator-port", type=int, required=True)

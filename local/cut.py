@@ -1,6 +1,6 @@
-"""Cuts a release: sets the version, whose only source is the package, and dates the changelog.
+"""Cut of a release: sets the version, whose only source is the package, and dates the changelog.
 
-    python -m local.cut 1.2.0
+python -m local.cut 1.2.0
 
 `make release VERSION=1.2.0` calls it, and then derives openapi.json and the element's version.
 """

@@ -1,6 +1,6 @@
-"""Rights that Step Functions' integrations demand of a machine's role, as AWS's pages list them.
+"""Rights that Step Functions' integrations demand of a machine's role, from AWS's pages.
 
-The local stack judges each call of the state machine by them, and the tests hold the role to them
+The local stack evaluates each call of the state machine against them, and the tests check the role
 in every partition.
 """
 
@@ -77,7 +77,7 @@ def _describe(arguments: dict[str, Any], _: Place) -> Iterator[Access]:
 
 
 def _catalog(actions: str, names: list[str], place: Place) -> Iterator[Access]:
-    """Yield actions of Glue, each of which is on a resource and on all its ancestors."""
+    """Yield actions of Glue, each on a resource and on all its ancestors."""
     for action in actions.split():
         for name in ["catalog", *names]:
             yield _right(f"glue:{action}", place.arn("glue", name))

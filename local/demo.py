@@ -1,10 +1,10 @@
-"""`make demo`: packets of every kind, shown and checked on a stack of their own.
+"""Demonstration of `make demo`: packets of every kind, shown and checked on a new stack.
 
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest goes
-back when it expires. The last one is paid for at a provider, and who takes a share withdraws it. At
-the end every fen must be where it belongs, here and at the provider.
+quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest is
+refunded when it expires. The last one is paid for at a provider, and its claimer withdraws the
+share. At the end every fen must be accounted for, here and at the provider.
 """
 
 import json
@@ -66,9 +66,9 @@ PRIZES: dict[str, dict[str, Any]] = {
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
     "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
 }
-# Far above what settlement takes (about a second), far below a reader's patience.
+# Far above the time of a settlement (about a second), far below a reader's patience.
 WAIT_S_MAX = 60.0
-# The call of EventBridge Scheduler; the demonstration does not wait for the minute.
+# The call of EventBridge Scheduler, because the demonstration does not wait for the minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
 
 
@@ -95,7 +95,7 @@ class _Demo:
 
 
 def demo() -> None:
-    """Run the demonstration; its last line is JSON, and it fails when a fen is missing."""
+    """Run the demonstration; its last line is JSON, and it fails if a fen is missing."""
     state_dir = places.STATES / f"demo-{os.getpid()}"
     try:
         with Stack(state_dir, say=say) as stack:
@@ -112,7 +112,7 @@ def _show(stack: Stack) -> dict[str, Any]:
     sender = Client(stack.api, stack.token("lao-ban", nickname="老板"))
     with admin, sender:
         show = _Demo(stack, admin, sender)
-        # Operators can't credit themselves: another one does.
+        # Operators cannot credit themselves, so another one does.
         with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
             for user in ("lao-ban", "operator"):
                 treasurer.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})
@@ -247,7 +247,7 @@ def _expire(show: _Demo) -> None:
 
 
 def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
-    """Let a sender pay for a packet and a taker withdraw; compare the provider's book with ours."""
+    """Let a sender pay for a packet and a claimer withdraw; compare both books."""
     say("\nA packet that its sender pays for at the gateway of this stack")
     with (
         Client(show.stack.api, show.stack.token("payer", nickname="付款人")) as payer,
@@ -346,7 +346,7 @@ def _wait_for(what: str, is_done: Callable[[], bool]) -> None:
 
 
 def _table(page: dict[str, Any]) -> str:
-    """Return the record page as a person reads it."""
+    """Return the record page as text for a reader."""
     head = (
         f"\n{page['sender']['nickname']}: {page['greeting']}   {page['status']}, "
         f"{page['claimed_count']}/{page['count']} shares, "

@@ -1,4 +1,4 @@
-"""`make demo-site`: pages of another origin that embed a packet of the stack of `make up`."""
+"""Pages of another origin that embed a packet of the stack of `make up`: `make demo-site`."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Deploys a build to the emulator through CloudFormation, as `sam deploy` does on AWS."""
+"""Deployment of a build to the emulator through CloudFormation, as `sam deploy` does on AWS."""
 
 import json
 import time
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
-# The whole stack takes the emulator two seconds; a machine under load may need many times that.
+# Seconds: the whole stack takes the emulator two, and a machine under load many times that.
 DEPLOY_TIMEOUT_S = 120.0
 EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
 """Values of the state machine: an export is of now, and of changes since any other."""
@@ -89,11 +89,11 @@ def _is_left_out(resource: dict[str, Any]) -> bool:
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     """Return policies that the emulator decides as AWS does, without saved queries and TLS.
 
-    AWS lets who may send a message send several at once; the emulator asks for an action of its
-    name, which IAM does not have. And it sees no projection of a BatchGetItem, and no attributes of
-    a put, of which `ForAnyValue` demands one. It reads the origins that may call an API by the
-    names of the API's own calls. Alarms of silence become plain ones, because it has no metric
-    math.
+    AWS allows sending several messages with the right to send one; the emulator requires an action
+    of that call's name, which IAM does not have. The emulator also ignores the projection of a
+    BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. It reads the
+    origins that may call an API by the names of the API's own calls. Alarms of silence become plain
+    ones, because it has no metric math.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

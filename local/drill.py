@@ -1,4 +1,4 @@
-"""Makes one fault on the running stack, so that its alarm and its runbook page can be rehearsed.
+"""Faults on the running stack, with which its alarms and runbook pages are rehearsed.
 
 docs/runbook/rehearsal.md has the alarm and the page of each drill.
 """
@@ -31,13 +31,13 @@ LIFE_S = 3
 """Seconds until a packet of the drill ends."""
 POISON = ("poison", "{}", "[]", "null")
 WEBHOOK = "shop"
-"""Name that the page of the runbook has in its example."""
+"""Name in the example of the runbook's page."""
 _CLAIM_TRIES = 20
 DAY_MS = 86_400_000
 
 
 class Scene:
-    """A running stack, and the users of one drill."""
+    """Running stack, and the users of one drill."""
 
     def __init__(self, stack: dict[str, Any]) -> None:
         self.stack, self.mark = stack, uuid.uuid4().hex[:8]
@@ -80,7 +80,7 @@ class Scene:
 
     @contextmanager
     def frozen(self, program: str) -> Iterator[None]:
-        """Freeze a program: it keeps its connections, silently."""
+        """Freeze a program: it keeps its connections, but does not answer."""
         pid = self.pid(program)
         os.kill(pid, signal.SIGSTOP)
         try:
@@ -98,7 +98,7 @@ class Scene:
 
 
 def wait(seconds: float, ask: Callable[[], str], pause_s: float = 1) -> None:
-    """Let users call, once a second by default, and print how often they got which answer."""
+    """Let users call, once a second by default, and print how often they got each answer."""
     ends_at, answers = time.monotonic() + seconds, Counter([ask()])
     try:
         while (left_s := ends_at - time.monotonic()) > 0:
@@ -117,7 +117,7 @@ def kill_cache(scene: Scene, seconds: float) -> None:
     for _ in range(_CLAIM_TRIES):
         if "claimed" in scene.grab(packet_id, first):
             break
-        time.sleep(1)  # functions rest after a cache that did not answer
+        time.sleep(1)  # functions pause calls to a cache that did not answer
     os.kill(pid, signal.SIGKILL)
     _note(f"The cache lost packet {packet_id}, and starts again")
     wait(seconds, lambda: scene.grab(packet_id))
@@ -159,7 +159,7 @@ def freeze_wallet(scene: Scene, seconds: float) -> None:
 
 
 def empty_merchant(scene: Scene, seconds: float) -> None:
-    """Let WeChat Pay answer that the merchant has not enough money."""
+    """Let WeChat Pay answer that the merchant lacks money."""
     customer = _customer(scene)
     with httpx.Client(base_url=scene.stack["gateway"], trust_env=False, verify=NO_TLS) as gateway:
         gateway.post("/_fake/mode", json={"mode": "refuses_calls"}).raise_for_status()
@@ -188,7 +188,7 @@ def stop_receiver(scene: Scene, seconds: float) -> None:
 
 
 def poison_queue(scene: Scene, _: float) -> None:
-    """Send messages into the payout queue that no function can read."""
+    """Send unreadable messages into the payout queue."""
     queue = scene.stack["outputs"]["PayoutQueueUrl"]
     for body in POISON:
         scene.aws("sqs").send_message(QueueUrl=queue, MessageBody=body)
@@ -209,7 +209,7 @@ def raise_balance(scene: Scene, _: float) -> None:
 
 
 def widen_budget(scene: Scene, _: float) -> None:
-    """Give a campaign a budget of ten times as much, and send from it."""
+    """Give a campaign a budget ten times as high, and send from it."""
     operator = scene.user(funds_fen=FUNDS_FEN, scope=ADMIN_SCOPE)
     campaign_id, now_ms = f"drill-{scene.mark}", int(time.time() * 1000)
     plan = {"title": "Drill", "starts_at_ms": now_ms, "ends_at_ms": now_ms + DAY_MS, "status": "on"}

@@ -1,7 +1,7 @@
-"""Runs the AWS emulator, without two of its waits, and with tasks of state machines elsewhere.
+"""AWS emulator without two of its waits, and with tasks of state machines elsewhere.
 
 It unpacks every layer again for each process: 3,000 files that a cold start waits for, and that a
-stopped stack has to delete. After a call that logs nothing, it waits 50 ms for lines of the log.
+stopped stack has to delete. After a call that logs nothing, it waits 50 ms for log lines.
 """
 
 import fcntl
@@ -31,7 +31,7 @@ _unpacking = threading.Lock()
 
 
 class _Archive(zipfile.ZipFile):
-    """An archive that is unpacked once if it is a layer; each process gets a link to it."""
+    """Archive that is unpacked once if it is a layer; each process gets a link to it."""
 
     def extractall(
         self,
@@ -50,7 +50,7 @@ class _Archive(zipfile.ZipFile):
                 unfinished = shared.with_suffix(".unfinished")
                 super().extractall(unfinished)
                 unfinished.rename(shared)
-        # A process has the archive to itself, and needs its 40 MB no more.
+        # A process has the archive to itself, and no longer needs its 40 MB.
         Path(str(self.filename)).unlink()
         target.rmdir()
         target.symlink_to(shared)
@@ -94,7 +94,7 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 if __name__ == "__main__":
-    # Its threads wait for each other at each file of a function: by default 5 ms.
+    # By default, its threads wait 5 ms for each other at each file of a function.
     sys.setswitchinterval(0.0005)
     zipfile.ZipFile = _Archive  # type: ignore[misc]
     lambda_runtime.Worker = _Worker

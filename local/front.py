@@ -1,8 +1,8 @@
 """The one address of a local stack: development tokens under /dev, the page, and the API.
 
-Stands where API Gateway's own address and the issuer stand on AWS. It passes everything on
-unchanged: neither is the path decoded and encoded again, nor a header or a body interpreted, so
-that junk reaches the API as the client sent it.
+Replaces API Gateway's own address and the issuer of AWS. It forwards everything unchanged: it
+neither decodes the path nor interprets headers and bodies, so that invalid requests reach the API
+as sent.
 """
 
 import argparse
@@ -36,20 +36,20 @@ HOP_BY_HOP = frozenset(
 )
 # The time in seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
-# Below the emulator's 75 s, so that we never write into a connection that it is just closing.
+# Below the emulator's 75 s, so that we never write into a connection that it is closing.
 IDLE_TIMEOUT_S = 30.0
-# The emulator starts a process for every request that finds the others busy, at 0.6 s of this
-# machine each; a crowd of 30 had its answers after 16 s. It is quicker to let it wait here for a
-# few warm ones, as a function's reserved concurrency would.
+# The emulator starts a process for every request while the others are busy, at 0.6 s of this
+# machine each; 30 concurrent users had their answers after 16 s. It is faster to queue requests
+# here for a few warm processes, as a function's reserved concurrency would.
 IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
 TEXT_LENGTH_MAX = 256
 
 
 class Proxy:
-    """An ASGI application that hands every request on to *port* and its answer back.
+    """ASGI application that forwards every request to *port*, and its answer back.
 
-    A gateway names its client, like API Gateway; otherwise this one is invisible: the
-    client's own host stays, and with it the signature that names it.
+    A gateway names its client, like API Gateway; otherwise this one is invisible: the client's own
+    host stays, and with it the signature that contains it.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ def _problem(
 
 
 def main() -> None:
-    """Serve the front until told to stop."""
+    """Serve the front until the process is stopped."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--bind", required=True)
@@ -200,7 +200,7 @@ def main() -> None:
 
 
 def issuer_url(port: int) -> str:
-    """Return the issuer that the tokens of the front on *port* name."""
+    """Return the issuer in the tokens of the front on *port*."""
     return f"http://{HOST}:{port}/dev"
 
 

@@ -21,7 +21,7 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 @dataclass(frozen=True)
 class Access:
-    """One thing that a policy must allow; a read names no attributes unless it projects some."""
+    """One object that a policy must allow; a read names no attributes unless it projects some."""
 
     function: str
     action: str

@@ -1,4 +1,4 @@
-"""The development issuer: makes tokens for any user, as an OpenID provider would."""
+"""Development issuer: makes tokens for any user, as an OpenID provider would."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from jwt.algorithms import RSAAlgorithm
 from local.access import AUDIENCE
 
 KEY_ID = "dev"
-# A working day: no new token is needed while trying things out.
+# Seconds of a working day, so that no new token is needed during a trial.
 TOKEN_TTL_S = 12 * 60 * 60
 
 
@@ -27,9 +27,9 @@ class Token:
 
 
 class Issuer:
-    """Signs tokens as *url* with the key pair in *key_file*, which is made when it is missing.
+    """Issuer that signs tokens as *url* with the key pair in *key_file*, made if it is missing.
 
-    It publishes the keys of the product's own issuer too, from `issuer/jwks.json` beside that file
+    It also publishes the keys of the product's own issuer, from `issuer/jwks.json` beside that file
     (`local/issuer_keys.py`): an API trusts one issuer, so here the product's tokens are from it.
     """
 
@@ -53,7 +53,7 @@ class Issuer:
         return Token(token, (now_s + TOKEN_TTL_S) * 1000)
 
     def configuration(self) -> dict[str, Any]:
-        """Return the discovery document that the API's authorizer follows."""
+        """Return the discovery document that the API's authorizer reads."""
         return {
             "issuer": self._url,
             "jwks_uri": f"{self._url}/jwks.json",
@@ -68,7 +68,7 @@ class Issuer:
         public = RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         keys = [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]
         if self._published.exists():
-            # Read each time: a rotation replaces it.
+            # Read each time, because a rotation replaces it.
             keys += json.loads(self._published.read_text())["keys"]
         return {"keys": keys}
 

@@ -1,8 +1,8 @@
-"""Runs one command and ends it together with the process that started it.
+"""Runner of one command, which ends it together with the process that started it.
 
-The asker holds the other end of our standard input and never writes to it. When it closes that end,
-or dies in whatever way, we read the end of the file and end the command together with everything
-that the command started.
+The parent holds the other end of our standard input and never writes to it. When it closes that
+end, or dies, the end of the file is read here, and the command ends with all processes that it
+started.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ GRACE_S = 5.0
 
 def main(pid_file: str, *command: str) -> int:
     """Run *command* to its end and return its exit code; *pid_file* gets its process id."""
-    # A session of its own: Ctrl-C reaches only the asker, which stops everything in order.
+    # A new session, because Ctrl-C must reach only the parent, which stops everything in order.
     listener = os.environ.get("LISTEN_FD")
     child = subprocess.Popen(
         command,
@@ -33,7 +33,7 @@ def main(pid_file: str, *command: str) -> int:
     try:
         return child.wait()
     finally:
-        # The command has ended; end the rest of its group too.
+        # The command has ended, so end the rest of its group.
         _signal_group(child.pid, signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Compiles the pinned requirements, with the hashes of the files that Linux or macOS installs.
+"""Compiler of the pinned requirements, with the hashes of files for Linux and macOS.
 
 make lock
 """

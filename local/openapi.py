@@ -1,7 +1,7 @@
-"""Writes openapi.json: the HTTP contract, as the handlers declare it.
+"""Writer of openapi.json: the HTTP contract, as the handlers declare it.
 
-An operation is declared by `@handler.route(...)` in its handler, its response and its body by the
-context's `api/`, and problems by the classes of errors. `make openapi` writes it, and
+A handler declares an operation by `@handler.route(...)`, the context's `api/` its response and its
+body, and the classes of errors its problems. `make openapi` writes it, and
 tests/unit/platform/test_openapi.py compares it with the code.
 """
 
@@ -51,7 +51,7 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
-"""Files of the page that state the version of the code, and how often, at their beginnings."""
+"""Files of the page with the version of the code, and how often it occurs at their beginnings."""
 
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
@@ -60,14 +60,14 @@ _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
     packets.PictureFile: ("image/*", pages.PICTURE_CACHING),
     log.Checkpoint: (log_pages.NOTE, log_pages.LOG_CACHING[0]),
 }
-"""Media type and caching of the answers that are no JSON."""
+"""Media type and caching of answers other than JSON."""
 
 PROBLEM_JSON = "application/problem+json"
 COLUMNS_MAX = 120
-"""Width of the file: a value that fits is written on one line."""
+"""Width of the file; a value that fits is written on one line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""In characters; a shorter value is written where it is used."""
+"""Characters from which a value is a component; a shorter one is written inline."""
 
 _ANSWERS = (
     answer_fields,
@@ -123,7 +123,7 @@ _HANDLERS = [
     "admin",
     "approval",
 ]
-"""The order of the operations; other handlers follow."""
+"""Order of the operations; other handlers follow."""
 
 _GATEWAY_ANSWERS = {
     HTTPStatus.UNAUTHORIZED: "No token, or none that is valid here and now.",
@@ -254,7 +254,7 @@ def _concrete(base: type[RedPacketError]) -> list[type[RedPacketError]]:
 
 
 class _Generator(GenerateJsonSchema):
-    """Makes answers strict, and leaves out titles that only repeat a field's name."""
+    """Generator that makes answers strict, and omits titles that only repeat a field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - pydantic's form
         return False
@@ -263,7 +263,7 @@ class _Generator(GenerateJsonSchema):
         return {**super().typed_dict_schema(schema), "additionalProperties": False}
 
     def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ANN401, ARG002 - see above
-        """Leave fields in the order in which they are declared."""
+        """Keep fields in the order in which they are declared."""
         return value
 
 
@@ -296,7 +296,7 @@ def _add_field(answer: type, name: str, kind: object) -> None:
 
 
 def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON schema
-    """Write enumerations where they are used: their own descriptions are for developers."""
+    """Write enumerations inline, because their own descriptions are for developers."""
     if isinstance(form, list):
         return [_with_words(part, words) for part in form]
     if not isinstance(form, dict):
@@ -309,7 +309,7 @@ def _with_words(form: Any, words: Schema) -> Any:  # noqa: ANN401 - any JSON sch
 
 
 def _shared(schemas: Schema) -> Schema:
-    """Return the forms, with each longer value that the responses name as a component."""
+    """Return the schemas, with each longer value in responses as a component."""
     named: Schema = {}
     for module in _ANSWERS:
         for name, kind in vars(module).items():
@@ -387,7 +387,7 @@ def document() -> Schema:
         method, path = key.replace("+}", "}").split()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, forms, responses)
     for form in forms.values():
-        # The example of a whole body stands at its requests.
+        # The example of a whole body is at its requests.
         form.pop("example", None)
     problems = {problem_name(code): _problem(error) for code, error in errors_by_code().items()}
     webhooks = {kind.value: _webhook(kind) for kind in events.DATA}
@@ -474,12 +474,12 @@ _HEADERS: Schema = {
 
 
 def text() -> str:
-    """Return the document as the file holds it."""
+    """Return the document's text in the file."""
     return _written(document()) + "\n"
 
 
 def _written(value: Any, indent: str = "", key: str = "") -> str:  # noqa: ANN401 - any JSON
-    """Return *value* as JSON: objects on lines of their own unless they fit, the rest filled in."""
+    """Return *value* as JSON: objects on separate lines unless they fit, the rest filled in."""
     line = key + json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(indent) + len(line) < COLUMNS_MAX:
         return line
@@ -636,7 +636,7 @@ def _responses(operation: Operation, answer: Any, responses: Schema) -> Schema: 
 def _refusal(
     status: int, errors: list[type[RedPacketError]], gateways: str | None
 ) -> tuple[str, Schema]:
-    """Return the name and the form of the answer with one of *errors*, or of API Gateway."""
+    """Return the name and the schema of the answer with one of *errors*, or of API Gateway."""
     codes = list(dict.fromkeys(error.code for error in errors))
     forms = [_ref(problem_name(code)) for code in codes]
     told = [f"{', '.join(f'`{code}`' for code in codes)}."] if codes else []

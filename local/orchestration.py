@@ -1,8 +1,8 @@
 """Athena of the local stack, and the tasks of its state machine, over DuckDB.
 
-The emulator runs the definition of the state machine, and leads each task here. A task needs the
+The emulator runs the definition of the state machine, and sends each task here. A task needs the
 rights that AWS demands of the machine's role. The emulator's own exports write no files, so
-`AWS_ENDPOINT_URL_ATHENA` leads the reconcile function here, which does not know the difference.
+`AWS_ENDPOINT_URL_ATHENA` points the reconcile function here, which sees no difference.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Orchestration:
         self._folder = folder
         self._lock = threading.RLock()
         self._snapshots: dict[str, dict[str, Rows]] = {}
-        """Rows of all tables by the time of an export, of which an increment is the difference."""
+        """Rows of all tables by the time of an export; an increment is the difference of two."""
         self._exports: dict[str, Answer] = {}
         """Descriptions by ARN."""
         self._databases: dict[str, str] = {}
@@ -75,7 +75,7 @@ class Orchestration:
         """Rows by query, or the error."""
 
     def run_task(self, resource: str, arguments: Answer) -> Answer:
-        """Call an integration if the machine's role has the rights to. Raises TaskError."""
+        """Call an integration if the machine's role has the rights. Raises TaskError."""
         machine = self._machine()
         integration = integration_of(resource, machine.place.partition)
         for access in demands(integration, arguments, machine.place):
@@ -107,7 +107,7 @@ class Orchestration:
         return {"QueryExecution": {"Status": status, **request}}
 
     def get_query_results(self, request: Answer) -> Answer:
-        """Return all rows, after a row for the names of the columns."""
+        """Return all rows after a row with the names of the columns."""
         rows = self._queries[request["QueryExecutionId"]]
         data = [
             {"Data": [{} if cell is None else {"VarCharValue": cell} for cell in row]}
@@ -136,7 +136,7 @@ class Orchestration:
         return answer
 
     def _export(self, arguments: Answer) -> Answer:
-        """Export a table as of now under the time that was asked for."""
+        """Export a table's current rows under the requested time."""
         changes = arguments.get("IncrementalExportSpecification", {})
         until = changes.get("ExportToTime") or arguments["ExportTime"]
         _, database, table = arguments["S3Prefix"].split("/")
@@ -227,7 +227,7 @@ class Orchestration:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The deployed state machine's place, and its role's statements."""
+    """ARNs of the deployed state machine, and the statements of its role."""
 
     place: Place
     statements: list[dict[str, Any]]
@@ -255,7 +255,7 @@ def deployed(aws: Callable[[str], Any]) -> Machine:
 
 
 def application(orchestration: Orchestration) -> Starlette:
-    """Return Athena, and the tasks of the state machine, as a web application."""
+    """Return Athena and the tasks of the state machine as a web application."""
 
     def query(target: str, request: Answer) -> Response:
         name = "".join(
@@ -289,7 +289,7 @@ def application(orchestration: Orchestration) -> Starlette:
 
 
 def main() -> None:
-    """Serve until told to stop."""
+    """Serve until the process is stopped."""
     arguments = argparse.ArgumentParser(description=__doc__)
     for name in ("--port", "--emulator-port"):
         arguments.add_argument(name, type=int, required=True)

@@ -1,4 +1,4 @@
-"""Check of what `make release` built: each package is installed in an empty folder and used."""
+"""Check of `make release`: each package is installed in an empty folder and used."""
 
 import json
 import subprocess
@@ -83,7 +83,7 @@ def _install(folder: Path, package: str) -> None:
 
 
 def _run(folder: Path, *words: Path | str) -> str:
-    """Run a command in a folder; return what it printed. Raises StackError."""
+    """Run a command in a folder; return its output. Raises StackError."""
     run = subprocess.run(
         [*map(str, words)], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -102,7 +102,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
 
 
 def main() -> None:
-    """Check each package, and list what the release has."""
+    """Check each package, and list the parts of the release."""
     for check in CHECKS:
         with TemporaryDirectory() as folder:
             check(Path(folder))

@@ -1,7 +1,7 @@
-"""The page on the API's own origin, as CloudFront serves it: files, paths, and the API under /api.
+"""Page on the API's own origin, as CloudFront serves it: files, paths, and the API under /api.
 
-Here the API also stands at the root, as its own address on AWS does. A path like /packets/{id} is
-then both: a browser that goes there (it accepts HTML and sends no token) gets the page.
+Here the API is also at the root, as at its own address on AWS. A path like /packets/{id} is then
+both: a browser that goes there (it accepts HTML and sends no token) gets the page.
 """
 
 import gzip
@@ -49,7 +49,7 @@ _SCRIPTS: Final = " ".join(script for each in setups().values() for script in ea
 _POLICIES: Final = " ".join(policy for each in setups().values() for policy in each.policies)
 
 SECURITY_HEADERS: Final = {
-    # template.yaml has the same, with the issuer's host as another place to connect to.
+    # template.yaml has the same, and also allows connections to the issuer's host.
     "content-security-policy": f"default-src 'none'; script-src 'self' {_SCRIPTS}; "
     f"style-src 'self'; img-src 'self' blob: data: {_PICTURES}; connect-src 'self'; "
     "manifest-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -93,7 +93,7 @@ class File:
         return cls(content, gzip.compress(content, mtime=0), headers)
 
     def response(self, headers: Headers) -> Response:
-        """Return the file as *headers* ask for it."""
+        """Return the file in the encoding that *headers* accept."""
         if "gzip" not in headers.get("accept-encoding", ""):
             return Response(self.content, headers=self.headers)
         return Response(self.packed, headers=self.headers | {"content-encoding": "gzip"})
@@ -125,7 +125,7 @@ def _is_crawler(scope: Scope) -> bool:
 
 
 def with_issuer(page: ASGIApp, issuer: str) -> ASGIApp:
-    """Return *page* with the policy of template.yaml: the issuer may be connected to."""
+    """Return *page* with the policy of template.yaml, which allows connections to the issuer."""
     address = urlsplit(issuer)
     there = f"connect-src 'self' {address.scheme}://{address.netloc}".encode()
 
@@ -169,7 +169,7 @@ def _parameter(name: str, parameters: Mapping[str, str]) -> str:
 
 
 class Page:
-    """An ASGI application: the files of the page in *folder*, and *api* for everything else.
+    """ASGI application: the files of the page in *folder*, and *api* for everything else.
 
     *config* is its /config.json. It reads the files on every request, so a rebuilt page is served
     at once.

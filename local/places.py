@@ -40,7 +40,7 @@ def running_stack() -> dict[str, Any]:
 def cache_server() -> str:
     """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH.
 
-    CACHE_SERVER names another one, to try everything on the version that a deployment has.
+    CACHE_SERVER names another one, to test with the version of a deployment.
     """
     if given := os.environ.get("CACHE_SERVER"):
         return given

@@ -1,4 +1,4 @@
-"""Chooses the ports of a stack on 127.0.0.1."""
+"""Ports of a stack on 127.0.0.1."""
 
 import socket
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Ports:
 
     @classmethod
     def free(cls) -> Self:
-        """Return unused ports, for one more stack on this machine."""
+        """Return unused ports, for another stack on this machine."""
         return cls({name: _free_port() for name in setups()}, *(_free_port() for _ in range(6)))
 
 
@@ -48,7 +48,7 @@ def _free_port(wanted: int = 0) -> int:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take *port* for a program that starts later. Raises StackError if another one has it."""
+    """Take *port* for a program that starts later. Raises StackError if another program has it."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

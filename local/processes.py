@@ -1,4 +1,4 @@
-"""Starts the programs of a stack so that they can never outlive it."""
+"""Programs of a stack, which can never outlive it."""
 
 import socket
 import subprocess
@@ -10,7 +10,7 @@ from typing import Self
 
 from local.errors import StackError
 
-# Longer than the keeper's own grace, so that it is the keeper who ends a command that hangs.
+# Longer than the keeper's own grace, so that the keeper ends a command that hangs.
 STOP_TIMEOUT_S = 10.0
 # Lines of a log shown when its program fails: enough to show the reason.
 LOG_LINES_SHOWN = 15
@@ -49,11 +49,11 @@ class Process:
                 pass_fds=[listener.fileno()] if listener else [],
             )
         if listener:
-            listener.close()  # the program's copy is the only one: nobody answers once it ended
+            listener.close()  # the program has the only copy, so no process answers after its end
 
     @property
     def pid(self) -> int:
-        """Process id of the program, once its keeper has started it."""
+        """Return the process id of the program, once its keeper has started it."""
         while not (pid := self._pid_file.read_text() if self._pid_file.exists() else ""):
             if self._keeper.poll() is not None:
                 raise StackError(f"{self.name} did not start: read {self.log}{self.log_tail()}")
@@ -61,7 +61,7 @@ class Process:
         return int(pid)
 
     def wait(self, timeout_s: float | None = None) -> int | None:
-        """Wait for the program to end and return its exit code, or nothing after *timeout_s*."""
+        """Wait for the program to end and return its exit code, or None after *timeout_s*."""
         try:
             return self._keeper.wait(timeout_s)
         except subprocess.TimeoutExpired:

@@ -16,16 +16,16 @@ from local.errors import StackError
 
 SOURCE = "shared/redpacket/__init__.py"
 SUBJECT_MAX = 72
-"""Most characters of the first line of a commit."""
-
-SUBJECTS_UNRELEASED = 100
-"""Newest commits that are checked if no version has promises yet."""
+"""Maximum number of characters in the first line of a commit message."""
 
 _PROMISED = re.compile(r'^__version__ = "[1-9]\d*\.\d+\.\d+"$', re.MULTILINE)
 
 
 def check(root: Path) -> str:
-    """Return what was checked. Raises StackError with each broken promise and long subject."""
+    """Return a summary of the checks.
+
+    Raises StackError with each broken promise and long subject.
+    """
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
@@ -36,19 +36,24 @@ def check(root: Path) -> str:
     # A version that is not committed yet begins with this tree.
     is_new = bool(_git(root, "diff", "--name-only", "HEAD", *changed))
     since = "HEAD" if is_new else release
-    broken = long_subjects(root, f"{since}..", None if is_promised else SUBJECTS_UNRELEASED)
+    # Before the first release, commits that a remote has can't be mended any more.
+    mendable = () if is_promised else ("--not", "--remotes")
+    broken = long_subjects(root, f"{since}..", *mendable)
     if is_promised and not is_new:
         released = json.loads(_git(root, "show", f"{release}:openapi.json"))
         broken += breaks(released, json.loads((root / "openapi.json").read_text(encoding="utf-8")))
     if broken:
         raise StackError("\n".join(broken))
-    return f"openapi.json keeps what {since} promised." if is_promised else "No 1.0 yet."
+    return (
+        f"openapi.json keeps what {since} promised."
+        if is_promised
+        else "No version is promised yet."
+    )
 
 
-def long_subjects(root: Path, commits: str, newest: int | None) -> list[str]:
+def long_subjects(root: Path, *commits: str) -> list[str]:
     """Return the subjects that are too long; merges, which a tool names, are left out."""
-    limit = [f"-{newest}"] if newest else []
-    subjects = _git(root, "log", "--no-merges", *limit, "--format=%h %s", commits).splitlines()
+    subjects = _git(root, "log", "--no-merges", "--format=%h %s", *commits).splitlines()
     longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
     return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]
 

@@ -1,10 +1,13 @@
-"""Puts the built page into the bucket of a deployed stack: `python -m local.publish redpacket-dev`.
+"""Upload of the built page into the bucket of a deployed stack.
 
-With `--staging` it goes beside the page that people see; the header `x-page-stage: staging`
-shows it. Without it the assets of the page before stay, so that an open page still finds its own.
+python -m local.publish redpacket-dev
 
-`aws s3 sync` can't replace it: it orders no uploads, so a document could name an asset that is not
-there yet, and it needs one call for each kind of `Cache-Control`, whose rule `local/page.py` has.
+With `--staging`, the page is uploaded beside the public one; the header `x-page-stage: staging`
+shows it. Otherwise, the previous page's assets stay, so that an open page still finds them.
+
+`aws s3 sync` cannot replace it: it does not order uploads, so a document could name an asset that
+is not there yet, and it needs one call for each kind of `Cache-Control`, whose rule `local/page.py`
+has.
 """
 
 import argparse
@@ -35,7 +38,7 @@ def publish(
     if not contents.keys() >= set(DOCUMENTS):
         raise StackError("the page isn't built: run `make page`")
     contents[CONFIG_PATH] = json.dumps(config).encode()
-    # Upload first what the documents name.
+    # Upload assets before the pages that reference them.
     paths = sorted(contents, key=lambda path: path in DOCUMENTS)
     prefix = f"{STAGING}/" if is_staging else ""
     for path in paths:
@@ -51,13 +54,13 @@ def publish(
 
 
 def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
-    """Return how users sign in: by a provider, at the stack's user pool, or the given issuer."""
+    """Return how users sign in: by a provider, at the stack's user pool, or at the given issuer."""
     for setup in setups().values():
         if provider_auth := setup.auth(parameters):
             return provider_auth
     if "UserPoolClientId" in outputs:
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
-        # Its access tokens have no nickname; the authorizer takes both.
+        # Its access tokens have no nickname; the authorizer accepts both.
         auth = {"client_id": outputs["UserPoolClientId"], "token": "id_token"}
     else:
         issuer = parameters["JwtIssuer"]
@@ -76,7 +79,7 @@ def _operators_auth(
     issuer = parameters.get("OperatorIssuer", "")
     if client_id := outputs.get("ConsoleClientId"):
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"
-        # Groups are scopes in its ID tokens alone.
+        # Only its ID tokens have groups as scopes.
         token = "id_token"  # noqa: S105 - a kind of token
     elif issuer:
         client_id = parameters.get("OperatorClientIds", "").split(",")[0]
@@ -110,7 +113,7 @@ def configuration(
 
 
 def publish_to(stack_name: str, session: boto3.Session, *, is_staging: bool = False) -> None:
-    """Publish the page to a stack, and say where it is. Raises StackError."""
+    """Publish the page to a stack, and print its address. Raises StackError."""
     cloud = session.client("cloudformation")
     stack = cloud.describe_stacks(StackName=stack_name)["Stacks"][0]
     outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}

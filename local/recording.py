@@ -116,7 +116,7 @@ def _film(page: Page, act: Callable[[], None]) -> list[Shot]:
     act()
     session.send("Page.stopScreencast")
     session.detach()
-    # The end as it stands.
+    # Add the final frame without motion.
     shots.append((time.monotonic(), page.screenshot(type="jpeg", quality=95)))
     return shots
 
@@ -136,7 +136,7 @@ class Stage:
         return Client(self.api, token)
 
     def send(self) -> str:
-        """Send a packet of a mother."""
+        """Send a packet as the user "mother"."""
         self.treasurer.post("/admin/deposits", {"user": SENDER["sub"], "amount_fen": 100_000})
         packet = {"kind": "lucky", "total_fen": 8_888, "count": 6, "greeting": "新春快乐，万事如意"}
         return str(self.client(**SENDER).post("/packets", packet)["packet_id"])
@@ -167,7 +167,7 @@ class Stage:
         return [str(self.operator.post("/admin/packets", rain)["packet_id"]) for _ in range(5)]
 
     def grab(self, packet_id: str, names: tuple[str, ...]) -> None:
-        """Let a crowd claim."""
+        """Let many users claim."""
         for name in names:
             self.client(f"fan-{CROWD.index(name)}", nickname=name).post(
                 f"/packets/{packet_id}/grab", {}
@@ -229,7 +229,7 @@ def main() -> None:
 
 def _open(page: Page) -> None:
     page.wait_for_timeout(1200)
-    # The coin breathes, so that it is never still enough for a click.
+    # The coin is animated, so it is never still enough for a click.
     page.get_by_role("button", name="拆开红包").click(force=True)
     page.locator(".amount").wait_for()
     sheet = page.get_by_role("dialog", name="让大家认出你")

@@ -1,4 +1,4 @@
-"""Writes the reference of the API: openapi.json, rendered by Swagger UI as one page.
+"""Reference of the API: openapi.json, rendered by Swagger UI as one page.
 
 The page needs no server: it opens as a file.
 """

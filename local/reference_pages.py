@@ -1,4 +1,4 @@
-"""Writes the generated tables of docs/, for example of parameters, alarms and functions."""
+"""Writer of the generated tables of docs/, for example of parameters, alarms and functions."""
 
 import ast
 import itertools
@@ -106,7 +106,7 @@ def _meanings() -> dict[str, str]:
 
 
 def dependencies() -> str:
-    """Return one table for each file of pins, with the reason that stands beside each pin."""
+    """Return one table for each file of pins, with the reason beside each pin."""
     lines = []
     for file in sorted(places.ROOT.glob("*/*.in"), reverse=True):
         title, *pins = file.read_text(encoding="utf-8").splitlines()
@@ -146,7 +146,7 @@ _WRITES = {"PutItem", "UpdateItem", "DeleteItem"}
 
 
 def functions() -> str:
-    """Return a table of the functions: layer, and what the role may do with tables and queues."""
+    """Return a table of the functions: layer, and the role's rights to tables and queues."""
     resources = read_template()["Resources"]
     lines = [
         "| Function | Layer | Reads | Writes | Receives | Sends |",
@@ -176,7 +176,7 @@ def functions() -> str:
 
 
 def _rights(policies: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any part of a template
-    """Yield each action with the logical name of each resource that it is on."""
+    """Yield each action with the logical name of each of its resources."""
     if isinstance(policies, list):
         for each in policies:
             yield from _rights(each)
@@ -201,7 +201,7 @@ TABLES = {
 
 
 def filled(page: Path) -> str:
-    """Return a page with the tables of the present template."""
+    """Return a page with the tables of the current template."""
     mark, table = TABLES[page]
     begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)

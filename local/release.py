@@ -1,12 +1,11 @@
 """Steps of `make deploy` around `sam deploy`: checks, the stamp of the release, old versions.
 
-For China it also leaves out what CloudFormation does not know there.
+For China it also omits conditions that CloudFormation does not support there. A function's alias
+points to a published version, and SAM publishes one only if the function's text in the template has
+changed, not if only the value of a parameter or a reference has. So each deployment writes its own
+time into the built template.
 
-A function's alias leads to a published version, and SAM publishes one only where the function's
-text in the template has changed, and not where only the value of a parameter or a reference has.
-So each deployment writes its own time into the built template.
-
-    python -m local.release platform|stamp|prune dev|prod
+python -m local.release platform|stamp|prune dev|prod
 """
 
 import shlex
@@ -51,7 +50,7 @@ def overrides_of(stage: str, root: Path = places.ROOT) -> dict[str, str]:
 
 
 def architecture(stage: str, root: Path = places.ROOT) -> str:
-    """Return the processor of this machine, or that samconfig.toml or the template deploys for."""
+    """Return the processor of this machine, or the one in samconfig.toml or the template."""
     if stage == "local":
         return machine()
     chosen = overrides_of(stage, root)
@@ -109,13 +108,13 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
 
 
 VERSIONS_KEPT = 2
-"""Versions behind the alias that stay, for a rollback."""
+"""Versions that remain behind the alias, for a rollback."""
 
 
 def prune(stack_name: str, session: boto3.Session) -> int:
     """Delete the older versions of a stack's functions; return their number.
 
-    SAM retains every version that it publishes, and with SnapStart each may be paid for.
+    SAM retains every published version, and with SnapStart each may be billed.
     """
     functions = session.client("lambda")
     pages = session.client("cloudformation").get_paginator("list_stack_resources")
@@ -132,7 +131,7 @@ def prune(stack_name: str, session: boto3.Session) -> int:
 
 def _old_versions(functions: "LambdaClient", name: str, alias_name: str) -> list[str]:
     alias = functions.get_alias(FunctionName=name, Name=alias_name)
-    # During a canary release the alias leads to two.
+    # During a canary release, the alias points to two.
     weights = alias.get("RoutingConfig", {}).get("AdditionalVersionWeights", {})
     first_used = min(int(version) for version in (alias["FunctionVersion"], *weights))
     pages = functions.get_paginator("list_versions_by_function").paginate(FunctionName=name)

@@ -1,10 +1,10 @@
-"""Writes what `sam local invoke` needs of a stack: the variables of its functions.
+"""Files that `sam local invoke` needs of a stack: the variables of its functions.
 
-    python -m local.sam_env dev|prod|local
+python -m local.sam_env dev|prod|local
 
 For the local stack it also writes a copy of the built template, because SAM passes no variable that
 a template lacks, and ours names no endpoint and no processor of this machine. The file of variables
-holds keys and passwords: only its owner may read it, and Git ignores it.
+contains keys and passwords: only its owner may read it, and Git ignores it.
 """
 
 import json
@@ -34,9 +34,11 @@ Variables = dict[str, dict[str, str]]
 
 ENV_FILE = places.LOCAL / "env.json"
 BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
-"""The template that `make build STAGE=local` makes. Its copy stays beside it, for the folders."""
+"""Template that `make build STAGE=local` makes. Its copy is in the same folder, for its relative
+paths.
+"""
 TEMPLATE_FILE = BUILT.with_name("invoke.yaml")
-# Docker Desktop has its containers in a virtual machine, which calls this one by a name.
+# Docker Desktop runs its containers in a virtual machine, which reaches this one by a name.
 _FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.internal"
 
 

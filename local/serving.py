@@ -1,4 +1,4 @@
-"""Serves one program of the local stack, until it is told to stop."""
+"""Server of one program of the local stack, until the process is stopped."""
 
 import os
 import socket

@@ -39,7 +39,7 @@ from local.processes import Process, stop_all
 from local.publish import configuration
 from redpacket.platform.unit import Unit
 
-# A cold start on a busy machine; usually well under a second each.
+# Seconds of a cold start on a busy machine; usually well under one each.
 START_TIMEOUT_S = 60.0
 REGION = "us-east-1"
 FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
@@ -47,7 +47,7 @@ FRONT_ENVIRONMENT = ("PATH", "PYTHONPYCACHEPREFIX")
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 WAIT_SCALE = 2 / 900
-"""Part of a state machine's waits: a transaction is complete after 2 seconds, not 15 minutes."""
+"""Factor of a state machine's waits: a transaction is complete after 2 seconds, not 15 minutes."""
 """Variables of botocore: services that the emulator does not have in full."""
 
 CACHE = "cache"
@@ -72,7 +72,7 @@ def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its 
 
 
 class Stack:
-    """One running stack and its state folder; stopped when its block or this process ends."""
+    """Running stack and its state folder; stopped when its block or this process ends."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class Stack:
         has_alarms: bool = False,
         access: Access | None = None,
     ) -> None:
-        """Prepare a stack; with *hold_ms* transactions conflict, as the emulator's never do.
+        """Prepare a stack; with *hold_ms* transactions conflict, which the emulator's never do.
 
         With *hosts_page* it also has the bucket and the distribution of the page. With *has_alarms*
-        it also judges the alarms.
+        it also evaluates the alarms.
         """
         self._access = access or Access()
         self.state_dir = state_dir.resolve()
@@ -96,7 +96,7 @@ class Stack:
         self._hold_ms = hold_ms
         self._hosts_page = hosts_page
         self._has_alarms = has_alarms
-        # The address that every part calls AWS: the emulator, or a proxy before it.
+        # The address that every part uses for AWS: the emulator, or a proxy before it.
         self.aws_port = Ports.free().front if hold_ms else self.ports.emulator
         self.outputs: dict[str, str] = {}
         self._say = say
@@ -199,7 +199,7 @@ class Stack:
         return self._issuer.token(sub, nickname, scope).token
 
     def __enter__(self) -> Self:
-        """Start the stack; whatever was started is stopped again when the start fails."""
+        """Start the stack; if the start fails, stop all started parts."""
         try:
             self.start()
         except BaseException:
@@ -219,7 +219,7 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when the API answers."""
         self._take_state_dir()
-        # The build takes minutes: another stack must not take these ports meanwhile, and answer.
+        # The build takes minutes: meanwhile, another stack must not take these ports and answer.
         for host, port in (
             (self._access.bind, self.ports.front),
             (HOST, self.ports.orchestration),
@@ -227,7 +227,7 @@ class Stack:
             self._listeners[port] = listen(host, port)
         url = issuer_url(self.ports.front)
         self._issuer = Issuer(self.state_dir / "issuer.pem", url)
-        # The keys of the product's own tokens, which the front publishes beside the one above.
+        # The keys of the product's own tokens, which the front also publishes.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
         # The build takes longest and needs none of the others.
@@ -269,7 +269,7 @@ class Stack:
         self.describe()
 
     def stop(self) -> None:
-        """Stop everything that was started; harmless when nothing was."""
+        """Stop all started parts; harmless if none was started."""
         for listener in self._listeners.values():
             listener.close()
         self._listeners.clear()
@@ -277,7 +277,7 @@ class Stack:
         self._processes.clear()
         if self._lock:
             (self.state_dir / "stack.json").unlink(missing_ok=True)
-            # Deleted once others may start: it takes a while.
+            # Deleted after other stacks may start, because it takes a while.
             stopped = (self.state_dir / "emulator").replace(self.state_dir / STOPPED)
             self._lock.close()
             self._lock = None
@@ -364,7 +364,7 @@ class Stack:
             "--port": str(self.ports.cache),
             "--save": "",
             "--appendonly": "no",
-            # Like template.yaml: a full cache refuses writes instead of forgetting packets.
+            # Like template.yaml: a full cache refuses writes instead of evicting packets.
             "--maxmemory-policy": "noeviction",
         }
         command = [places.cache_server(), *(part for pair in options.items() for part in pair)]
@@ -373,7 +373,7 @@ class Stack:
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"
-        # Nothing is inherited: its functions would see it, as they never would on AWS.
+        # Inherit no variables: its functions would see them, unlike on AWS.
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -447,7 +447,7 @@ class Stack:
         return self._run("receiver", command, env, places.ROOT)
 
     def _store_secrets(self) -> dict[str, str]:
-        """Store what a deployer gets from the providers, and return the parameters that name it."""
+        """Store the providers' secrets for a deployer, and return the parameters that name them."""
         manager = self.aws("secretsmanager")
         chat = manager.create_secret(Name="chat", SecretString=self._chat_secret.read_text())
         parameters: dict[str, str] = {"ChatSecretArn": chat["ARN"]}
@@ -461,7 +461,7 @@ class Stack:
         return parameters
 
     def _own_sign_in(self) -> dict[str, Any]:
-        """Return how the page signs in at a developer's own issuer; operators do as always."""
+        """Return how the page signs in at a developer's own issuer; operators sign in as always."""
         if not self._access.issuer:
             return {}
         given = {"JwtIssuer": self._access.issuer, "PageClientId": "page"}
@@ -515,7 +515,7 @@ class Stack:
             "CacheUrl": f"redis://{HOST}:{self.ports.cache}",
             "JwtIssuer": self._access.issuer or development,
             "JwtAudience": self._access.audience,
-            # Operators keep the development issuer, of which the command gets its tokens.
+            # Operators keep the development issuer, from which the command gets its tokens.
             **(own if self._access.issuer else {}),
             "UnitName": self.unit.name,
             "UnitSymbol": self.unit.symbol,

@@ -1,9 +1,9 @@
-"""Deletes a deployed stack with what would stop its deletion or outlive it.
+"""Deletion of a deployed stack with the resources that would block the deletion or outlive it.
 
-    python -m local.teardown dev|prod [--all]
+python -m local.teardown dev|prod [--all]
 
-Tables, secrets, the log's key, and the user pool hold money and names, and stay, unless --all says
-that nothing of it was real.
+Tables, secrets, the log's key, and the user pool hold money and names, and stay, unless --all
+declares that none of it was real.
 """
 
 import argparse
@@ -24,7 +24,7 @@ Resources = list[tuple[str, str]]
 
 LOOK_S, LOOKS_MAX = 15, 240
 KEY_WAITS_DAYS = 7
-"""The least that KMS allows between a key's deletion request and its end."""
+"""Minimum days that KMS allows between a key's deletion request and its end."""
 
 
 def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a client of AWS
@@ -37,7 +37,7 @@ def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a c
 
 
 class Teardown:
-    """Deletion of one stack; it can be repeated, also after the stack itself is gone."""
+    """Deletion of one stack; it can be repeated, even after the stack itself is deleted."""
 
     def __init__(self, stack_name: str, session: boto3.Session, say: Callable[[str], None]) -> None:
         self._stack_name = stack_name
@@ -48,7 +48,7 @@ class Teardown:
         self._resources = self._read()
 
     def run(self, *, has_all: bool) -> None:
-        """Empty what CloudFormation can't delete, delete the stack, and with *has_all* the rest."""
+        """Empty resources as needed, delete the stack, and with *has_all* the rest."""
         if self._is_there:
             self._delete_stack()
         elif not has_all:
@@ -57,7 +57,7 @@ class Teardown:
             self._delete_kept()
 
     def _delete_stack(self) -> None:
-        """Delete the stack, and before it what would stop that."""
+        """Remove what would block the deletion, then delete the stack."""
         for bucket in self._of("AWS::S3::Bucket"):
             self._empty(bucket)
         self._delete_databases()
@@ -69,7 +69,7 @@ class Teardown:
         wait_until_deleted(self._cloud, self._stack_id)
 
     def _find(self) -> tuple[str, bool]:
-        """Return the stack's id, and whether it is there. Raises StackError if it never was."""
+        """Return the stack's id, and whether it exists. Raises StackError if it never did."""
         pages = self._cloud.get_paginator("list_stacks").paginate()
         found = [
             each
@@ -83,7 +83,7 @@ class Teardown:
         return last["StackId"], last["StackStatus"] != "DELETE_COMPLETE"
 
     def _read(self) -> Resources:
-        """Return what the stack has or, if it is gone, what its deletion left."""
+        """Return the stack's resources or, after its deletion, those that remain."""
         call, part = (
             ("list_stack_resources", "StackResourceSummaries")
             if self._is_there
@@ -138,7 +138,7 @@ class Teardown:
         }
 
     def _delete_kept(self) -> None:
-        """Delete what the template keeps. Raises StackError with the names of what is left."""
+        """Delete the retained resources. Raises StackError with the names of those that remain."""
         left = []
         for kind, delete in self._kept().items():
             for name in self._of(kind):

@@ -1,4 +1,4 @@
-"""Reads template.yaml, with CloudFormation's short forms left out or spelled out."""
+"""Reader of template.yaml, with CloudFormation's short forms omitted or written out."""
 
 from copy import deepcopy
 from functools import cache
@@ -15,15 +15,15 @@ _Constructor: TypeAlias = yaml.constructor.SafeConstructor
 
 
 class _Short(yaml.CSafeLoader):
-    """Reads a short form as the value under it."""
+    """Reader of a short form as its value."""
 
 
 class _Long(yaml.CSafeLoader):
-    """Reads !Ref and !GetAtt as the long forms that CloudFormation turns them into."""
+    """Reader of !Ref and !GetAtt as their long forms."""
 
 
 def read_template(path: Path = TEMPLATE) -> dict[str, Any]:
-    """Return a template with the values that its short forms are about."""
+    """Return a template with the values inside its short forms."""
     return deepcopy(_loaded(path.read_text(encoding="utf-8"), _Short))
 
 

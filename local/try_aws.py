@@ -1,8 +1,8 @@
-"""Deploys dev with the page into an empty AWS account, and makes one user with money.
+"""Deployment of dev with the page into an empty AWS account, with one funded user.
 
-    python -m local.try_aws SAM
+python -m local.try_aws SAM
 
-Each step says how long it took. A repeat deploys again and gives the same user a new password.
+Each step prints its duration. A repeat deploys again and gives the same user a new password.
 """
 
 import os
@@ -41,7 +41,7 @@ class Trial:
     run: Callable[..., Any] = subprocess.run
 
     def up(self) -> None:
-        """Take all steps, and say where the page is and who can sign in."""
+        """Run all steps, and print the page's address and its user."""
         settings = settings_of(STAGE)
         stack_name = settings["stack_name"]
         with self._step("account, Region and quotas"):
@@ -50,7 +50,7 @@ class Trial:
             self._run(["make", "page", "build"], "the build failed: see above")
             stamp = [sys.executable, "-m", "local.release", "stamp", STAGE]
             self._run(stamp, "this build can't be deployed: see above")
-        # CloudFront refuses some new accounts, which rolls back whatever is created with it.
+        # CloudFront refuses some new accounts, which rolls back everything that is created with it.
         for has_page in [True] if is_known else [False, True]:
             with self._step("the stack with its page" if has_page else "the stack"):
                 self._deploy({**overrides_of(STAGE), "HostPage": str(has_page).lower()})
@@ -105,7 +105,7 @@ class Trial:
         return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
 
     def _make_user(self, pool: str) -> str:
-        """Make the user, or take the one of an earlier trial; return a new password."""
+        """Create the user, or take the one of an earlier trial; return a new password."""
         users = self._users()
         attributes = {"email": USER, "email_verified": "true", "nickname": "Ann"}
         with suppress(users.exceptions.UsernameExistsException):
@@ -115,7 +115,7 @@ class Trial:
                 MessageAction="SUPPRESS",
                 UserAttributes=[{"Name": n, "Value": v} for n, v in attributes.items()],
             )
-        # The pool demands a lower-case letter, a capital and a digit.
+        # The pool requires a lowercase letter, an uppercase one and a digit.
         password = f"Aa1-{secrets.token_urlsafe(12)}"
         users.admin_set_user_password(
             UserPoolId=pool, Username=USER, Password=password, Permanent=True

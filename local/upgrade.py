@@ -64,7 +64,7 @@ def _running(dynamo: Dynamo, now_ms: int) -> list[str]:
         ProjectionExpression="sk",
         ConsistentRead=True,
     )
-    # A later edit may have moved the end that such a row names: the campaign's own row counts.
+    # A later edit may have moved the end in such a row, so the campaign's own row decides.
     ids = sorted({str(row["sk"]).partition("#")[2] for row in noted})
     return [each for each in ids if _ends_at_ms(dynamo, each) > now_ms]
 

@@ -1,4 +1,4 @@
-"""The user id key of tests: published. Every stack, also a local one, has a random one."""
+"""User id key of tests: published. Every stack, also a local one, has a random one."""
 
 from redpacket.platform.user import UserIds
 

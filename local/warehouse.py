@@ -31,15 +31,15 @@ Rows: TypeAlias = "Mapping[tuple[str, str], Mapping[str, Any]]"
 
 
 def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows in the form of a full export, with its manifests; return how many there are."""
+    """Write rows in the form of a full export, with its manifests; return their number."""
     return write_files(folder, ({"Item": row} for row in rows), {"exportType": "FULL_EXPORT"})
 
 
 def export_changes(folder: Path, before: Rows, after: Rows) -> int:
-    """Write what changed in the form of an incremental export; return the number of records.
+    """Write changes in the form of an incremental export; return the number of records.
 
-    DynamoDB promises no order. So each change follows or precedes an older one of its row, and
-    that may be in another file.
+    DynamoDB promises no order, so each change comes before or after an older one of its row,
+    possibly in another file.
     """
     changed = sorted(
         key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
@@ -69,7 +69,7 @@ def write_files(
     about: Mapping[str, str],
     per_file: int = ROWS_PER_FILE,
 ) -> int:
-    """Write records and the manifests of an export; return how many there are."""
+    """Write records and the manifests of an export; return the number of records."""
     data = folder / "data"
     data.mkdir(parents=True)
     left, files = iter(records), list[dict[str, Any]]()
@@ -77,7 +77,7 @@ def write_files(
         name = f"{len(files):06d}.json.gz"
         with gzip.open(data / name, "wt", compresslevel=1, encoding="utf-8") as file:
             for record in some:
-                # Bytes are of packed rows, which no statement reads.
+                # Bytes belong to packed rows, which no statement reads.
                 file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
         files.append({"itemCount": len(some), "dataFileS3Key": f"data/{name}"})
     (folder / "manifest-files.json").write_text(
@@ -92,7 +92,7 @@ def write_files(
 class Duck:
     """DuckDB over the exports in a folder, which has a folder for each table.
 
-    Exports that follow have a *database* beside that of the one *before*. Many rows need a *file*,
+    Consecutive exports have a *database* beside that of the one *before*. Many rows need a *file*,
     and their exports for as long; all others are read at once.
     """
 
@@ -128,7 +128,7 @@ class Duck:
             )
 
     def type_rows(self, run: Run) -> Duck:
-        """Type all rows, as the first queries of a run do."""
+        """Type all rows, like the first queries of a run."""
         for name, query in images(run).items():
             # Few rows need no second copy.
             is_copied = bool(run.base or self._file)
@@ -138,7 +138,7 @@ class Duck:
         return self
 
     def counts(self, run: Run) -> dict[str, tuple[int, int]]:
-        """Run all checks one after the other; an orchestration runs them at once."""
+        """Run all checks sequentially; the state machine runs them concurrently."""
         return {name: sums_of(self.rows(counted(sql))[0]) for name, sql in checks(run).items()}
 
     def rows(self, sql: str) -> Found:

@@ -1,4 +1,4 @@
-"""The text of `make run` and `make up`: addresses, tokens, and commands to paste."""
+"""Text of `make run` and `make up`: addresses, tokens, and commands to paste."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ ADMIN_SCOPE = "hongbao/admin"
 PACKET: dict[str, Any] = {"kind": "lucky", "total_fen": 1000, "count": 5, "greeting": "恭喜发财"}
 # Enough for a hundred packets like the one above.
 DEPOSIT_FEN = 100_000
-# Operators pay for prizes from their own account, and can't credit themselves.
+# Operators pay for prizes from their own account, and cannot credit themselves.
 OPERATOR_FEN = 10_000_000
 PAYERS = "operator", "operate", "treasury"
 """Users that the console's sign-in offers as administrator, for campaigns and as treasury."""

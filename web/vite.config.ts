@@ -4,7 +4,7 @@ import { defineConfig, type Plugin } from "vite";
 
 import { compact } from "./compact.ts";
 
-/** Loads the app together with the first script, which would ask for it only when it runs. */
+/** Loads the app together with the first script, which would otherwise request it only when it runs. */
 function preloadApp(): Plugin {
   return {
     name: "preload-app",

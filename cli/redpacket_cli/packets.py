@@ -154,7 +154,7 @@ def _named_user(target: Target, user: str, user_token: str) -> Api:
 
 
 def show(context: typer.Context, packet_id: PacketId) -> None:
-    """Show a packet's record page: what is taken, by whom, and what is left."""
+    """Show a packet's record page: its claims and its remaining shares."""
     session = session_of(context)
     record = session.target.operator.get(f"/packets/{packet_id}")
     claims = record["claims"]

@@ -1,4 +1,4 @@
-/** The API for one user: signs in silently, and asks again while an outcome is not known. */
+/** The API for one user: signs in silently, and repeats requests whose outcome is unknown. */
 
 const { api, unit } = require("./config");
 const refusals = require("./refusals");
@@ -15,7 +15,7 @@ const WORDS = {
 
 let session;
 
-/** Returns the token of now, by one sign-in for all who wait for it. */
+/** Returns the current token; concurrent callers share one sign-in. */
 function token() {
   session ??= signIn().catch((error) => {
     session = undefined;
@@ -25,7 +25,7 @@ function token() {
 }
 
 async function signIn() {
-  // A code is for one use: every try gets its own.
+  // A code is valid once: every try gets a new one.
   return repeat(async () => {
     const { code } = await new Promise((success, fail) => wx.login({ success, fail }));
     return (await send("POST", "/auth/wechat", { body: { code } })).token;
@@ -40,7 +40,7 @@ function ask(method, path, options = {}) {
       return await send(method, path, { ...options, token: await token() });
     } catch (problem) {
       if (problem.code !== "unauthorized") throw problem;
-      // The token is over; the first who hears so signs in again.
+      // The token has expired; the first caller that notices signs in again.
       if (session === asked || !asked) session = undefined;
       return send(method, path, { ...options, token: await token() });
     }
@@ -53,7 +53,7 @@ async function repeat(once) {
       return await once();
     } catch (problem) {
       if (!PASSING.includes(problem.code) || tries === TRIES) throw problem;
-      // Twice as long each time, and spread: a crowd that was refused together comes back apart.
+      // The delay doubles each time, with jitter: users refused together retry at different times.
       await pause(250 * 2 ** tries * (0.5 + Math.random() / 2));
     }
   }
@@ -88,7 +88,7 @@ const now = () => Date.now() + aheadMs;
 
 function noteTime(header = {}, askedAtMs) {
   const told = Object.fromEntries(Object.entries(header).map(([name, value]) => [name.toLowerCase(), value]));
-  // A cache's answer keeps its old time.
+  // A cached answer keeps its old time.
   if (!told["x-now-ms"] || "age" in told || told["cache-control"]?.includes("public")) return;
   aheadMs = Math.round(Number(told["x-now-ms"]) - (askedAtMs + Date.now()) / 2);
 }

@@ -1,6 +1,6 @@
 """Payment providers: a folder for each, with its simulator and its setup.
 
-One core keeps the simulators' books, and one policy misbehaves; each provider only translates. The
-simulators share no line with the product, so that a mistake of ours can't hide in both. A setup is
-also for production: `local/publish.py` makes the page's configuration from it.
+One core keeps the simulators' books, and one policy injects faults; each provider only translates.
+The simulators share no line with the product, so that a mistake of ours cannot hide in both. A
+setup is also for production: `local/publish.py` makes the page's configuration from it.
 """

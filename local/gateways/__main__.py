@@ -1,4 +1,4 @@
-"""Serves a provider, like `python -m local.gateways NAME --port N --keys FOLDER`."""
+"""Server of a provider, for `python -m local.gateways NAME --port N --keys FOLDER`."""
 
 import argparse
 from pathlib import Path
@@ -11,7 +11,7 @@ from local.serving import serve
 
 
 def main() -> None:
-    """Make the keys where they are missing, and serve."""
+    """Make the keys if they are missing, and serve."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("provider", choices=setups())
     arguments.add_argument("--port", type=int, required=True)

@@ -1,7 +1,7 @@
-"""The books of a simulated provider: orders, refunds, transfers, consents, and what moved.
+"""Books of a simulated provider: orders, refunds, transfers, consents, and movements.
 
-No wire format is known here. A `Policy` decides how the provider behaves, and *report* receives
-whatever the merchant is notified of.
+It has no wire format. A `Policy` decides how the provider behaves, and *report* receives every
+notice to the merchant.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from local.gateways.records import (
 MS_PER_S = 1_000
 BEIJING = timezone(timedelta(hours=8))
 CONFIRM_WITHIN_MS = 24 * 60 * 60 * MS_PER_S
-# The time for which a cancelled transfer stays "cancelling".
+# Milliseconds for which a canceled transfer stays "cancelling".
 CANCELLING_MS = 3 * MS_PER_S
 FINAL = frozenset({"succeeded", "failed", "cancelled"})
 Found = TypeVar("Found")
 
 
 class Clock(Protocol):
-    """The time of a provider; a simulation's is virtual."""
+    """Time of a provider; a simulation's is virtual."""
 
     def now_ms(self) -> int:
         """Return the time in milliseconds."""
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Put the clock forward."""
+        """Advance the clock."""
 
 
 class WallClock:
-    """This machine's clock, which tests may put forward."""
+    """This machine's clock, which tests may advance."""
 
     def __init__(self) -> None:
         self._ahead_ms = 0
@@ -55,7 +55,7 @@ class WallClock:
         return time.time_ns() // 1_000_000 + self._ahead_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Put the clock forward; it is never put back."""
+        """Advance the clock; it never moves back."""
         if duration_ms < 0:
             raise ValueError("a clock is never put back")
         self._ahead_ms += duration_ms
@@ -72,7 +72,7 @@ class Gateway:
         self.forget()
 
     def forget(self) -> None:
-        """Begin again with empty books."""
+        """Start over with empty books."""
         self.orders: dict[str, Order] = {}
         self.refunds: dict[str, Refund] = {}
         self.transfers: dict[str, Transfer] = {}
@@ -84,7 +84,7 @@ class Gateway:
     # -- money in
 
     def order(self, order: Order) -> Order:
-        """Make an order, or return the one that this same request made before."""
+        """Create an order, or return the one that the same request created."""
         existing = self.orders.setdefault(order.number, order)
         _check_same(existing.wanted, order.wanted, "OUT_TRADE_NO_USED", 403)
         if (state := existing.state(self.clock.now_ms())) != "unpaid":
@@ -100,12 +100,12 @@ class Gateway:
         raise Refused(404, "ORDER_NOT_EXIST")
 
     def refunded_fen(self, paid: Transaction) -> int:
-        """Return how much of a payment went back."""
+        """Return the refunded amount of a payment."""
         refunds = self.orders[paid.number].refunds
         return sum(r.amount_fen for r in refunds if r.transaction_id == paid.outside_no)
 
     def close(self, number: str) -> Order:
-        """Take no payment for an order from now on."""
+        """Accept no further payment for an order."""
         order = get(self.orders, number, "ORDER_NOT_EXIST")
         if order.transactions:
             raise Refused(400, "ORDERPAID")
@@ -115,7 +115,7 @@ class Gateway:
     def take_payment(
         self, order: Order, user: str, amount_fen: int | None = None, *, is_forced: bool = False
     ) -> Transaction:
-        """Let a user pay; *is_forced*: even what is closed, or paid already."""
+        """Let a user pay; with *is_forced* also an order that is closed or already paid."""
         now_ms = self.clock.now_ms()
         if not is_forced and order.state(now_ms) != "unpaid":
             raise Refused(409, "NOT_PAYABLE", f"the order is {order.state(now_ms)}")
@@ -135,7 +135,7 @@ class Gateway:
     def refund(
         self, number: str, of_number: str, transaction_id: str, amount_fen: int, wanted: object
     ) -> Refund:
-        """Pay back a part or all of a payment, once for each number; *of_number* may be ""."""
+        """Refund a part or all of a payment, once for each number; *of_number* may be ""."""
         if existing := self.refunds.get(number):
             _check_same(
                 (existing.transaction_id, existing.amount_fen, existing.wanted),
@@ -157,7 +157,7 @@ class Gateway:
         paid: Transaction | None = None,
         is_forced: bool = False,
     ) -> Refund:
-        """Pay back as people do in the merchant's console, by a number of no caller."""
+        """Refund as people do in the merchant's console, under a number that no caller chose."""
         paid = paid or next(iter(order.transactions), None)
         if paid is None or (
             not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)
@@ -189,7 +189,7 @@ class Gateway:
         *,
         asks: bool,
     ) -> Transfer:
-        """Pay a user, once for each number; *asks*: the user has to confirm it first."""
+        """Pay a user, once for each number; with *asks*, the user has to confirm it first."""
         if existing := self.transfers.get(number):
             _check_same(existing.wanted, wanted, "ALREADY_EXISTS")
             return existing
@@ -205,7 +205,7 @@ class Gateway:
     def move(
         self, transfer: Transfer, state: str, reason: str = "", at_ms: int | None = None
     ) -> None:
-        """Let a transfer enter another state, now or before; a final one never changes."""
+        """Move a transfer to another state, now or before; a final state never changes."""
         if transfer.state in FINAL:
             raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
         transfer.state, transfer.reason = state, reason
@@ -218,7 +218,7 @@ class Gateway:
             self._happened(transfer)
 
     def cancel(self, number: str) -> Transfer:
-        """Begin to take a transfer back that the user has not confirmed."""
+        """Start to cancel a transfer that the user has not confirmed."""
         transfer = get(self.transfers, number)
         if transfer.state == "awaiting_confirmation":
             self.move(transfer, "cancelling")
@@ -227,7 +227,7 @@ class Gateway:
         return transfer
 
     def confirm(self, transfer: Transfer) -> None:
-        """Let the user take the money; it wins over a cancel that is under way."""
+        """Let the user confirm the transfer; this overrides a cancellation in progress."""
         if transfer.state not in {"awaiting_confirmation", "cancelling"}:
             raise Refused(409, "NOT_CONFIRMABLE", f"the transfer is {transfer.state}")
         self.move(transfer, "succeeded")
@@ -252,7 +252,7 @@ class Gateway:
         return consent
 
     def end(self, number: str, reason: str) -> Consent:
-        """End a consent; harmless when it has ended."""
+        """End a consent; a repeat has no effect."""
         consent = get(self.consents, number)
         if consent.state != "closed":
             consent.state, consent.reason = "closed", reason
@@ -261,14 +261,14 @@ class Gateway:
         return consent
 
     def end_consents(self) -> None:
-        """Let all users take their consent back."""
+        """Let all users withdraw their consent."""
         for number in self.consents:
             self.end(number, "USER_CLOSE")
 
     # -- time
 
     def lapse(self) -> None:
-        """End what was cancelled, and what was not confirmed within a day."""
+        """End canceled transfers, and those that were not confirmed within a day."""
         now_ms = self.clock.now_ms()
         for transfer in self.transfers.values():
             if transfer.state == "cancelling" and now_ms >= transfer.changed_at_ms + CANCELLING_MS:
@@ -317,20 +317,20 @@ class Gateway:
 
 
 def get(records: Mapping[str, Found], number: str, code: str = "NOT_FOUND") -> Found:
-    """Return what has a number."""
+    """Return the record with a number."""
     if number not in records:
         raise Refused(404, code, "nothing has this number")
     return records[number]
 
 
 def confirmation_of(operation: Transfer | Consent) -> str:
-    """Return what the user's client needs to confirm, while that is possible."""
+    """Return the data that the user's client needs to confirm, while that is possible."""
     is_waiting = operation.state == "awaiting_confirmation"
     return f"package-{digest(operation.kind, operation.number, digits=20)}" if is_waiting else ""
 
 
 def digest(*of: object, digits: int) -> str:
-    """Return *digits* digits that are always the same for the same words."""
+    """Return *digits* digits that depend only on the given texts."""
     value = int.from_bytes(sha256("/".join(map(str, of)).encode()).digest())
     return str(value % 10**digits).zfill(digits)
 
@@ -341,7 +341,7 @@ def wall_s() -> int:
 
 
 def day_of(at_ms: int) -> str:
-    """Return the day in Beijing whose statement has what happened *at_ms*."""
+    """Return the day in Beijing whose statement has a movement at *at_ms*."""
     return datetime.fromtimestamp(at_ms // MS_PER_S, UTC).astimezone(BEIJING).isoformat()[:10]
 
 

@@ -1,4 +1,4 @@
-"""Sends notifications over HTTP, again until they are taken, and as badly as a mode wants."""
+"""Notifications over HTTP: repeated until they are accepted, with the faults of a mode."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -11,33 +11,33 @@ import httpx
 from local.gateways.core import MS_PER_S, Gateway, wall_s
 from local.gateways.policy import Mode
 
-# The provider's own go on for a day; these are over before a test gives up.
+# The provider's own retries last a day; these end before a test times out.
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
 ANSWER_TIMEOUT_S = 5.0
 COPIES = 3
 # Older than receivers may accept.
 STALE_S = 601
-# The time for which a notification waits for a later one that overtakes it.
+# Seconds for which a notification waits for a later one that overtakes it.
 REORDER_MS = 5_000
 Posted = tuple[bytes, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A notification; its body is the same at each attempt, its signature is not."""
+    """Notification; its body is the same at each attempt, its signature is not."""
 
     url: str
     subject: str
     body: bytes
     sign: Callable[[int], dict[str, str]]
-    """Returns the headers that prove at a time, in seconds, who wrote the body."""
+    """Returns the headers that prove the body's author at a time in seconds."""
     forge: Callable[[int], list[Posted]]
-    """Returns what somebody might send who lacks the keys."""
+    """Returns the forgeries that an attacker without the keys could send."""
 
 
 @dataclass(slots=True)
 class Deliveries:
-    """All notifications of one counterparty; its policy decides what becomes of each."""
+    """All notifications of one counterparty; its policy decides about each of them."""
 
     gateway: Gateway
     retry_ms: Sequence[int] = RETRY_MS
@@ -46,13 +46,13 @@ class Deliveries:
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _posts: set[asyncio.Task[httpx.Response]] = field(default_factory=set)
-    # One for all: each new one would read the certificates of this machine.
+    # One client for all: each new one would read the certificates of this machine.
     _client: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
     )
 
     def send(self, message: Message) -> None:
-        """Send *message* in the background, the way that the mode wants."""
+        """Send *message* in the background, as the mode requires."""
         mode = self.gateway.policy.delivery(message.subject)
         if mode is Mode.REORDERED_NOTIFICATIONS:
             self._held.append(message)
@@ -63,7 +63,7 @@ class Deliveries:
             self._start(self._send(message, mode))
 
     async def forget(self) -> None:
-        """Cancel what is not yet sent, and return once each request on the wire has its answer."""
+        """Cancel unsent notifications, and return once each request on the wire has its answer."""
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, *self._posts, return_exceptions=True)
@@ -71,13 +71,13 @@ class Deliveries:
         self.attempts.clear()
 
     async def stop(self) -> None:
-        """End for good."""
+        """Stop permanently."""
         await self.forget()
         await self._client.aclose()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        # The loop alone keeps no task alive.
+        # The loop alone keeps no reference to a task.
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -89,7 +89,7 @@ class Deliveries:
             for posted in message.forge(wall_s()):
                 await self._post(message, posted, "forged")
         if mode is Mode.STALE_NOTIFICATIONS:
-            # Only what somebody recorded ten minutes ago: the true one never comes.
+            # Only a forgery recorded ten minutes ago: the real notification never arrives.
             await self._post(message, signed(wall_s() - STALE_S), "stale")
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:
@@ -109,7 +109,7 @@ class Deliveries:
             await self._send(message, Mode.OK)
 
     async def _post(self, message: Message, posted: Posted, kind: str) -> bool:
-        """Post once and tell whether the receiver took it."""
+        """Post once and return whether the receiver accepted it."""
         body, headers = posted
         status: int | None = None
         headers = {**headers, "Content-Type": "application/json"}

@@ -13,7 +13,7 @@ from local.gateways.records import Line, Refused, Transfer
 
 
 class Mode(StrEnum):
-    """One way to behave, as `POST /_fake/mode` names it."""
+    """Mode of behavior, as `POST /_fake/mode` names it."""
 
     OK = "ok"
     # Answers to a call that creates something.
@@ -25,7 +25,7 @@ class Mode(StrEnum):
     REFUSES_ADDRESS = "refuses_address"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
-    # A provider may always ask; a host's wallet does in this mode alone.
+    # A provider may always require confirmation; a host's wallet only does in this mode.
     ASKS_CONFIRMATION = "asks_confirmation"
     # Answers to any call.
     SLOW = "slow"
@@ -81,12 +81,12 @@ class Books(Protocol):
         """Let a transfer enter another state."""
 
     def end_consents(self) -> None:
-        """Let all users take their consent back."""
+        """Let all users withdraw their consent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request whose signature is right: an *action* of the core, the number it is about."""
+    """Request with a valid signature: an *action* of the core, and its number."""
 
     action: str
     number: str
@@ -97,7 +97,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Faults of one call: before it is carried out, whether it is, and afterwards."""
+    """Faults of one call: before it, instead of it, and after it."""
 
     mode: Mode = Mode.OK
     wait_ms: int = 0
@@ -109,7 +109,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A day's lines as the provider tells them; *is_damaged*: in a file that ends too early."""
+    """A day's lines as the provider reports them; with *is_damaged*, in a truncated file."""
 
     lines: list[Line]
     is_damaged: bool = False
@@ -117,11 +117,10 @@ class Statement:
 
 @dataclass(slots=True)
 class Policy:
-    """The modes of a provider, drawn for each call, notification and statement.
+    """Modes of a provider, drawn for each call, notification and statement.
 
-    Each method is the one place where a provider may behave badly in its way; simulations override
-    them. A draw depends on the seed, the subject, and how often that was asked for before; not on
-    the order in which callers come.
+    Each method is the one place for one kind of fault; simulations override them. A draw depends on
+    the seed, the subject, and the number of earlier draws for it; not on the order of callers.
     """
 
     shares: Mapping[Mode, float] = field(default_factory=dict)
@@ -133,9 +132,10 @@ class Policy:
 
     @classmethod
     def of(cls, wanted: Any) -> Policy:  # noqa: ANN401 - JSON
-        """Read the body of `POST /_fake/mode`; a ValueError says what is wrong with it.
+        """Parse the body of `POST /_fake/mode`.
 
-        Either `mode` for everything, or `shares` for a part each: `{"times_out": 0.05}`.
+        Either `mode` for everything, or `shares` for a part each: `{"times_out": 0.05}`. Raises
+        ValueError with the reason.
         """
         names = {"mode", "shares", "seed", "hang_ms", "slow_ms"}
         if not isinstance(wanted, dict) or set(wanted) - names:
@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Return the mode that *subject* gets this time, of those *among*."""
+        """Return the mode of *subject* this time, of those *among*."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]
@@ -167,7 +167,7 @@ class Policy:
         return Mode.OK
 
     def meet(self, books: Books, call: Call) -> Meeting:
-        """Draw what a call meets."""
+        """Draw the faults of a call."""
         if call.action.startswith("find") and self._hidden[call.number]:
             self._hidden[call.number] -= 1
             code = "ORDER_NOT_EXIST" if call.action == "find_order" else "NOT_FOUND"
@@ -199,11 +199,11 @@ class Policy:
             books.move(transfer, "succeeded")
 
     def delivery(self, subject: str) -> Mode:
-        """Draw what becomes of a notification."""
+        """Draw the treatment of a notification."""
         return self.draw(NOTIFICATION, subject)
 
     def statement(self, day: str, lines: list[Line]) -> Statement | None:
-        """Return a day's statement, with what is drawn to be wrong with it; None: not yet."""
+        """Return a day's statement with the drawn faults; None if it is not ready."""
         mode = self.draw(BILL, day)
         if mode is Mode.BILL_LATE:
             return None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 
 class Refused(Exception):
-    """An answer outside 2xx: a status, a stable code, and a message for people."""
+    """Answer outside 2xx: a status, a stable code, and a message for people."""
 
     def __init__(self, status: int, code: str, message: str = "") -> None:
         super().__init__(message)
@@ -15,12 +15,12 @@ class Refused(Exception):
 
 
 class Changed(Refused):
-    """A number came again with another content."""
+    """Refusal: a number was repeated with different content."""
 
 
 @dataclass(slots=True)
 class Transaction:
-    """One payment that was taken for an order."""
+    """Payment for an order."""
 
     kind: ClassVar = "payment"
     state: ClassVar = "paid"
@@ -34,7 +34,7 @@ class Transaction:
 
 @dataclass(slots=True)
 class Refund:
-    """Money that went back to a payer, or did not: then its state is "failed"."""
+    """Refund to a payer; after a failure its state is "failed"."""
 
     kind: ClassVar = "refund"
     number: str
@@ -49,13 +49,13 @@ class Refund:
 
 @dataclass(slots=True)
 class Order:
-    """An order that a user may pay once."""
+    """Order that a user may pay once."""
 
     number: str
     wanted: Any
     amount_fen: int
     user: str | None
-    """The only one who can pay it, if any."""
+    """The only user who can pay it, if any."""
     closes_at_ms: int
     is_closed: bool = False
     transactions: list[Transaction] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Transfer:
 
 @dataclass(slots=True)
 class Consent:
-    """A user's consent to transfers without a tap each time."""
+    """User's consent to transfers without confirmation."""
 
     kind: ClassVar = "authorization"
     number: str
@@ -102,7 +102,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Money that moved, as a day's statement has it."""
+    """Movement of money, as a day's statement has it."""
 
     kind: str
     number: str

@@ -1,4 +1,4 @@
-"""A provider over HTTP: its own routes for the merchant, `/_fake` for tests and people."""
+"""Provider over HTTP: its own routes for the merchant, `/_fake` for tests and people."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ class Provider(ABC):
         """Return the notice about *made* for the merchant, or None."""
 
     def user_of(self, name: str) -> str:
-        """Return how the provider names the user *name*."""
+        """Return the provider's id of the user *name*."""
         return name
 
     async def forget(self, _: Body) -> None:
@@ -53,7 +53,7 @@ class Provider(ABC):
         await self.deliveries.forget()
 
     async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
-        """Carry out *call* as the policy says. Raises Refused for a call without an answer."""
+        """Carry out *call* as the policy decides. Raises Refused for a call without an answer."""
         self.gateway.lapse()
         meeting = self.gateway.policy.meet(self.gateway, call)
         if meeting.wait_ms:
@@ -110,13 +110,13 @@ def application(provider: Provider) -> Starlette:
 
 
 def write_secret(file: Path, text: str) -> None:
-    """Write a file that its owner alone can read."""
+    """Write a file that only its owner can read."""
     file.touch(mode=0o600)
     file.write_text(text)
 
 
 async def _hang(request: Request, for_ms: int) -> None:
-    """Keep a caller waiting until they give up, or so long."""
+    """Delay a caller until they time out, or for a given time."""
 
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -127,7 +127,7 @@ async def _hang(request: Request, for_ms: int) -> None:
 
 
 async def _tick(gateway: Gateway) -> None:
-    """End what is overdue, also while no call comes."""
+    """End overdue records, even without calls."""
     while True:
         gateway.lapse()
         await asyncio.sleep(TICK_S)

@@ -64,7 +64,7 @@ class Setup(ABC):
         return None
 
     def auth(self, _parameters: Parameters) -> dict[str, str] | None:
-        """Return how users sign in if they do so by this provider. Raises StackError."""
+        """Return the page's sign-in if it uses this provider. Raises StackError."""
         return None
 
 

@@ -12,7 +12,7 @@ Found = TypeVar("Found")
 
 
 class SimulatedPayers:
-    """The controls of one provider: each public method takes the body of `POST /_fake/<name>`."""
+    """Controls of one provider: each public method takes the body of `POST /_fake/<name>`."""
 
     def __init__(
         self,
@@ -23,21 +23,21 @@ class SimulatedPayers:
         self._gateway, self._user_of, self._words = gateway, user_of, words or {}
 
     def do(self, name: str, body: Body) -> Body:
-        """Do what a control names."""
+        """Run the named control."""
         if name.startswith("_") or name in {"do", "book"} or not hasattr(self, name):
             raise Refused(404, "NOT_FOUND", "no such control")
         done: Body = getattr(self, name)(body)
         return done
 
     def mode(self, body: Body) -> Body:
-        """Behave as `mode` says, or as `shares` say, drawn by `seed`."""
+        """Set `mode`, or `shares` drawn by `seed`."""
         self._gateway.policy = policy = Policy.of(body)
         if Mode.AUTHORIZATION_WITHDRAWN in policy.shares:
             self._gateway.end_consents()
         return {"mode": sorted(policy.shares)}
 
     def pay(self, body: Body) -> Body:
-        """Let a user pay `payment_id`; `late` also what is closed, or paid already."""
+        """Let a user pay `payment_id`; with `late` also an order that is closed or already paid."""
         paid = self._gateway.take_payment(
             find(self._gateway.orders, body["payment_id"]),
             self._user_of(body.get("payer", "somebody")),
@@ -62,7 +62,7 @@ class SimulatedPayers:
         return self._shown(transfer)
 
     def refund(self, body: Body) -> Body:
-        """Give back `amount_fen` of `payment_id` by hand, as an operator at the console."""
+        """Refund `amount_fen` of `payment_id` by hand, as an operator at the console."""
         order = find(self._gateway.orders, body["payment_id"])
         return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).number}
 
@@ -72,12 +72,12 @@ class SimulatedPayers:
         return {"number": consent.number, "state": consent.state}
 
     def notify(self, body: Body) -> Body:
-        """Notify once more of all that `number` came to."""
+        """Repeat the notices of all records with `number`."""
         self._gateway.tell_again(body["number"])
         return {"number": body["number"]}
 
     def advance(self, body: Body) -> Body:
-        """Put the provider's clock forward by `ms`."""
+        """Advance the provider's clock by `ms`."""
         self._gateway.clock.sleep_ms(body["ms"])
         self._gateway.lapse()
         return {"now_ms": self._gateway.clock.now_ms()}
@@ -116,7 +116,7 @@ class SimulatedPayers:
 
 
 def find(by_number: Mapping[str, Found], wanted: str) -> Found:
-    """Return what has the number *wanted*, or the last one of those that begin with it.
+    """Return the record with the number *wanted*, or the last one of those that begin with it.
 
     A withdrawal's transfers begin with its id, and a number for each attempt follows.
     """

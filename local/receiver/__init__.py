@@ -1,1 +1,1 @@
-"""A host's receiver of events: it checks signatures, drops repeats by id, and can be down."""
+"""Host's receiver of events: it checks signatures, drops repeats by id, and can be down."""

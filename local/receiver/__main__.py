@@ -1,4 +1,4 @@
-"""Serves the receiver until told to stop; webhooks point to `/events/NAME`."""
+"""Server of the receiver; webhooks point to `/events/NAME`."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The receiver over HTTP: `/events/NAME` for us, `/_fake/NAME` for who tries it."""
+"""Receiver over HTTP: `/events/NAME` for us, `/_fake/NAME` for its controls."""
 
 import asyncio
 import json
@@ -18,9 +18,9 @@ SLOW_S = 3.0
 
 @dataclass
 class Receiver:
-    """One endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which keeps an event and says 500.
+    """Endpoint; *mode* is `ok`, `down`, `slow` or `lost`, which stores an event and answers 500.
 
-    Without a *secret* it takes what it can't check.
+    Without a *secret* it accepts events that it cannot verify.
     """
 
     secret: str = ""
@@ -31,7 +31,7 @@ class Receiver:
     refused_count: int = 0
 
     async def take(self, request: Request) -> Response:
-        """Take one event, as the mode wants it."""
+        """Receive one event, as the mode requires."""
         body = await request.body()
         self.asked_count += 1
         if self.mode == "down":
@@ -53,7 +53,7 @@ class Receiver:
 
 
 def application() -> Starlette:
-    """Return the receivers as a web application; a name makes one."""
+    """Return the receivers as a web application; a new name creates one."""
     receivers: defaultdict[str, Receiver] = defaultdict(Receiver)
 
     async def take(request: Request) -> Response:

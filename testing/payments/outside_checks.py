@@ -33,10 +33,11 @@ OutsideRow: TypeAlias = Payment | PaymentReturn | PaymentRefund | Withdrawal
 
 @dataclass(frozen=True, slots=True)
 class BookedLine:
-    """Line that a statement must have; *account* is its payment or withdrawal. *outside_no* is
-    empty for a refund, whose number is enough.
+    """Line that a statement of *channel* must have; *account* is its payment or withdrawal.
+    *outside_no* is empty for a refund, whose number is enough.
     """
 
+    channel: str
     account: str
     kind: StatementKind
     number: str
@@ -52,8 +53,11 @@ def account_of(row: OutsideRow) -> str:
     return payment_account(row.number)
 
 
-def asked_lines(row: OutsideRow) -> list[BookedLine]:
-    """Return the statement lines that were written with this row or with its changes."""
+def asked_lines(row: OutsideRow, channels: Mapping[str, str]) -> list[BookedLine]:
+    """Return the statement lines that were written with this row or with its changes.
+
+    *channels* has the provider of each payment, which a refund does not repeat.
+    """
     lines: list[tuple[StatementKind, str, str, int | None]] = []
     if isinstance(row, Withdrawal):
         if row.status is WithdrawalStatus.PAID:
@@ -67,8 +71,9 @@ def asked_lines(row: OutsideRow) -> list[BookedLine]:
         # A mismatched payment may belong to another merchant, whose statement we do not read.
         if row.reason is not ReturnReason.MISMATCHED:
             lines.append((StatementKind.PAYMENT, row.number, row.transaction_id, row.noted_at_ms))
+    channel = channels.get(row.number, "") if isinstance(row, PaymentRefund) else row.channel
     return [
-        BookedLine(account_of(row), kind, number, outside_no, row.amount_fen, at_ms)
+        BookedLine(channel, account_of(row), kind, number, outside_no, row.amount_fen, at_ms)
         for kind, number, outside_no, at_ms in lines
         if at_ms is not None
     ]

@@ -39,6 +39,7 @@ from redpacket.payments.model.payments import (
     Payment,
     PaymentRefund,
     PaymentReturn,
+    PaymentStatus,
     ReturnStatus,
     credit_transfer,
     refund_transfers,
@@ -421,7 +422,9 @@ def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list
 
 
 def check_payments(facts: OutsideFacts) -> list[Difference]:
-    """I1: the refunds and returns of a payment's row are the sums of their own rows."""
+    """I1: the refunds and returns of a payment's row are the sums of their own rows, and what
+    ended has the time of its end.
+    """
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
     for refund in facts.refunds:
@@ -437,6 +440,7 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
             ("reversed vs refunds", reversed_fen[number], payment.reversed_fen),
             ("returned vs transactions", returned_fen[number], payment.returned_fen),
             ("credited with a transaction", bool(payment.transaction_id), is_credited),
+            ("paid with its time", payment.status is PaymentStatus.PAID, is_credited),
         )
         differences += [
             Difference("I1", payment_account(number), *pair) for pair in pairs if pair[1] != pair[2]
@@ -446,6 +450,26 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
             differences.append(
                 Difference("I1", number, what, payment.amount_fen, payment.reversed_fen)
             )
+    ends = [
+        *(
+            (
+                payment_account(row.number),
+                "given back",
+                row.status is ReturnStatus.DONE,
+                row.done_at_ms,
+            )
+            for row in facts.returns
+        ),
+        *(
+            (withdrawal_account(row.withdrawal_id), "ended", row.is_final, row.ended_at_ms)
+            for row in facts.withdrawals
+        ),
+    ]
+    differences += [
+        Difference("I1", account, f"{what} with its time", is_over, at_ms is not None)
+        for account, what, is_over, at_ms in ends
+        if is_over != (at_ms is not None)
+    ]
     credited = {payment.transaction_id for payment in facts.payments}
     both = Counter(row.number for row in facts.returns if row.transaction_id in credited)
     differences += [

@@ -184,7 +184,8 @@ class LedgerState:
         yield "check_payments", len(facts.payments), check_payments(facts)
         withdrawn = check_withdrawn(facts.withdrawals, facts.withdrawn)
         yield "check_withdrawn", len(facts.withdrawn), withdrawn
-        lines = [line for row in facts.rows for line in asked_lines(row)]
+        channels = {payment.number: payment.channel for payment in facts.payments}
+        lines = [line for row in facts.rows for line in asked_lines(row, channels)]
         yield "check_lines", len(lines), check_lines(lines, facts.lines)
         returned = sum(row.status in RETURNED for row in facts.withdrawals)
         yield "check_asked", returned, check_asked(facts.withdrawals)
@@ -428,6 +429,7 @@ def booked_line_of(row: dict[str, Any]) -> BookedLine:
     elif line.kind is StatementKind.PAYMENT:
         account = payment_account(line.number)
     outside_no = "" if line.kind is StatementKind.REFUND else line.outside_no
+    channel, noted_at_ms = row["pk"].split("#")[1], row["noted_at_ms"]
     return BookedLine(
-        account, line.kind, line.number, outside_no, line.amount_fen, row["noted_at_ms"]
+        channel, account, line.kind, line.number, outside_no, line.amount_fen, noted_at_ms
     )

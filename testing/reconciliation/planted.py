@@ -114,7 +114,7 @@ class World:
         result = self.system.reconcile()
         self.compared_at_ms = self.system.clock.now_ms()
         told = {check.name for check in result.checks if check.differences}
-        told |= {difference.rule for difference in result.differences}
+        told |= {each for found in result.differences for each in (found.rule, found.what)}
         self.system.pass_time(DAY_MS)
         report = self.town.compare_statement(day)
         assert report
@@ -176,6 +176,14 @@ def _draw(world: World) -> dict[str, str]:
 Plant: TypeAlias = Callable[[World], Any]
 
 
+def _line_of_another_provider(world: World) -> None:
+    """Move the line of a transfer into the statement of another provider."""
+    key = world.first("payments", "outside#wechat#transfer")
+    row = world.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
+    pk = key["pk"].replace("wechat", "host")
+    world.system.dynamo.tables["payments"][pk, key["sk"]] = {**row, "pk": {"S": pk}}
+
+
 def _post_again(world: World) -> None:
     """Post a deposit a second time, a millisecond later, with its effect on both balances."""
     rows = world.system.dynamo.tables["accounts"]
@@ -215,6 +223,15 @@ PLANTED: dict[str, Plant] = {
     "check_payments": lambda w: w.add(
         "payments", payment_keys.payment(w.payment.number), "reversed_fen", 10
     ),
+    "check_payments: paid with its time": lambda w: w.row(
+        "payments", payment_keys.payment(w.payment.number)
+    ).update(payment_status={"S": "closed"}),
+    "check_payments: given back with its time": lambda w: w.row(
+        "payments", w.first("payments", "payment#", payment_keys.RETURN_PREFIX)
+    ).pop("done_at_ms"),
+    "check_payments: ended with its time": lambda w: w.row(
+        "payments", payment_keys.withdrawal(w.paid.withdrawal_id)
+    ).pop("ended_at_ms"),
     "check_causes": lambda w: forge_transfer(
         w.system,
         Transfer(
@@ -239,6 +256,7 @@ PLANTED: dict[str, Plant] = {
         w.town.gateway.lines(StatementKind.TRANSFER)[0]
     ),
     "check_lines": lambda w: w.drop("payments", w.first("payments", "outside#wechat#transfer")),
+    "check_lines: line of its provider": _line_of_another_provider,
     "check_asked": lambda w: w.row(
         "payments", payment_keys.withdrawal(w.returned.withdrawal_id)
     ).update(returned_on={"S": ""}),
@@ -298,7 +316,16 @@ PLANTED: dict[str, Plant] = {
         "payments", payment_keys.withdrawn("bob", w.paid.day), "withdrawn_fen", -5_000
     ),
 }
-"""Corruption of stored rows for each check, or time that passes without a sweep."""
+"""Corruption of stored rows for each check, or time that passes without a sweep.
+
+A name may end with the one comparison of the check that must find the fault.
+"""
+
+
+def check_of(planted: str) -> str:
+    """Return the check of a name in PLANTED."""
+    return planted.partition(": ")[0]
+
 
 BY_THE_ROW = {
     # The tests' own checks of whole ledgers cover these.
@@ -332,20 +359,22 @@ FOUND_BY = {
 """SQL checks that find a planted fault under another name."""
 
 
-def missed(check: str, *, is_incremental: bool = False) -> str | None:
+def missed(planted: str, *, is_incremental: bool = False) -> str | None:
     """Plant the fault of a check; return the nightly run's report if it misses the fault. If
     *is_incremental*, plant it after a correct night, so that only an increment has it.
     """
+    check, _, what = planted.partition(": ")
     is_incremental |= check in NEEDS_A_BASE
     world = World()
     base_ms = world.system.clock.now_ms() + MOVING_MS + 1
     if is_incremental and (early := world.night_in_order()):
         return f"{sorted(early)} before the fault"
-    PLANTED[check](world)
+    PLANTED[planted](world)
     told = world.night(0)
     has_base = bool(world.system.last_run["export"]["base"])
     if has_base != (is_incremental and world.compared_at_ms - base_ms <= DAY_MS):
         return "the other kind of export"
     wanted = {CHECKS.get(check) or rules()[check]}
+    wanted |= {what} if what else set()
     wanted |= set() if check in NOT_IN_SQL else {FOUND_BY.get(check, check)}
     return None if wanted <= told else f"{sorted(told)}"

@@ -166,7 +166,7 @@ def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
     def balance_fen() -> int:
         return int(operator.as_user("pin").get("/me").json()["balance_fen"])
 
-    # Nothing is sent until the host's page leads back, and another state sends nothing.
+    # The send waits for the redirect from the host's page; a wrong state sends nothing.
     pin.go("/send")
     pin.page.locator("[name=amount]").fill("5")
     pin.page.locator("[name=count]").fill("1")

@@ -62,7 +62,7 @@ def a_day(name: str = "20270129") -> DrawDay:
 
 @dataclass
 class Lottery:
-    """Draw cache under test, with short calls."""
+    """Draw cache under test, with defaults for the arguments of its calls."""
 
     claim_cache: DrawCache
     campaign: Campaign

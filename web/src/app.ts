@@ -21,7 +21,7 @@ import { isUp, loadingView, View, problemView } from "./views/view.ts";
 /** Views that anybody may see; the others ask for a sign-in first. */
 const PUBLIC: readonly Route["view"][] = ["packet", "campaign", "lost"];
 
-/** Module of a route, loaded when it is first shown: a packet's link waits for none. */
+/** Module of a route, loaded when it is first shown, so a packet's link waits for none. */
 const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   home: () => import("./views/home.ts"),
   send: () => import("./views/send.ts"),
@@ -35,7 +35,7 @@ const LOADERS: Record<Route["view"], () => Promise<unknown>> = {
   lost: () => Promise.resolve(),
 };
 
-/** Names of views in the document's title; the others have the page's alone. */
+/** Names of views in the document's title; the others only have the page's. */
 const TITLES: Partial<Record<Route["view"], FrameWord>> = {
   send: "send_title",
   share: "share_title",
@@ -48,7 +48,7 @@ const TITLES: Partial<Record<Route["view"], FrameWord>> = {
 
 /** Slot of whether this device's user was asked for a name. */
 const OFFERED = "redpacket.face-offered";
-/** Time in which the amount alone is seen. */
+/** Time during which only the amount is shown. */
 const OFFER_MS = 1800;
 
 export class App extends View {
@@ -76,7 +76,7 @@ export class App extends View {
     session.onChange(() => {
       this.wantsSignIn = false;
       this.requestUpdate();
-      // The user may have another name now.
+      // The user may have changed their name.
       for (const view of this.querySelectorAll("main > *")) if (view instanceof View) view.requestUpdate();
       void this.attempt(() => this.#load());
     });
@@ -98,7 +98,7 @@ export class App extends View {
       this.isReady = true;
       await this.updateComplete;
       scrollDown(scrollBeforeReload());
-      // The provider of the sign-in leads back here with a name.
+      // The sign-in's provider redirects back here with a name.
       if (session.person && location.hash === "#face") this.#askFace();
     });
   }
@@ -120,7 +120,7 @@ export class App extends View {
 
   async #retry(): Promise<void> {
     if (this.isReady) await this.#arrive(0);
-    // Some browsers remember a failure of a module until the page is loaded again.
+    // Some browsers cache a module's failure until the page is reloaded.
     if (!this.isReady || (this.problem?.code === "not_loaded" && (await isUp()))) location.reload();
   }
 
@@ -204,7 +204,7 @@ export class App extends View {
   readonly #offerFace = () => {
     if (!session.person || session.person.nickname || device.getItem(OFFERED)) return;
     setTimeout(() => {
-      // A rain or the dialog of a win goes on.
+      // A running rain or an open dialog of a win continues.
       if (document.querySelector("dialog[open]")) this.#offerFace();
       else if (!device.getItem(OFFERED)) {
         device.setItem(OFFERED, "1");
@@ -246,7 +246,7 @@ export class App extends View {
   }
 
   #askForSignIn(): void {
-    // The provider identifies the user: ask nothing before it does.
+    // The provider identifies the user, so ask nothing before it does.
     const isSilent = signInProvider(session.config)?.app?.isHere();
     if (session.config?.auth.kind === "oidc" || isSilent) void this.attempt(() => session.signIn(here()));
     else {
@@ -263,7 +263,7 @@ export class App extends View {
   };
 }
 
-/** Long lists load after their view: waits for them, but not for long. */
+/** Long lists load after their view: waits for them for a limited time. */
 const LIST_TIMEOUT_MS = 3000;
 
 /** Scrolls to *top* as soon as the page is long enough. */

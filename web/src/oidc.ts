@@ -23,7 +23,7 @@ interface Journey {
 }
 
 const SLOT = "redpacket.sign-in";
-/** Tokens are in memory, so each page comes back to itself. */
+/** Tokens are in memory, so the provider redirects back to the same page. */
 export const HOME = location.pathname.startsWith("/operator") ? "/operator" : "/";
 export const BACK = `${HOME === "/" ? "" : HOME}/signed-in`;
 
@@ -32,7 +32,7 @@ async function provider(auth: OidcAuth): Promise<Provider> {
   return (await ask(`${base}/.well-known/openid-configuration`)).json() as Promise<Provider>;
 }
 
-/** Asks the provider; throws a Problem where it can't answer now. */
+/** Asks the provider; throws a Problem if it cannot answer now. */
 async function ask(address: string, init?: RequestInit): Promise<Response> {
   let answer;
   try {
@@ -44,7 +44,7 @@ async function ask(address: string, init?: RequestInit): Promise<Response> {
   return answer;
 }
 
-/** Leaves for the provider; comes back to `path`. */
+/** Redirects to the provider, which returns to `path`. */
 export async function depart(auth: OidcAuth, path: string): Promise<void> {
   const journey: Journey = { state: random(), verifier: random(), path };
   // Without it, nothing could be done with the answer.
@@ -78,7 +78,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
   const { state, verifier, path } = JSON.parse(noted) as Journey;
   const query = new URLSearchParams(location.search);
   const code = query.get("code");
-  // Another state is an answer to somebody else's question.
+  // Another state belongs to another user's sign-in.
   const isOurs = query.get("state") === state;
   let tokens;
   if (isOurs && code) {
@@ -89,7 +89,7 @@ export async function arrive(auth: OidcAuth): Promise<Arrival | undefined> {
       code_verifier: verifier,
     });
   }
-  // Not before the provider has answered: a reload after a lost answer asks again.
+  // Only after the provider's answer: a reload after a lost answer asks again.
   tab.removeItem(SLOT);
   if (tokens) return { path, tokens };
   return { path, reason: isOurs && query.get("error") === "access_denied" ? "denied" : "failed" };

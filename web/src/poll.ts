@@ -1,4 +1,4 @@
-/** Calls a function again and again while the page is visible: one loop, and one call at a time. */
+/** Calls a function repeatedly while the page is visible: one loop, and one call at a time. */
 
 export interface PollOptions {
   /** Calls the API; returns the delay in ms until the next call, or undefined to stop. */
@@ -34,7 +34,7 @@ export class Poll {
     document.removeEventListener("visibilitychange", this.#onVisible);
   }
 
-  /** Calls now instead of at the end of the delay; joins a call that is under way. */
+  /** Calls now instead of after the delay; joins a call in progress. */
   now(): Promise<void> {
     clearTimeout(this.#timer);
     this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));

@@ -37,7 +37,7 @@ const FACE = "redpacket.face";
 
 export type Me = Pick<Schemas["Me"], "user_token" | "nickname" | "avatar_url">;
 
-/** Whether the API knows no name of a user, and made one up. */
+/** Whether the API has no name of a user, and generated one. */
 export function isNameless({ nickname, user_token }: Me): boolean {
   return nickname === `用户${user_token.slice(0, 4)}`;
 }
@@ -101,7 +101,7 @@ export class Session {
     const app = signInProvider(this.config)?.app;
     if (!app?.signIn || !app.isSetUp(this.config!)) return;
     (await app.signIn()).depart(this.config!, path);
-    // The page is about to unload: nothing else of it may be seen.
+    // The page is about to unload, so nothing else of it may be shown.
     await new Promise(() => undefined);
   }
 
@@ -195,7 +195,7 @@ export class Session {
   }
 }
 
-/** Waits, or until the network is back if that is sooner. */
+/** Waits, or only until the network is back if that is sooner. */
 function untilOnline(ms: number): Promise<void> {
   return new Promise((done) => {
     const end = () => {

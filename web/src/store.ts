@@ -19,7 +19,7 @@ class SafeStore implements Store {
     this.keep(key, value);
   }
 
-  /** Sets an item, and returns whether it outlives this page. */
+  /** Sets an item, and returns whether it persists after this page. */
   keep(key: string, value: string): boolean {
     const isKept = this.#attempt((storage) => {
       storage.setItem(key, value);
@@ -37,7 +37,7 @@ class SafeStore implements Store {
 
   #attempt<Made>(work: (storage: Storage) => Made): Made | undefined {
     try {
-      // Even to name a forbidden storage throws; in some web views it is null.
+      // Even reading the name of a forbidden storage throws; in some web views it is null.
       return work(globalThis[this.#name]);
     } catch {
       return undefined;

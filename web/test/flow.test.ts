@@ -23,7 +23,7 @@ const FEED = { status: "open", remaining_count: 3, sender: { nickname: "Ann" }, 
 
 type Answer = object | ((ask: Ask) => unknown);
 
-/** A viewer of one packet; *answers* are those of the routes, each in turn, and the last one from then on. */
+/** A viewer of one packet; *answers* are those of the routes, in order, and the last one repeats. */
 function viewer(answers: Record<string, Answer[]>, { isSignedIn = true, packetId = "p" } = {}) {
   Object.assign(globalThis, {
     document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined },

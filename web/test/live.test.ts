@@ -9,7 +9,7 @@ const OPEN = { status: "open", claims: [], next: null };
 /** Equal shares have no luckiest user. */
 const EMPTIED = { status: "emptied", claims: [{ is_luckiest: false }], next: null };
 
-/** Lets all that can go on go on, and then some minutes pass. */
+/** Runs all pending work, and then some minutes pass. */
 async function minutes(context: test.TestContext, count: number): Promise<void> {
   for (let second = 0; second < 60 * count; second++) {
     for (let turn = 0; turn < 5; turn++) await Promise.resolve();
@@ -17,7 +17,7 @@ async function minutes(context: test.TestContext, count: number): Promise<void> 
   }
 }
 
-/** Follows a packet whose feed is each of *answers* in turn, and the last one from then on. */
+/** Follows a packet whose feed returns *answers* in order; the last one repeats. */
 function followed(context: test.TestContext, ...answers: object[]) {
   const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
   Object.assign(globalThis, { document: page });

@@ -17,7 +17,7 @@ const stored = new Map<string, unknown>();
 /** Waits for the page: a cold function may refuse the first requests. */
 const shown = (is: () => boolean, what: string) => until(is, what, TIMEOUT_MS);
 
-/** Repeats a look at what the stack does a moment later. */
+/** Repeats a check of work that the stack does a moment later. */
 async function eventually(is: () => Promise<boolean>, what: string): Promise<void> {
   for (let looks = 0; looks < TIMEOUT_MS / 500; looks++) {
     if (await is()) return;

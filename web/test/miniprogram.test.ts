@@ -89,7 +89,7 @@ beforeEach(() => {
     "POST /auth/wechat": () => [200, { token: `token-${sentTo("POST /auth/wechat").length}` }],
     "GET /me": () => [200, { user_token: "me" }],
     "GET /packets/p1": () => [200, PACKET],
-    // Unanswered, a look would be repeated for a minute after its test.
+    // Without an answer, the poll would be repeated for a minute after its test.
     "GET /packets/p1?limit=20": () => [200, PACKET],
   };
 });

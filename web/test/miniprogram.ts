@@ -67,7 +67,7 @@ export function leave(): void {
   rendered = [];
 }
 
-/** Forgets who is signed in, as a new start of the mini-program does. */
+/** Signs out, like a new start of the mini-program. */
 export function restart(): void {
   for (const name of Object.keys(require.cache)) {
     if (name.includes(join("examples", "miniprogram"))) Reflect.deleteProperty(require.cache, name);

@@ -11,7 +11,7 @@ import { cellOf, sheetOf } from "../src/operator/sheet.ts";
 import { Duties, rolesOf } from "../src/operator/roles.ts";
 import { routeOf } from "../src/operator/routes.ts";
 
-/** A client of an API that gives each of *answers* in turn, and the last one from then on. */
+/** A client of an API that returns *answers* in order; the last one repeats. */
 function asking(...answers: (() => Response)[]) {
   const requests: { url: string; accept: string | null }[] = [];
   const client = new Client({

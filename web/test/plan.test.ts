@@ -101,7 +101,7 @@ test("a campaign that runs pauses while the chances of its prizes change", () =>
       ["spring", "on", 60_000],
     ],
   );
-  // A prize's stock changes by its own write alone.
+  // A prize's stock changes only by its own write.
   assert.deepEqual([steps[1]!.body.total, steps[1]!.body.per_hour], [10, 7]);
 });
 

@@ -5,7 +5,7 @@ import process from "node:process";
 import Provider from "oidc-provider";
 
 const [port, page] = process.argv.slice(2);
-/** Tokens of the user "brief" are soon over. */
+/** Tokens of the user "brief" expire soon. */
 const ttl = (_, { accountId }) => (accountId === "brief" ? 12 : 600);
 const audience = "redpacket";
 

@@ -30,7 +30,7 @@ const { arrive, depart } = await import("../src/providers/wechat/sign-in.ts");
 const wechat = { app_id: "wx1", authorize_url: "https://open.example/authorize" };
 const config: Config = { api: "/api", auth: { kind: "wechat" }, wechat };
 
-/** Comes back with *search*; returns the arrival, and the codes that were sent. */
+/** Returns to the page with *search*; returns the arrival, and the sent codes. */
 async function back(search: string, answer?: object): Promise<[Arrival | undefined, unknown[]]> {
   const sent: unknown[] = [];
   const ask = (...options: unknown[]) => {

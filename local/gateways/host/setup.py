@@ -1,4 +1,4 @@
-"""The host's wallet in a stack's parameters."""
+"""Setup of the host's wallet: a stack's parameters."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AUTHORIZE = "/connect/oauth2/authorize"
 AUTHORIZE_URL = f"https://open.weixin.qq.com{AUTHORIZE}"
-"""Real address, for production: WeChat's browser gets the code there that links an account."""
+"""Production address: WeChat's browser gets the code there that links an account."""
 
 PICTURE_HOST = "thirdwx.qlogo.cn"
 """Host of WeChat's own pictures of users."""
@@ -55,7 +55,7 @@ class WeChatSetup(Setup):
         if not app_id:
             return None
         part = {"app_id": app_id, "authorize_url": authorize_url}
-        # Users may show their picture of WeChat only where its host is allowed.
+        # Users may show their picture of WeChat only if its host is allowed.
         hosts = parameters.get("AvatarHosts", "").split(",")
         return part | ({"scope": "snsapi_userinfo"} if PICTURE_HOST in hosts else {})
 

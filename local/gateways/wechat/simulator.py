@@ -1,4 +1,4 @@
-"""WeChat Pay: API v3 for the merchant, and what tells who the merchant's clients are."""
+"""WeChat Pay: API v3 for the merchant, and the routes that identify the merchant's users."""
 
 import asyncio
 import gzip
@@ -32,10 +32,10 @@ TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 SCOPES = ("snsapi_base", "snsapi_userinfo")
-NAMED = "+named"  # the end of a code whose user agreed to be named
+NAMED = "+named"  # end of a code whose user agreed to share their name
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
-# The life that the provider gives an order without an end.
+# Seconds until an order without an end expires at the provider.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
 # The life of tokens and tickets, and the time before its end when new ones are lent.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
@@ -61,9 +61,9 @@ TEXTS = {
     **dict.fromkeys(("out_trade_no", "out_refund_no", "out_bill_no", "out_authorization_no"), 32),
 }
 TRADE_BILLS = {"ALL": ("payment", "refund"), "SUCCESS": ("payment",), "REFUND": ("refund",)}
-# The amounts in a refund's notification; queries have more.
+# Amounts in a refund's notification; queries have more.
 REFUND_AMOUNTS = ("total", "refund", "payer_total", "payer_refund")
-# From here on the payee's name has to be given.
+# From this amount on, the payee's name is required.
 NAMELESS_FEN_MAX = 199_999
 TRANSFER_FEN_MIN = 10
 STATES = {
@@ -82,7 +82,7 @@ Handler = Callable[[Call, Meeting], Body | None]
 
 
 class WeChat(Provider):
-    """The provider of one merchant."""
+    """Provider of one merchant."""
 
     words = STATES
 
@@ -92,9 +92,9 @@ class WeChat(Provider):
         super().__init__(retry_ms)
         self.keys, self.base_url = keys, base_url
         self.files: dict[str, bytes] = {}
-        # The purpose of a lent token or ticket, with the value and its end.
+        # Purpose of a token or ticket, with the value and its end.
         self.lent: dict[str, tuple[str, int]] = {}
-        # Names behind the access tokens of users who agreed to be named.
+        # Names by access token of users who agreed to share them.
         self.named: dict[str, str] = {}
 
     def user_of(self, name: str) -> str:
@@ -102,7 +102,7 @@ class WeChat(Provider):
         return openid_of(self.keys.merchant.app_id, name)
 
     def routes(self) -> list[Route]:
-        """Return the routes of API v3, and those that tell who a client is."""
+        """Return the routes of API v3, and those that identify a user."""
         order, transfer = f"{PAY}/out-trade-no/{{number}}", f"{TRANSFERS}/out-bill-no/{{number}}"
         consent = f"{CONSENTS}/out-authorization-no/{{number}}"
         return [
@@ -134,7 +134,7 @@ class WeChat(Provider):
         ]
 
     def message(self, made: Made) -> Message | None:
-        """Return an event of API v3, where the merchant named an address for it."""
+        """Return an event of API v3 if the merchant gave an address for it."""
         mch_id = self.keys.merchant.mch_id
         match made:
             case Transaction():
@@ -182,7 +182,7 @@ class WeChat(Provider):
         return Route(path, endpoint, methods=[method])
 
     async def _read(self, request: Request, action: str) -> Call:
-        """Return a request of the merchant; Refused where it is not signed by it."""
+        """Return a request of the merchant. Raises Refused if the merchant did not sign it."""
         body, query = await request.body(), request.scope["query_string"]
         target = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("latin-1")
         self.keys.check(request.method, target, request.headers, body)
@@ -238,7 +238,7 @@ class WeChat(Provider):
 
     def _find_order(self, call: Call, _: Meeting) -> Body:
         order = get(self.gateway.orders, call.number, "ORDER_NOT_EXIST")
-        # It names the first payment alone.
+        # It only names the first payment.
         return self._order_shown(order, next(iter(order.transactions), None))
 
     def _find_paid(self, call: Call, _: Meeting) -> Body:
@@ -262,7 +262,7 @@ class WeChat(Provider):
         return self._refund_shown(refund, "PROCESSING")
 
     def _paid_of(self, wanted: Body) -> Transaction:
-        """Return the payment that a refund names by the provider's id, or by the order's number."""
+        """Return the payment of a refund, by the provider's id or by the order's number."""
         try:
             if "transaction_id" in wanted:
                 return self.gateway.find_transaction(wanted["transaction_id"])
@@ -347,7 +347,7 @@ class WeChat(Provider):
         return {name: shown[name] for name in names} | _updated(transfer)
 
     def _transfer_described(self, transfer: Transfer) -> Body:
-        """Return what queries and notifications show of a transfer."""
+        """Return a transfer as queries and notifications show it."""
         return _transfer_shown(transfer) | {
             "mch_id": self.keys.merchant.mch_id,
             "openid": transfer.user,
@@ -410,7 +410,7 @@ class WeChat(Provider):
         if not statement.lines:
             raise Refused(400, "NO_STATEMENT_EXIST", "nothing happened on this day")
         content = write(statement.lines).encode()
-        # The hash is of what the file should be; a damaged one differs from it.
+        # The hash is that of the correct file; a damaged one differs from it.
         hash_value = sha1(content, usedforsecurity=False).hexdigest()
         if statement.is_damaged:
             content = content[: len(content) // 2]
@@ -428,13 +428,13 @@ class WeChat(Provider):
         except Refused as refused:
             refusal = json.dumps({"code": refused.code}).encode()
             return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
-        # Like the real provider: the file itself is not signed; its hash came before.
+        # Like the real provider: the file itself is not signed, because its hash came before.
         return Response(content, media_type="application/octet-stream")
 
     # -- who a client is
 
     async def _authorize(self, request: Request) -> Response:
-        """Lead back with a code: a browser is one account, which agrees to be named."""
+        """Redirect back with a code: a browser is one account, which agrees to share its name."""
         given = request.query_params
         back = given.get("redirect_uri", "")
         is_known = given.get("appid") == self.keys.merchant.app_id
@@ -448,7 +448,7 @@ class WeChat(Provider):
         return answer
 
     def _login(self, code_name: str) -> Callable[[Request], Awaitable[Response]]:
-        """Return the route that tells whose a code is; its errors are answers of 200."""
+        """Return the route that exchanges a code for its user; errors have status 200."""
 
         async def endpoint(request: Request) -> Response:
             given, merchant = request.query_params, self.keys.merchant
@@ -467,7 +467,7 @@ class WeChat(Provider):
             name = code.removeprefix(CODE_PREFIX).removesuffix(NAMED)
             identity = {"openid": self.user_of(name)}
             if code_name == "js_code":
-                # A mini program's answer calls itself text, though it is JSON.
+                # A mini program's answer has the type text, although it is JSON.
                 identity |= {"session_key": secrets.token_urlsafe(16)}
                 return Response(json.dumps(identity), media_type="text/plain")
             token = secrets.token_urlsafe(32)
@@ -481,7 +481,7 @@ class WeChat(Provider):
         return endpoint
 
     async def _user_info(self, request: Request) -> JSONResponse:
-        """Tell the name of a user who agreed to it; errors are answers of 200."""
+        """Return the name of a user who agreed; errors are answers with status 200."""
         given = request.query_params
         name = self.named.get(given.get("access_token", ""))
         wrong = {(40001, "invalid credential"): name is None}
@@ -492,7 +492,7 @@ class WeChat(Provider):
         return JSONResponse(told)
 
     async def _refusal(self, call: Call, wrong: dict[tuple[int, str], bool]) -> JSONResponse | None:
-        """Return the error, an answer of 200, that a call outside of API v3 meets."""
+        """Return the error, an answer with status 200, of a call outside API v3."""
         meeting = self.gateway.policy.meet(self.gateway, call)
         await asyncio.sleep(meeting.wait_ms / MS_PER_S)
         busy = meeting.refusal
@@ -508,7 +508,7 @@ class WeChat(Provider):
         return None
 
     def _lend(self, name: str, what: str) -> dict[str, Any]:
-        """Return what is lent for *what*: the same until five minutes before its end."""
+        """Return the token or ticket for *what*, the same until five minutes before its end."""
         now_ms = self.gateway.clock.now_ms()
         value, ends_at_ms = self.lent.get(what, ("", 0))
         if ends_at_ms - now_ms < RENEWED_MS:
@@ -551,7 +551,7 @@ class WeChat(Provider):
 
 
 def openid_of(app_id: str, name: str) -> str:
-    """Return the openid of the user *name* under an app id: 28 characters, as real ones."""
+    """Return the openid of the user *name* under an app id: 28 characters, like real ones."""
     hashed = sha256(f"openid/{app_id}/{name}".encode()).digest()
     return "o" + urlsafe_b64encode(hashed).decode()[:27]
 

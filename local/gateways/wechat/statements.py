@@ -1,4 +1,4 @@
-"""WeChat Pay's statements of a day: files of its own columns, in yuan."""
+"""WeChat Pay's daily statements: files with its own columns, in yuan."""
 
 from collections.abc import Mapping, Sequence
 
@@ -39,7 +39,7 @@ def trade_file(lines: Sequence[Line], names: Mapping[str, str]) -> str:
 
 
 def flow_file(lines: Sequence[Line]) -> str:
-    """Return the file of what left the merchant's account on a day, and what came back."""
+    """Return the file of a day's movements out of the merchant's account, and of returned money."""
     rows = [
         {
             "记账时间": _time(line.moved_at_ms),
@@ -55,7 +55,7 @@ def flow_file(lines: Sequence[Line]) -> str:
 
 
 def _file(header: str, rows: Sequence[Mapping[str, str]], summary: str) -> str:
-    # Only the number of lines is right in the summary.
+    # In the summary, only the number of lines is correct.
     totals = _line([str(len(rows)), *["0.00"] * summary.count(",")])
     written = [_line([row.get(name, "") for name in header.split(",")]) for row in rows]
     return "".join(f"{line}\r\n" for line in (header, *written, summary, totals))

@@ -1,4 +1,4 @@
-"""The keys of WeChat Pay's API v3, its `WECHATPAY2-SHA256-RSA2048` signatures, and its events."""
+"""Keys of WeChat Pay's API v3, its `WECHATPAY2-SHA256-RSA2048` signatures, and its events."""
 
 import json
 import re
@@ -31,7 +31,7 @@ FIELDS = {"mchid", "nonce_str", "signature", "timestamp", "serial_no"}
 
 @dataclass(frozen=True, slots=True)
 class Merchant:
-    """Names and keys that a merchant of the provider is given and keeps secret."""
+    """Names and keys that a merchant gets from the provider and keeps secret."""
 
     mch_id: str
     app_id: str
@@ -45,7 +45,7 @@ class Merchant:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKeys:
-    """The provider's own key pair, and what it has of its merchant's."""
+    """The provider's own key pair, and its data about the merchant's."""
 
     private_key: rsa.RSAPrivateKey
     merchant: Merchant
@@ -55,15 +55,15 @@ class GatewayKeys:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Return the keys in *folder*; made when they are missing.
+        """Return the keys in *folder*, made if they are missing.
 
-        `merchant.json` there is what the merchant gets, `gateway.pem` the provider's own.
+        `merchant.json` is the merchant's part, `gateway.pem` the provider's own.
         """
         own_file, merchant_file = folder / "gateway.pem", folder / "merchant.json"
         if not merchant_file.exists():
             own = make_private_key()
             write_secret(own_file, private_text(own))
-            # The last one: a start that was interrupted makes all of them again.
+            # Written last: an interrupted start makes all of them again.
             write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
         merchant = Merchant(**json.loads(merchant_file.read_text()))
         made = cls(_load(own_file.read_text()), merchant, {}, merchant_file)
@@ -75,7 +75,7 @@ class GatewayKeys:
         self.certificates[merchant.cert_serial] = _load(merchant.private_key).public_key()
 
     def check(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Refuse a request that the merchant did not sign within the last five minutes."""
+        """Reject a request that the merchant did not sign within the last five minutes."""
         scheme, _, rest = headers.get("authorization", "").partition(" ")
         given, merchant = dict(FIELD.findall(rest)), self.merchant
         if scheme != SCHEME or not set(given) >= FIELDS:
@@ -94,14 +94,14 @@ class GatewayKeys:
             key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
-        # Without it the provider would have to sign with a certificate, which new merchants lack.
+        # Without it, the provider would have to sign with a certificate, which new merchants lack.
         if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
             raise _sign_error("Wechatpay-Serial names no key of this gateway")
 
     def signed(
         self, body: bytes, at_s: int | None = None, key: rsa.RSAPrivateKey | None = None
     ) -> dict[str, str]:
-        """Return the headers that prove who wrote *body*, an answer or a notification."""
+        """Return the headers that prove the author of *body*, an answer or a notification."""
         timestamp, nonce = str(wall_s() if at_s is None else at_s), secrets.token_hex(16)
         signed = f"{timestamp}\n{nonce}\n".encode() + body + b"\n"
         signature = (key or self.private_key).sign(signed, PKCS1v15(), SHA256())
@@ -116,7 +116,7 @@ class GatewayKeys:
     def event(
         self, url: str, kind: str, original_type: str, subject: str, resource: Mapping[str, Any]
     ) -> Message:
-        """Return the event *kind* about what has the number *subject*, sealed."""
+        """Return the encrypted event *kind* about the record with the number *subject*."""
         told = json.dumps(resource, sort_keys=True)
         nonce = secrets.token_hex(6)
         key = AESGCM(self.merchant.api_v3_key.encode())
@@ -146,9 +146,9 @@ class GatewayKeys:
         wrong_key = self.signed(body, now_s, _others_key())
         return [
             (body, wrong_key),
-            # A true signature, of another body.
+            # A valid signature, of another body.
             (body.replace(b'"EV-', b'"EV-9'), self.signed(body, now_s)),
-            # Serials that a library might go and fetch, or stumble over.
+            # Serials that a library might fetch, or fail to parse.
             (body, wrong_key | {"Wechatpay-Serial": "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"}),
             (body, wrong_key | {"Wechatpay-Serial": "PUB_KEY_ID_" + "0" * 28}),
             (body, wrong_key | {"Wechatpay-Signature": "not base64"}),

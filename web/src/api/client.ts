@@ -38,7 +38,7 @@ export interface Ask {
   read?: (answer: Response) => Promise<unknown>;
   /** For writes that need one: the same key and body have no second effect. */
   key?: string;
-  /** Repeats while the answer is 503 or the network is away. Only for what may be repeated. */
+  /** Repeats while the answer is 503 or the network is down. Only for calls that may be repeated. */
   repeats?: number;
   /** Called before each repeat, so that the page can show the wait. */
   onRepeat?: (problem: Problem) => void;
@@ -49,18 +49,18 @@ export interface ClientOptions {
   base: string;
   /** Returns the current token; undefined sends requests without one. */
   token: () => string | undefined;
-  /** Gets a fresh token when the API refuses the one it had; undefined where it can't. */
+  /** Gets a new token when the API refuses the current one; undefined if that is impossible. */
   renew?: () => Promise<string | undefined>;
   fetch?: typeof fetch;
   /** Waits; a test's clock. */
   sleep?: (ms: number) => Promise<void>;
-  /** Whether the device knows that it has no network: waiting for it spends no repeat. */
+  /** Whether the device reports that it is offline: waiting for the network uses no repeat. */
   isAway?: () => boolean;
   /** From 0 to 1, for jitter. */
   random?: () => number;
 }
 
-/** No single wait is longer, whatever a server asks for. */
+/** Maximum single wait, whatever a server asks for. */
 const WAIT_MAX_S = 30;
 /** Longer than API Gateway waits for a function. */
 const ANSWER_TIMEOUT_MS = 32_000;
@@ -85,7 +85,7 @@ export class Client {
     return this.#options.token() !== undefined;
   }
 
-  /** Returns what the contract answers to *path*; a path made up at run time names its answer. */
+  /** Returns the contract's answer to *path*; for a path built at run time, the caller names the answer. */
   get<Path extends string>(path: Path, ask?: Ask): Promise<AnswerOf<Path>>;
   get<Answer extends object>(path: string, ask?: Ask): Promise<Answer>;
   get(path: string, ask: Ask = {}): Promise<unknown> {
@@ -94,7 +94,7 @@ export class Client {
     return prefetched ?? this.ask("GET", path, { repeats: 3, ...ask });
   }
 
-  /** Asks for *path* before the script that needs it is there: its first `get` returns this answer. */
+  /** Requests *path* before the script that needs it is loaded: its first `get` returns this answer. */
   prefetch(path: string): void {
     const answer = this.get<object>(path);
     answer.catch(() => undefined);
@@ -118,7 +118,7 @@ export class Client {
         const isOver = !(error instanceof Problem) || !error.passesByItself;
         if (isOver || tries >= repeats || ask.signal?.aborted) throw error;
         ask.onRepeat?.(error);
-        // Twice as long each time, and spread: a crowd that was refused together comes back apart.
+        // The delay doubles each time, with jitter: users refused together retry at different times.
         const leastMs = 1000 * Math.min(error.retryAfterS ?? 1, WAIT_MAX_S);
         await sleep(leastMs + random() * 500 * 2 ** Math.min(tries, 5));
         if (error.code !== "offline" || !isAway()) tries++;

@@ -1,4 +1,4 @@
-/** Writes that are under way, kept for a reload: the same key and body are sent again. */
+/** Writes in progress, kept across a reload: the same key and body are sent again. */
 
 import type { Store } from "../store.ts";
 
@@ -11,14 +11,14 @@ export interface Pending<Body> {
 
 export class PendingWrites {
   readonly #store: Store;
-  /** Also here: a storage may be cleared while the page is open. */
+  /** Also kept here, because a storage may be cleared while the page is open. */
   readonly #memory = new Map<string, string>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** Returns what is under way as *name* for *user*, if anything. */
+  /** Returns the write in progress as *name* for *user*, if any. */
   find<Body>(name: string, user: string): Pending<Body> | undefined {
     const text = this.#memory.get(name) ?? this.#store.getItem(slot(name));
     if (!text) return undefined;
@@ -30,7 +30,7 @@ export class PendingWrites {
     }
   }
 
-  /** Notes *body* before it is sent; a repeat of the same body keeps its key. */
+  /** Stores *body* before it is sent; a repeat of the same body keeps its key. */
   begin<Body>(name: string, user: string, body: Body): Pending<Body> {
     const existing = this.find<Body>(name, user);
     if (existing && JSON.stringify(existing.body) === JSON.stringify(body)) return existing;
@@ -41,7 +41,7 @@ export class PendingWrites {
     return pending;
   }
 
-  /** Forgets it, once the answer is certain. */
+  /** Deletes it once the answer is certain. */
   end(name: string): void {
     this.#memory.delete(name);
     this.#store.removeItem(slot(name));

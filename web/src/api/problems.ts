@@ -23,7 +23,7 @@ export class Problem extends Error {
   readonly retryAfterS: number | undefined;
   /** Fields that the API refuses, with its words for each. */
   errors: readonly { field: string; message: string }[] = [];
-  /** What its button does, if the view that shows it has no other one. */
+  /** Action of its button, if the view that shows it has no other one. */
   retry: (() => void) | undefined;
 
   constructor(code: Code, status = 0, retryAfterS?: number) {
@@ -33,12 +33,12 @@ export class Problem extends Error {
     this.retryAfterS = retryAfterS;
   }
 
-  /** Whether the same request may succeed a moment later. */
+  /** Whether the same request may succeed soon. */
   get passesByItself(): boolean {
     return ["unavailable", "idempotency_key_in_use", "offline"].includes(this.code);
   }
 
-  /** Whether a write may have taken effect: then only a repeat with its key tells. */
+  /** Whether a write may have taken effect, which only a repeat with its key shows. */
   get isUncertain(): boolean {
     const isRefused = (this.status >= 400 && this.status < 500) || this.code === "switched_off";
     return this.passesByItself || !isRefused;
@@ -48,7 +48,7 @@ export class Problem extends Error {
 /** Any thrown value as a problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  // Browsers name a module that could not be had only in their own words.
+  // Browsers report a module that failed to load only in their own words.
   if (!/import|preload/i.test(String(error))) return new Problem("unknown");
   return new Problem(navigator.onLine ? "not_loaded" : "offline");
 }

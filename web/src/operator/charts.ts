@@ -41,7 +41,7 @@ function curveView({ label, show }: Curve, times: readonly number[], values: rea
     return `${x.toFixed(2)},${(100 - (100 * value) / top).toFixed(2)}`;
   });
   const now = values.length ? show(values.at(-1)!) : "…";
-  // Half of a small top is shown as one of its neighbors.
+  // With a small maximum, half of it would be labeled like a neighbor.
   const labels = [...new Set([top, top / 2, 0].map(show))].map((value) => html`<span>${value}</span>`);
   const ends = new Set(times.length ? [firstMs, (firstMs + lastMs) / 2, lastMs] : []);
   return html`<figure>

@@ -7,7 +7,7 @@ export type Decision = "decide" | "finish" | "own" | "payee" | "over";
 
 /** Decisions that the operator *me* can make about *row*. */
 export function decisionOf(row: Approval, me: string | undefined): Decision {
-  // Approving was cut off before it was applied: any approval of another operator goes on.
+  // The approval was interrupted before it was applied: another operator's approval continues it.
   const isCutOff = row.status === "approved" && !row.is_applied && !row.refusal;
   if (row.status !== "awaiting" && !isCutOff) return "over";
   if (row.asked_by.id === me) return "own";

@@ -18,12 +18,12 @@ export class Meter {
 
   note(atMs: number, taken: number): void {
     const isOld = (sample: { atMs: number }) => sample.atMs < atMs - WINDOW_MS;
-    // One older look stays, so that slow looks still have an interval.
+    // One older sample stays, so that slow polls still have an interval.
     const firstNew = this.#seen.findIndex((sample) => !isOld(sample));
     this.#seen = [...this.#seen.slice(firstNew < 0 ? -1 : Math.max(0, firstNew - 1)), { atMs, taken }];
   }
 
-  /** Undefined before the second look. */
+  /** Undefined before the second sample. */
   get perSecond(): number | undefined {
     const [first, last] = [this.#seen[0], this.#seen.at(-1)];
     if (!first || !last || last.atMs <= first.atMs) return undefined;
@@ -38,7 +38,7 @@ export interface Sample {
   budgetLeftFen: number;
 }
 
-/** Ten minutes of looks at two seconds; older ones thin out, so that a whole evening fits. */
+/** Ten minutes of samples every two seconds; older ones thin out, so that a whole evening fits. */
 const SAMPLES_MAX = 600;
 
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
@@ -93,9 +93,9 @@ export class Tail<Row> {
 
 type Claim = Schemas["Feed"]["claims"][number];
 
-/** Pages of a feed that one look reads. */
+/** Pages of a feed that one poll reads. */
 const PAGES_MAX = 5;
-/** Looks after a packet's end, in which its last names arrive. */
+/** Polls after a packet's end, in which its last names arrive. */
 const LOOKS_AFTER_END = 5;
 
 /** All claims of a packet as anyone sees them; each read continues from the last full page. */
@@ -126,7 +126,7 @@ export class Claims {
       const feed = await this.#client.get<Schemas["Feed"]>(address(this.#path, { limit: 100, cursor: this.#cursor }));
       const isEnded = ["emptied", "closed"].includes(feed.status);
       if (isEnded && this.#cursor && this.#before.some(({ amount_fen: fen }) => fen === null)) {
-        // Amounts that were hidden are shown from now on.
+        // Hidden amounts are shown from now on.
         this.#cursor = undefined;
         this.#before = [];
         continue;

@@ -27,7 +27,7 @@ export class CampaignView extends ConsoleView {
   declare campaignId: string;
   declare campaign: Campaign | undefined;
   declare seen: Look | undefined;
-  /** Why the last look failed; an action's result stays shown beside it. */
+  /** Reason why the last poll failed; an action's result stays shown beside it. */
   declare trouble: Problem | undefined;
   protected switches: readonly Schemas["Switch"][] = [];
   protected readonly meter = new Meter();

@@ -11,7 +11,7 @@ import { canListen } from "./speech.ts";
 
 export interface CoverDeeds {
   isLeaving: boolean;
-  /** The sender's picture couldn't be had: the plain cover is shown. */
+  /** The sender's picture failed to load: the plain cover is shown. */
   isBare: boolean;
   loseArt: () => void;
   isListening: boolean;
@@ -123,7 +123,7 @@ function coinView(flow: PacketFlow, deeds: CoverDeeds, isTurning: boolean) {
   `;
 }
 
-/** The part of the time that is left, around the coin. */
+/** The remaining part of the time, around the coin. */
 function ringView(part: number): TemplateResult {
   const left = Math.max(0, Math.min(1, part)) * 100;
   return html`<svg class="ring" viewBox="0 0 124 124" aria-hidden="true">

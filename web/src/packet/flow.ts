@@ -20,11 +20,11 @@ import {
   thanksOf,
 } from "./states.ts";
 
-/** A claim whose outcome isn't known is asked for again this often: a few minutes. */
+/** Repeats of a claim whose outcome is unknown: a few minutes. */
 const CLAIM_REPEATS = 12;
-/** The coin turns at least this long, so that an answer is seen to come out of it. */
+/** The coin turns at least this long, so that users notice the animation. */
 const TURN_MS = 900;
-/** A crowd that waited for the same moment taps apart. */
+/** Users who waited for the same moment tap at slightly different times. */
 const START_JITTER_MS = 400;
 /** A settlement takes a second or two; afterwards the reader may reload. */
 const SETTLE_ASKS = 6;
@@ -36,11 +36,11 @@ export interface FlowOptions {
   now?: () => number;
   random?: () => number;
   sleep?: (ms: number) => Promise<void>;
-  /** Whether the viewer wants no motion: no turning coin to wait for. */
+  /** Whether the viewer prefers reduced motion: the coin does not turn. */
   isCalm?: boolean;
   /** The user whose link led here. */
   via?: string;
-  /** What a packet can't be shown without. */
+  /** Data without which a packet cannot be shown. */
   prepare?: () => Promise<void>;
 }
 
@@ -53,10 +53,10 @@ export class PacketFlow {
   thanks: Thanks | undefined;
   thanksProblem: Code | undefined;
   showsAllEmoji = false;
-  /** Whether the viewer had a share before: nothing is opened. */
+  /** Whether the viewer had a share before, so that nothing is opened. */
   isRepeat = true;
   problem: Code | undefined;
-  /** Until then the button is off. */
+  /** The button is disabled until then. */
   waitUntilMs = 0;
   admittedUntilMs = 0;
   /** Life of the admission. */
@@ -85,7 +85,7 @@ export class PacketFlow {
     this.live = new Live(options.client, this.#options.packetId, options.changed);
   }
 
-  /** Stops everything that is under way. */
+  /** Stops all work in progress. */
   end(): void {
     this.#isEnded = true;
     this.live.stop();
@@ -95,7 +95,7 @@ export class PacketFlow {
   async load(): Promise<void> {
     const { client, packetId, now, prepare } = this.#options;
     this.problem = undefined;
-    // It may be from before the clock was set.
+    // The answer may be older than the corrected clock.
     this.waitUntilMs = 0;
     try {
       await prepare();
@@ -116,7 +116,7 @@ export class PacketFlow {
     }
   }
 
-  /** Looks again at a packet that can be opened: while the page was out of sight, others may have emptied it. */
+  /** Reloads a packet that can be opened: while the page was hidden, others may have emptied it. */
   async refresh(): Promise<void> {
     const isReady = () => this.state === "ready";
     if (!isReady() || !this.#options.client.isSignedIn) return;
@@ -130,7 +130,7 @@ export class PacketFlow {
     if (state !== "ready") this.#go(state);
   }
 
-  /** The one tap: grabs, or opens what was admitted before. */
+  /** The only tap: grabs, or opens after an admission. */
   async take(passphrase?: string): Promise<void> {
     if (this.#isAsking || !this.canTap) return;
     this.#isAsking = true;
@@ -208,7 +208,7 @@ export class PacketFlow {
     this.#options.changed();
   }
 
-  /** Time of the start, while it lies ahead. */
+  /** Time of the start, if it is in the future. */
   get startsAtMs(): number | undefined {
     const startsAtMs = this.cover?.starts_at_ms ?? 0;
     return startsAtMs > this.#options.now() ? startsAtMs : undefined;
@@ -234,7 +234,7 @@ export class PacketFlow {
         this.#go("confirming");
       },
     };
-    // A repeat of either gives the one true answer, so both may be asked again.
+    // A repeat of either returns the same result, so both may be repeated.
     if (this.#grabToken) {
       const token = this.#grabToken;
       this.#grabToken = undefined;
@@ -268,7 +268,7 @@ export class PacketFlow {
       this.#go(stateOfFeed(feed));
     } catch (error) {
       const problem = problemOf(error);
-      // A packet for some people only can't be told from none without a token.
+      // Without a token, an exclusive packet looks like an unknown one.
       if (problem.code !== "packet_not_found") throw error;
       this.problem = undefined;
       this.#go(this.#options.client.isSignedIn ? "missing" : "signed_out");
@@ -288,7 +288,7 @@ export class PacketFlow {
         this.#waitForStart();
         return;
       }
-      // The server's clock may be a moment behind ours.
+      // The server's clock may be slightly behind ours.
       await sleep(Math.max(0, leftMs) + random() * START_JITTER_MS);
       if (this.state === "waiting" && !this.#isEnded) this.#go("ready");
     };

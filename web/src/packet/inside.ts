@@ -17,7 +17,7 @@ const TEXT_BYTES_MAX = 80;
 
 type Row = Feed["claims"][number];
 
-/** The own row before the list has it. */
+/** The user's own row, before the list has it. */
 const NOBODY = { nickname: "", avatar_url: null, is_luckiest: null, thanks: null, thanks_text: null };
 
 /** *proofUrl* is the check of the amounts, for a page without its own link to it. */
@@ -76,7 +76,7 @@ function resultView(flow: PacketFlow) {
   `;
 }
 
-/** Tells where the money goes that nobody took. */
+/** Shows where the unclaimed money goes. */
 function endView(flow: PacketFlow) {
   const { record } = flow;
   const { status, remaining_count: left } = flow.live.feed ?? record ?? {};
@@ -123,7 +123,7 @@ function thanksView(flow: PacketFlow) {
   </form>`;
 }
 
-/** Cuts the text between letters where the API would refuse it, but not while a word is being composed. */
+/** Cuts the text between letters at the API's limit, but not while a word is being composed. */
 function shorten(event: Event): void {
   if ((event as InputEvent).isComposing) return;
   const field = event.currentTarget as HTMLInputElement;

@@ -1,4 +1,4 @@
-/** The packet as everybody sees it, asked again while it changes and somebody looks. */
+/** The packet as every visitor sees it, polled while it changes and the page is visible. */
 
 import { feedPath, type Client } from "../api/client.ts";
 import { Poll } from "../poll.ts";
@@ -30,7 +30,7 @@ export class Live {
     this.#changed = changed;
   }
 
-  /** A packet for some people only has no public feed, and a sender sees thanks before an edge does. */
+  /** An exclusive packet has no public feed, and a sender sees thanks before an edge does. */
   useRecord(uses: boolean): void {
     this.#usesRecord = uses;
   }
@@ -83,7 +83,7 @@ export class Live {
   }
 }
 
-/** Spreads the calls of a crowd. */
+/** Spreads the calls of many users. */
 function jitter(): number {
   return 1 + Math.random() / 4;
 }

@@ -1,4 +1,4 @@
-/** Tells an API that refuses this page's origin from one that is away: to a page both look the same. */
+/** Distinguishes an API that refuses this page's origin from one that is down, which look the same to a page. */
 
 import { Problem } from "../api/problems.ts";
 import type { Config } from "../config.ts";
@@ -7,7 +7,7 @@ import type { Unit } from "../money.ts";
 /** Returns a `fetch` that says in the console which setting lets this page call *api*. */
 export function fetchFrom(api: string): typeof fetch {
   const { origin } = new URL(api, location.href);
-  // Once an answer was read, a request without one met a network that is away.
+  // After one successful answer, a failed request means that the network is down.
   let isAccepted = origin === location.origin;
   return async (input, init) => {
     try {
@@ -31,7 +31,7 @@ export async function unitOf(api: string): Promise<Unit | undefined> {
   return answer.ok ? ((await answer.json()) as Config).unit : undefined;
 }
 
-/** Returns whether something answers there, which no page of another origin may read. */
+/** Returns whether a server answers there, which no page of another origin may read. */
 async function isUp(api: string): Promise<boolean> {
   try {
     await fetch(`${api}/health`, { mode: "no-cors" });

@@ -55,7 +55,7 @@ export class RedPacket extends LitElement {
   declare token: string | undefined;
   /** The page gives its own client; other pages give a token. */
   declare client: Client | undefined;
-  /** The cover is still flying away from what was inside. */
+  /** The cover is still animating away from the contents. */
   declare isLeaving: boolean;
   declare listening: Listening | undefined;
   declare isBare: boolean;
@@ -180,7 +180,7 @@ export class RedPacket extends LitElement {
     this.#focus(".amount");
   }
 
-  /** Lets readers continue there: the button that was tapped is gone. */
+  /** Moves the focus there for screen readers, because the tapped button is gone. */
   #focus(selector: string): void {
     void this.updateComplete.then(() => {
       this.renderRoot.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });

@@ -16,7 +16,7 @@ type Maker = new () => Recognition;
 export interface Listening {
   /** The recognized words; undefined if nothing was understood or it isn't allowed. */
   heard: Promise<string | undefined>;
-  /** Ends what is said; it is still recognized. */
+  /** Ends the recording; it is still recognized. */
   stop: () => void;
 }
 

@@ -40,7 +40,7 @@ export type State =
   | "refused" // not for this viewer, or not now
   | "missing";
 
-/** Whether the inside is shown instead of the cover. */
+/** Whether the contents are shown instead of the cover. */
 export function isOpen(state: State): boolean {
   return ["opened", "watching", "gone", "expired"].includes(state);
 }
@@ -59,7 +59,7 @@ export function coverOf(packet: Packet): Cover {
   };
 }
 
-/** The cover as somebody without a token sees it: rules that only the record tells are unknown. */
+/** The cover for a visitor without a token: rules that only the record contains are unknown. */
 export function coverOfFeed(feed: Feed): Cover {
   return {
     nickname: feed.sender.nickname,

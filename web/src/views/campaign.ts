@@ -20,14 +20,14 @@ import { loadingView, problemView, View } from "./view.ts";
 type Game = "rain" | "lottery";
 
 const DAY_MS = 86_400_000;
-/** Time between two looks at the campaign, which changes while it runs. Edges cache the answer. */
+/** Time between two polls of the campaign, which changes while it runs. Edges cache the answer. */
 const LOOK_MS = 8000;
 /** Ids of a round are there three seconds before its start; a crowd reads them within one second. */
 const IDS_AHEAD_MS = 3000;
 const IDS_SPREAD_MS = 1000;
-/** Time between two looks while a round is planned. */
+/** Time between two polls while a round is planned. */
 const CALM_LOOK_MS = 60_000;
-/** A crowd looks at the start, but not all in the same moment. */
+/** Many users poll at the start, but not all at the same moment. */
 const SPREAD_MS = 2000;
 
 /** What the console's form in which this page is framed shows; only a page of this origin can set it. */
@@ -79,7 +79,7 @@ export class CampaignView extends View {
     const campaign = preview()?.campaign ?? (await session.client.get(`/campaigns/${this.campaignId}`));
     // The first answer may move the clock by hours.
     this.#askedAtMs = now();
-    // The API's state decides: our clock may be a moment ahead.
+    // The API's state decides, because our clock may be slightly ahead.
     const isRead = campaign.state !== "upcoming" || campaign.rains.some(({ packets }) => packets.length);
     if (isRead && !this.#isRead && session.person) this.catches = await catchesOf(session.client, campaign);
     this.#hasRain ||= campaign.packets.length > 0 || campaign.rains.length > 0 || this.catches.size > 0;
@@ -115,18 +115,18 @@ export class CampaignView extends View {
     const lookAtMs = this.#isRead ? 0 : Math.min(startsAtMs + this.#spreadMs, this.#idsMs(campaign.rains[0]));
     const nextMs = this.#isRead ? this.#nextLookMs(campaign, nowMs) : this.#askedAtMs + SPREAD_MS;
     if (nowMs < Math.max(lookAtMs, nextMs) || campaign.state === "ended") return;
-    // One look after the end tells that it is over.
+    // One poll after the end shows that it is over.
     if (this.#askedAtMs < endsAtMs + LOOK_MS) void this.#load().catch(() => undefined);
   }
 
-  /** Time of the next look: players of a rain ask for its ids once, and not during a round. */
+  /** Time of the next poll: players of a rain request its ids once, and not during a round. */
   #nextLookMs({ rains }: Schemas["Campaign"], nowMs: number): number {
     const round = rains.find(({ ends_at_ms: endMs }) => endMs > nowMs);
     if (!round) return this.#askedAtMs + LOOK_MS;
     if (round.packets.length) return round.ends_at_ms + SPREAD_MS + this.#spreadMs;
     const idsMs = this.#idsMs(round);
     const calmMs = this.#askedAtMs + CALM_LOOK_MS;
-    // A look shortly before would be one more.
+    // A poll shortly before would be an extra one.
     return calmMs < idsMs - CALM_LOOK_MS / 2 ? calmMs : Math.max(idsMs, this.#askedAtMs + IDS_SPREAD_MS);
   }
 
@@ -185,7 +185,7 @@ export class CampaignView extends View {
           </div>`
         : nothing}
       ${games.map((game) =>
-        // A game that was opened goes on while the other one is shown.
+        // An opened game continues while the other one is shown.
         this.#opened.has(game)
           ? html`<div ?hidden=${game !== shown}>${this.#game(game, campaign)}</div>`
           : nothing,
@@ -208,7 +208,7 @@ export class CampaignView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** The rain comes first: it is short. One that was there stays, with what the user caught. */
+  /** The rain comes first because it is short. An existing one stays, with the user's catches. */
   #gamesOf(campaign: Schemas["Campaign"]): Game[] {
     if (!campaign.prizes.length) return ["rain"];
     return this.#hasRain ? ["rain", "lottery"] : ["lottery"];

@@ -41,7 +41,7 @@ export function blankCard(art?: HTMLImageElement): { canvas: HTMLCanvasElement; 
   return { canvas, pen };
 }
 
-/** The cover, if it lies with the page: another host's picture would lock the canvas. */
+/** The cover, if it is on the page's origin: another host's picture would lock the canvas. */
 export async function loadArt(url: string | null | undefined): Promise<HTMLImageElement | undefined> {
   if (!url || new URL(url, location.href).origin !== location.origin) return undefined;
   const art = new Image();

@@ -18,7 +18,7 @@ export interface Draft {
   starts?: string;
   /** Anyone with the link, the first who opens it, or the chosen people. */
   audience: "all" | "one" | "some";
-  /** Tokens of the people who were chosen from a list. */
+  /** Tokens of the users who were chosen from a list. */
   people: string[];
   /** Tokens that were typed. */
   recipients?: string;
@@ -51,7 +51,7 @@ export function draftOf(form: HTMLFormElement): Draft {
 }
 
 export function countOf(draft: Draft): number | undefined {
-  // The first who opens the link of one share has all of it.
+  // The first user who opens the link of a single share gets all of it.
   if (draft.audience === "one") return 1;
   const text = draft.count.normalize("NFKC").trim();
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;

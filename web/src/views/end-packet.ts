@@ -1,4 +1,4 @@
-/** The end of one's own packet before its time. */
+/** The early end of one's own packet. */
 
 import { html } from "lit";
 
@@ -8,7 +8,7 @@ import type { Packet } from "../packet/states.ts";
 import { session } from "../session.ts";
 import { ask } from "./ask.ts";
 
-/** An end whose outcome isn't known is asked for again this often: repeats change nothing. */
+/** Repeats of an end whose outcome is unknown; repeats change nothing. */
 const REPEATS = 6;
 
 /** Asks the sender, and ends *packet* after consent; returns whether it did. */

@@ -48,7 +48,7 @@ class FaceSheet extends Sheet {
   override connectedCallback(): void {
     super.connectedCallback();
     const { avatar_url, nickname } = this.me;
-    // The API takes the path of what lies on the page itself.
+    // The API takes a path for pictures on the page's own origin.
     this.picture = (avatar_url ?? session.person?.picture ?? "").replace(location.origin, "");
     this.own = this.picture.startsWith("/seals/") ? "" : this.picture;
     this.nickname = isNameless(this.me) ? "" : nickname;
@@ -102,7 +102,7 @@ class FaceSheet extends Sheet {
     `;
   }
 
-  /** Offers the name and picture of the provider, which asks the user and leads back here. */
+  /** Offers the name and picture of the provider, which asks the user and redirects back here. */
   #ownFace() {
     const provider = signInProvider(session.config);
     if (!provider?.app?.hasFaces?.(session.config!) || session.person?.picture) return nothing;

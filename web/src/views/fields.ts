@@ -1,4 +1,4 @@
-/** What the API refuses of a form, told at the field that has it. */
+/** Errors of a form that the API reports, each shown at its field. */
 
 import type { Problem } from "../api/problems.ts";
 import { language } from "../i18n/language.ts";
@@ -9,10 +9,10 @@ type Field = HTMLInputElement;
 
 let noteCount = 0;
 
-/** Ends what is told at a field. */
+/** Removes the error shown at a field. */
 const told = new WeakMap<Field, () => void>();
 
-/** Tells each error of *problem* at its field of *root*, and goes to the first; returns whether there is one. */
+/** Shows each error of *problem* at its field of *root*, and focuses the first; returns whether there is one. */
 export function markFields(root: ParentNode, { code, errors }: Problem): boolean {
   let first: Field | undefined;
   for (const { field: name, message } of errors) {
@@ -21,12 +21,12 @@ export function markFields(root: ParentNode, { code, errors }: Problem): boolean
     tell(field, textOf(name, message) ?? problemText(code));
     first ??= field;
   }
-  // A field that is still off, as during its request, takes no focus.
+  // A field that is still disabled, as during its request, cannot be focused.
   setTimeout(() => first?.focus());
   return first !== undefined;
 }
 
-/** Tells *problem* at *field* and goes there, "" for none; returns whether the field is valid. */
+/** Shows *problem* at *field* and focuses it, "" for none; returns whether the field is valid. */
 export function markField(field: Field, problem: string): boolean {
   told.get(field)?.();
   if (!problem) return field.reportValidity();
@@ -35,7 +35,7 @@ export function markField(field: Field, problem: string): boolean {
   return false;
 }
 
-/** The field of a name of the API, or of the list or object that holds it. */
+/** The field of an API name, or of the list or object that contains it. */
 function fieldOf(root: ParentNode, name: string): Field | undefined {
   for (let path = name; path; path = path.slice(0, Math.max(0, path.lastIndexOf(".")))) {
     const at = CSS.escape(path);
@@ -71,7 +71,7 @@ function tell(field: Field, text: string): void {
   field.addEventListener("input", end, { once: true });
 }
 
-/** A rule of the API in the reader's words. */
+/** A rule of the API in the reader's language. */
 function textOf(name: string, message: string): string | undefined {
   const [letter] = /U\+[0-9A-F]{4,6}/.exec(message) ?? [];
   if (letter) return p("bad_letter", { letter });

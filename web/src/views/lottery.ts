@@ -52,7 +52,7 @@ export class Lottery extends View {
   declare game: Tab;
   declare result: Drawn | undefined;
   declare isDrawing: boolean;
-  /** Whether the result may be told: the wheel stands, or the card is scratched. */
+  /** Whether the result may be shown: the wheel has stopped, or the card is scratched. */
   declare isShown: boolean;
   /** Whether the dialog about a prize is closed. */
   declare isTold: boolean;
@@ -77,7 +77,7 @@ export class Lottery extends View {
     this.isTold = true;
     this.isSaved = false;
     this.draws = [];
-    // Somebody without a token has what the rules give everybody.
+    // A visitor without a token has the limits of the rules.
     this.attemptsLeft = this.winsLeft = null;
     this.checked = {};
     this.myToken = "";
@@ -101,7 +101,7 @@ export class Lottery extends View {
         this.#readDraws(),
       ]);
       this.myToken = me.user_token;
-      // A draw whose answer a reload has cut off is asked for again.
+      // A draw whose answer was lost in a reload is repeated.
       if (session.writes.find(this.#slot, session.person?.sub ?? "")) await this.#draw();
     });
   }
@@ -163,7 +163,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Tells before a draw what the rules still allow today. */
+  /** Shows before a draw what the rules still allow today. */
   #left() {
     if (this.#isOver) return html`<p class="hint center" role="status">${t("wins_used")}</p>`;
     const { attempts_per_user_per_day: attempts, wins_per_user_per_day: wins } = this.campaign.rules;
@@ -285,7 +285,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** The won prize, over everything else: the dialog completes what its winner has to do. */
+  /** The won prize, above everything else: the dialog asks its winner for the next step. */
   #prize() {
     const { prize, code, draw_id } = this.result!;
     if (!prize || !this.isShown) return nothing;
@@ -309,7 +309,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Won prizes, with what became of each. */
+  /** Won prizes with their states. */
   #won() {
     if (!this.won) return this.problem ? nothing : loadingView();
     if (this.won.length === 0) return html`<p class="card empty">${t("no_prizes")}</p>`;
@@ -434,7 +434,7 @@ export class Lottery extends View {
     `;
   }
 
-  /** Asks the winner of goods where they go, and tells their state. */
+  /** Asks the winner of goods for an address, and shows the delivery's state. */
   #address(drawId: string) {
     if (!this.has("rp-address", () => import("./address.ts"))) return nothing;
     return html`<rp-address .campaignId=${this.campaign.campaign_id} .drawId=${drawId}></rp-address>`;
@@ -452,7 +452,7 @@ function titleOf(prize: { title: string; amount_fen: number | null } | null): st
   return prize.amount_fen ? `${prize.title} ${money(prize.amount_fen)}` : prize.title;
 }
 
-/** The picture of a prize, if it lies on a host that the deployment allows. */
+/** The picture of a prize, if it is on a host that the deployment allows. */
 function pictureOf({ image_url }: { image_url: string | null }): string | undefined {
   return image_url && (image_url.startsWith("/pictures/") || isCover(image_url, session.config?.cover_hosts ?? [])) ? image_url : undefined;
 }

@@ -46,7 +46,7 @@ export async function move<Made>(deed: Deed<Made>, isAgreed = false): Promise<Ma
   }
 }
 
-/** Shows what was done, with a link to it. */
+/** Shows the result, with a link to it. */
 export function showReceipt(shown: Shown, link: { href: string; text: string }): void {
   show(shown, "done").link = link;
 }

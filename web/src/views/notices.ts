@@ -49,7 +49,7 @@ export class Notices extends View {
     const [first, { page }] = [await this.#read(), this];
     const known = new Set(page?.items.map((item) => JSON.stringify(item)));
     const items = first.items.filter((item) => !known.has(JSON.stringify(item)));
-    // Others may lie between pages without a common notice.
+    // Other notices may be between pages without a common one.
     if (!page || items.length === first.items.length) this.page = first;
     else this.page = { ...page, items: [...items, ...page.items], unread: items.length + page.unread };
   }
@@ -102,7 +102,7 @@ function noticeView(item: Notice, isUnread: boolean) {
   `;
 }
 
-/** Path to what a notice is about. */
+/** Path to the subject of a notice. */
 function pathOf({ packet_id: packetId, campaign_id: campaignId, withdrawal_id: withdrawalId }: Notice): string {
   if (packetId) return `/packets/${packetId}`;
   return campaignId ? `/campaigns/${campaignId}#prizes` : `/wallet#${withdrawalId}`;

@@ -1,4 +1,4 @@
-/** Money in: orders a payment once after the user's consent, and goes to the page that pays it. */
+/** Payments: orders one after the user's consent, and opens the page that pays it. */
 
 import type { AnswerOf, Schemas } from "../api/client.ts";
 import { problemOf } from "../api/problems.ts";
@@ -11,10 +11,10 @@ import { move, type Rows } from "./money.ts";
 
 type Order = Pick<Schemas["PaymentBody"], "amount_fen" | "channel">;
 
-/** An order whose outcome isn't known is repeated with its key this often. */
+/** Repeats of an order whose outcome is unknown, with its key. */
 const REPEATS = 12;
 
-/** Returns whether the user agreed; *isAgreed* continues an order that a reload cut off. */
+/** Returns whether the user agreed; *isAgreed* continues an order that a reload interrupted. */
 export async function orderPayment(order: Order, isAgreed = false): Promise<boolean> {
   const body = { ...order, method: methodOf(order.channel) };
   const rows: Rows = [

@@ -15,7 +15,7 @@ import { note } from "./commitments.ts";
 import type { Draft } from "./draft.ts";
 import { problemView, View, wantsSignIn, WIDE } from "./view.ts";
 
-/** The relay of a crowd's packet is for a group. */
+/** A packet for a group can be followed by another one from its luckiest claimer. */
 const RELAY_COUNT_MAX = 100;
 
 export class PacketView extends View {
@@ -43,7 +43,7 @@ export class PacketView extends View {
     if (matchMedia(WIDE).matches) void this.#drawCode();
   }
 
-  /** A wide screen has room for a code that a phone reads. */
+  /** A wide screen has room for a QR code for phones. */
   async #drawCode(): Promise<void> {
     const { codeOf } = await import("./qr.ts");
     this.code = await codeOf(location.origin + location.pathname + location.search, f("scan_to_open"));
@@ -100,7 +100,7 @@ export class PacketView extends View {
     this.dispatchEvent(new Event("amount", { bubbles: true }));
   };
 
-  /** Fills the send form with the luckiest share, for as many people as there were. */
+  /** Fills the send form with the luckiest share, for the same number of users. */
   readonly #relay = () => {
     const { claim, cover, packet } = this.querySelector<RedPacket>("red-packet")!.flow!;
     const count = Math.min(packet!.count, claim!.amount_fen, RELAY_COUNT_MAX);
@@ -125,7 +125,7 @@ export class PacketView extends View {
       }
     });
 
-  /** Notes the commitment as soon as the packet is known, for the check after its end. */
+  /** Stores the commitment as soon as the packet is loaded, for the check after its end. */
   readonly #look = (event: Event) => {
     const { flow } = event.currentTarget as RedPacket;
     const packet = flow?.packet;

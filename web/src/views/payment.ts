@@ -90,7 +90,7 @@ export class PaymentView extends View {
     return html`<button class="gold" @click=${this.#pay}>${say(provider, "pay_here")}</button>`;
   }
 
-  /** A phone can't scan its own screen, and an app takes no picture of a code: it pays on its own page. */
+  /** A phone cannot scan its own screen, and an app's user cannot save a code: it pays on its own page. */
   #elsewhere({ packet_id }: Schemas["Payment"]) {
     const link = `${location.origin}${packet_id ? "/send" : "/wallet"}`;
     return html`

@@ -3,7 +3,7 @@
 import { appHere } from "../providers/registry.ts";
 
 export async function savePicture(view: Element, canvas: HTMLCanvasElement, name: string): Promise<void> {
-  // Such an app downloads nothing, and saves a picture that is pressed.
+  // Such an app cannot download, but saves a picture on a long press.
   const sharing = await appHere()?.sharing();
   if (sharing) {
     sharing.showPicture(view, canvas.toDataURL());

@@ -12,7 +12,7 @@ import type { Verdict } from "../verify/packet.ts";
 import { noted } from "./commitments.ts";
 import { loadingView, problemView, View } from "./view.ts";
 
-/** More shares than that take a phone seconds. */
+/** A larger number takes a phone seconds. */
 const COUNT_MAX = 10_000;
 const SHOWN_MAX = 20;
 const SIGNS = { true: "✓", false: "✕", partly: "?" };

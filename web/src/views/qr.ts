@@ -16,7 +16,7 @@ export async function codeOf(link: string, label: string): Promise<TemplateResul
   return qrView(encode(link, { border: 0, ecc: "M" }).data, label);
 }
 
-/** A data URL: a provider's app may save and read no blob. */
+/** A data URL, because a provider's app cannot save or read a blob. */
 function pictureOf(modules: boolean[][]): string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = (modules.length + 2 * BORDER) * MODULE_PX;

@@ -63,7 +63,7 @@ export class Rain extends View {
   declare leftS: number;
   declare hits: number;
   declare banner: { text: string; isWin: boolean } | undefined;
-  /** Why there is nothing more for this user. */
+  /** Reason why the user can get nothing more. */
   declare refusal: string;
   declare isAsking: boolean;
   /** Hits since the last miss. */
@@ -73,7 +73,7 @@ export class Rain extends View {
   /** The planned round that is played or was the last one. */
   #planned: Round | undefined;
   readonly #gone = new Set<string>();
-  /** Not everybody begins with the same packet. */
+  /** Different users begin with different packets. */
   #turn = Math.floor(Math.random() * 100);
   #untilMs = 0;
   #freeAtMs = 0;
@@ -108,7 +108,7 @@ export class Rain extends View {
     return this.phase === "counting" || this.phase === "playing";
   }
 
-  /** The planned round of now, or the next one, that this user did not play. */
+  /** The current planned round, or the next one, that this user did not play. */
   get #nextRound(): Round | undefined {
     const played = this.#planned?.starts_at_ms;
     return this.campaign.rains.find((round) => round.ends_at_ms > now() && round.starts_at_ms !== played);
@@ -136,7 +136,7 @@ export class Rain extends View {
   override willUpdate(): void {
     if (!this.#isPlaying) return;
     if (["paused", "ended"].includes(this.campaign.state)) this.#end();
-    // A planned round lasts its seconds for everybody.
+    // A planned round has the same length for all users.
     else if (this.#planned) return;
     // The last share is seen before the round is over.
     else if (this.#obstacle) this.#untilMs = Math.min(this.#untilMs, performance.now() + LINGER_MS);
@@ -144,7 +144,7 @@ export class Rain extends View {
 
   override render() {
     const isRound = this.#isPlaying;
-    // A pause is shown below, and ends.
+    // A pause is shown below until it ends.
     const isOver = this.phase === "over" && this.campaign.state !== "paused";
     return html`
       <dialog class="rain" aria-label=${t("rain")} @close=${this.#end}>${isRound ? this.#round() : nothing}</dialog>
@@ -152,7 +152,7 @@ export class Rain extends View {
     `;
   }
 
-  /** The best claims of the last round, which the campaign's next look has. */
+  /** The best claims of the last round, from the campaign's next poll. */
   #podium() {
     const podium = this.campaign.rains.findLast((round) => round.podium.length)?.podium;
     if (!podium || this.#isPlaying) return nothing;
@@ -239,7 +239,7 @@ export class Rain extends View {
     return [...this.catches.values()].reduce((all, amount) => all + amount, 0);
   }
 
-  /** Begins the planned round for everybody who is here, three seconds before its start. */
+  /** Begins the planned round for all present users, three seconds before its start. */
   #join(): void {
     const round = this.#nextRound;
     if (this.#isPlaying || !round || document.hidden || !session.person || !round.packets.length) {
@@ -349,7 +349,7 @@ export class Rain extends View {
     const isOver = OVER.includes(stateAfter(code));
     if (isOver && isOfPacket(code)) this.#gone.add(packetId);
     if (isOver && !isOfPacket(code)) {
-      // A pause ends: the campaign's view looks for it.
+      // A pause ends when the campaign's view sees it.
       if (code !== "campaign_paused") this.refusal = code;
       this.#end();
       this.dispatchEvent(new Event("stale"));

@@ -1,11 +1,11 @@
-/** The scratch card: silver that a finger takes away; a button does the same. */
+/** The scratch card: silver that a finger removes, or a button. */
 
 import { html, nothing, type PropertyValues } from "lit";
 
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
-/** Enough of it is gone to read what is below. */
+/** Removed part from which the result is readable. */
 const STROKES_ENOUGH = 24;
 
 export class Scratch extends View {

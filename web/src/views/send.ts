@@ -21,7 +21,7 @@ import { atMost, boneView, problemView, View } from "./view.ts";
 import "./user.css";
 
 const LUCKY_SPLITS = ["double_mean", "base_double_mean", "bell", "cut_points", "double_mean_live"] as const;
-/** A send whose outcome isn't known is repeated with its key this often. */
+/** Repeats of a send whose outcome is unknown, with its key. */
 const REPEATS = 12;
 /** Default without a limit from the deployment. */
 const SHARE_FEN_MAX = 20_000;
@@ -354,7 +354,7 @@ export class Send extends View {
     void this.#send(bodyOf(this.draft, p("default_greeting"), method));
   };
 
-  /** *isAgreed* continues a send that a reload cut off or the host has confirmed. */
+  /** *isAgreed* continues a send that a reload interrupted or the host has confirmed. */
   async #send(body: Partial<Schemas["SendBody"]>, isAgreed = false): Promise<void> {
     this.isBusy = true;
     const work = (onRepeat: () => void) => {
@@ -378,7 +378,7 @@ export class Send extends View {
     if (this.problem.retryAfterS) this.#wait(this.problem.retryAfterS);
   }
 
-  /** What the sheet shows of a send. */
+  /** Lines of the sheet about a send. */
   #summary({ kind, count, total_fen, recipients, pay_with, expires_in_s = 0, starts_at_ms }: Partial<Schemas["SendBody"]>) {
     const audience = recipients ? t("audience_some") : t(count === 1 ? "audience_one" : "audience_all");
     const balance = this.balanceFen === undefined ? "" : t("balance_is", { amount: spoken(this.balanceFen) });

@@ -16,7 +16,7 @@ const OPERATOR = { sub: "operator", nickname: "Operator", scope: "hongbao/admin"
 
 export class SignIn extends View {
   static override properties = { ...View.properties, code: { state: true } };
-  /** Leads a phone from the screen of a computer to the provider's app. */
+  /** Shows the link to the provider's app on a computer's screen, for a phone. */
   declare code: TemplateResult | undefined;
 
   override connectedCallback(): void {

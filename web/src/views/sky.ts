@@ -1,4 +1,4 @@
-/** The packets that fall in a rain, drawn on one canvas; they stand still for people who want no motion. */
+/** Falling packets of a rain on one canvas; they stand still for users who prefer reduced motion. */
 
 interface Drop {
   x: number;
@@ -54,7 +54,7 @@ export class Sky {
     this.#canvas.removeEventListener("pointerdown", this.#tap);
   }
 
-  /** Gives the canvas the pixels of its place: a phone may be turned. */
+  /** Matches the canvas to its element's size, because a phone may be rotated. */
   #fit(): void {
     const { clientWidth, clientHeight } = this.#canvas;
     if (clientWidth === this.#width && clientHeight === this.#height) return;

@@ -1,4 +1,4 @@
-/** A picture of a file, cut to its form and small enough to upload. */
+/** A picture from a file, cropped and scaled down for the upload. */
 
 /** Twice the size at which a phone shows the upper half of a packet; transparent pixels get *fill*. */
 export const COVER = { width: 892, height: 750, fill: "#9d0f23" };
@@ -8,7 +8,7 @@ export const PRIZE = { width: 480, height: 480, fill: "#ffffff" };
 const BYTES_MAX = 300 * 1024;
 const QUALITIES = [0.86, 0.7, 0.5, 0.3];
 
-/** Returns base64; drawn anew, so that neither place nor camera of a photo goes with it. */
+/** Returns base64; redrawn, so that a photo's location and camera are removed. */
 export async function pictureOf(file: Blob, { width, height, fill }: typeof COVER): Promise<string> {
   const image = await createImageBitmap(file);
   const scale = Math.max(width / image.width, height / image.height);

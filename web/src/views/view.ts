@@ -42,7 +42,7 @@ export class View extends LitElement {
     return this;
   }
 
-  /** Loads again what is shown, without hiding it, when the reader comes back to the page. */
+  /** Reloads the shown data, without hiding it, when the reader returns to the page. */
   async refresh(): Promise<void> {
     // Views without data, or that poll.
   }
@@ -91,7 +91,7 @@ export function problemView(problem: Problem, retry = problem.retry): TemplateRe
   `;
 }
 
-/** Whether the page could be loaded again now. */
+/** Whether the page could be reloaded now. */
 export function isUp(): Promise<boolean> {
   return fetch("/config.json", { cache: "no-store" }).then(
     ({ ok }) => ok,
@@ -105,7 +105,7 @@ export function loadingView(): TemplateResult {
   </div>`;
 }
 
-/** The place of a text or a number that is not known yet. */
+/** Placeholder of a text or a number that is not loaded yet. */
 export function boneView(): TemplateResult {
   return html`<i class="bone" aria-hidden="true"></i>`;
 }

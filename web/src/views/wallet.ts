@@ -50,7 +50,7 @@ export class Wallet extends View {
   declare isBusy: boolean;
   declare waitUntilMs: number;
   declare links: Partial<Record<Channel, Schemas["Binding"]>>;
-  /** Typed amounts, which the buttons show as they will be sent. */
+  /** Typed amounts, which the buttons show formatted. */
   declare amounts: Partial<Record<Deed, string>>;
   readonly #poll = new Poll({
     ask: async () => {
@@ -70,8 +70,8 @@ export class Wallet extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    // A request that a reload cut off is sent again before this page begins another one:
-    // the same key has no second effect.
+    // A request that a reload interrupted is sent again before this page starts another one: the same key has no
+    // second effect.
     for (const deed of ["payment", "withdrawal"] as const) {
       const pending = session.writes.find<Order>(deed, session.person?.sub ?? "");
       if (pending) void this.attempt(() => this.#start(deed, pending.body, true));
@@ -83,7 +83,7 @@ export class Wallet extends View {
       await this.updateComplete;
       this.querySelector(".is-named")?.scrollIntoView({ block: "center" });
       for (const { channel, account } of this.#accounts()) {
-        // Only if there is a code: nothing of the provider is loaded otherwise.
+        // Only if a code is present, because the provider's code is loaded for it.
         if (location.search) await account.bind(session.client, session.config!);
         this.links = { ...this.links, [channel]: await account.find(session.client) };
       }
@@ -99,7 +99,7 @@ export class Wallet extends View {
     return this.#look();
   }
 
-  /** Until the next look; undefined if nothing will change. */
+  /** Until the next poll; undefined if nothing will change. */
   get #delayMs(): number | undefined {
     return this.page?.items.some((withdrawal) => IS_MOVING[withdrawal.status]) ? ASK_MS : undefined;
   }
@@ -153,7 +153,7 @@ export class Wallet extends View {
     const isOff = this.isBusy || performance.now() < this.waitUntilMs;
     const submit = (event: SubmitEvent) => {
       event.preventDefault();
-      // An error of the last amount says nothing about this one.
+      // An error of the previous amount does not apply to this one.
       this.problem = undefined;
       const amount = typed(event.target, "amount");
       const amountFen = parseAmount(amount);
@@ -225,7 +225,7 @@ export class Wallet extends View {
     return amountFen < minFen || amountFen > maxFen ? this.#limits() : "";
   }
 
-  /** Types all that one withdrawal may take. */
+  /** Fills in the maximum of one withdrawal. */
   readonly #takeAll = (event: Event) => {
     const field = (event.target as HTMLElement).closest("form")!.elements.namedItem("amount") as HTMLInputElement;
     const fen = Math.min(this.balanceFen!, session.config?.limits?.withdrawal_fen_max ?? Infinity);

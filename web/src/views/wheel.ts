@@ -1,4 +1,4 @@
-/** The wheel: SVG of our own, so that it has a name for readers and stands still for calm ones. */
+/** The wheel: our own SVG, so that it has a name for screen readers and respects reduced motion. */
 
 import { html, nothing, svg } from "lit";
 

@@ -45,7 +45,7 @@ Component({
       }
     },
 
-    /** Shows where the viewer stands. */
+    /** Shows the viewer's state. */
     show(packet) {
       const state = stateOf(packet);
       const { greeting, sender, cover_url, needs_passphrase, kind, is_exclusive } = packet;
@@ -63,7 +63,7 @@ Component({
 
     wait(startsAtMs) {
       clearTimeout(this.timer);
-      // A crowd that waited for the same moment taps apart.
+      // Users who waited for the same moment tap at slightly different times.
       const leftMs = Math.max(0, startsAtMs - now()) + Math.random() * 400;
       this.timer = setTimeout(() => this.load(), Math.min(leftMs, 2 ** 31 - 1));
     },
@@ -102,7 +102,7 @@ Component({
       }
     },
 
-    /** Keeps the list fresh while the packet changes and somebody looks. */
+    /** Updates the list while the packet changes and the page is visible. */
     async look() {
       clearTimeout(this.timer);
       if (!["opened", "sent", "over"].includes(this.data.state)) return;
@@ -113,7 +113,7 @@ Component({
         isOpen = packet.status === "open";
         if (!this.isGone) this.setData(listOf(packet));
       } catch {
-        // The next look may hear more.
+        // The next read may return more.
       }
       if (isOpen && !this.isGone) this.timer = setTimeout(() => this.look(), LOOK_MS);
     },

@@ -16,7 +16,7 @@ Component({
     },
 
     know({ detail }) {
-      // A card says what the sender wrote, never an amount; and nothing of a packet for some people only.
+      // A card shows the sender's greeting, never an amount; and nothing of an exclusive packet.
       this.greeting = detail.is_exclusive ? "" : detail.greeting;
     },
 

@@ -1,4 +1,4 @@
-/** A campaign's packets as a rain: each that is hit is grabbed once. */
+/** A campaign's packets as a rain: each one that is hit is grabbed once. */
 
 const { ask, digits, money, now } = require("../../api");
 

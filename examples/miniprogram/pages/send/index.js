@@ -50,7 +50,7 @@ Component({
       await new Promise((success, fail) =>
         wx.requestPayment({ timeStamp, nonceStr, package: order, signType, paySign, success, fail }),
       );
-      // The outcome is the API's to tell: WeChat may say "ok" before the money is there.
+      // Only the API knows the outcome: WeChat may say "ok" before the money arrives.
       for (let looks = 0; looks < PAID_LOOKS; looks += 1) {
         const { status } = await ask("GET", payment);
         if (status === "paid") {
@@ -67,7 +67,7 @@ Component({
   },
 });
 
-/** The same form keeps its key, so that a repeat of a send whose answer was lost sends no second packet. */
+/** The same form keeps its key, so repeating a send after a lost answer sends no second packet. */
 async function keptOf(body) {
   draft ??= attempt(() => wx.getStorageSync(DRAFT));
   if (draft && JSON.stringify(draft.body) === JSON.stringify(body)) return draft;
@@ -81,7 +81,7 @@ function forget() {
   attempt(() => wx.removeStorageSync(DRAFT));
 }
 
-/** Does what a storage that is full or broken may refuse. */
+/** Calls a storage function that may fail if the storage is full or broken. */
 function attempt(work) {
   try {
     return work();

@@ -73,10 +73,10 @@ def last_result(*, runs: StateMachine) -> Mapping[str, Any]:
 def plan_export(
     asked_at_ms: int, before: Mapping[str, Any], *, window_min_ms: int, is_second: bool = False
 ) -> dict[str, Any]:
-    """Return what to export: the changes since the result *before*, or all rows.
+    """Return the export to make: the changes since the result *before*, or all rows.
 
     Changes need a base that had no differences (a second look may build on the first), of the same
-    attributes and of this week. Without a gap: the window begins where the base ends.
+    attributes and of this week. The window begins at the base's end, so no change is missed.
     """
     last: Mapping[str, Any] = before.get("export") or {}
     form = Run("00", asked_at_ms, base="base")

@@ -37,7 +37,7 @@ export function depart(config: Config, path: string, isNamed = false): void {
   const journey: Journey = { state: newKey(), path };
   // Without it, nothing could be done with the answer.
   if (!tab.keep(SLOT, JSON.stringify(journey))) throw new Problem("no_storage");
-  // Not in the history: Back leads to where the reader was before.
+  // Not in the history: Back returns to the reader's previous page.
   const scope = isNamed ? partOf(config).scope : undefined;
   location.replace(authorizationUrl(config, BACK, journey.state, scope));
 }
@@ -45,9 +45,9 @@ export function depart(config: Config, path: string, isNamed = false): void {
 export async function arrive(client: Client): Promise<Arrival | undefined> {
   if (location.pathname !== BACK) return undefined;
   const noted = tab.getItem(SLOT);
-  // A state is good once.
+  // A state is valid once.
   tab.removeItem(SLOT);
-  // Without a journey of this tab, leaving again could go round in circles.
+  // Without a redirect started by this tab, leaving again could loop.
   if (!noted) return { path: HOME, reason: "failed" };
   const { state, path } = JSON.parse(noted) as Journey;
   const answer = new URLSearchParams(location.search);
