@@ -63,7 +63,7 @@ class PayoutQueue:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # They were received when the batch began; its own time is a small part of this.
+                # SQS hides them from the receive on; the short time of the batch is ignored here.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()

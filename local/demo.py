@@ -2,9 +2,10 @@
 
 Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. One share of the next packet is taken, and the rest is
-refunded when it expires. The last one is paid for at a provider, and its claimer withdraws the
-share. At the end every fen must be accounted for, here and at the provider.
+quota. A lottery has goods and cash to win. 200 members of a group chat tap a card with a hundred
+shares. One share of the next packet is taken, and the rest is refunded when it expires. The last
+one is paid for at a provider, and its claimer withdraws the share. At the end every fen must be
+accounted for, here and at the provider.
 """
 
 import json
@@ -24,7 +25,7 @@ from local.commands import say
 from local.errors import StackError
 from local.gateways.setups import setups
 from local.stack import Stack
-from local.welcome import ADMIN_SCOPE
+from local.welcome import ADMIN_SCOPE, open_chats
 from redpacket.platform.unit import Unit
 
 money = Unit().text
@@ -61,6 +62,8 @@ SPELL = "芝麻开门"
 CAMPAIGN_ID = "new-year"
 LOTTERY_ID = "lantern"
 DRAWERS = 6
+TAPPERS, TAPPED = 200, 100
+PLATFORM = "telegram"
 PRIZES: dict[str, dict[str, Any]] = {
     "phone": {"title": "手机", "kind": "goods", "weight": 1, "total": 1},
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
@@ -116,14 +119,17 @@ def _show(stack: Stack) -> dict[str, Any]:
         with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
             for user in ("lao-ban", "operator"):
                 treasurer.post("/admin/deposits", {"user": user, "amount_fen": DEPOSIT_FEN})
+            open_chats(treasurer)
         _race(show)
         _show_kinds(show)
         _rain(show)
         _draw(show)
+        with Client(stack.chat) as chat:
+            tapped_id = _tap(chat)
         _expire(show)
         with Client(stack.gateway) as gateway:
             outside = _pay(show, gateway)
-        return _check(show, outside)
+        return _check(show, outside, tapped_id)
 
 
 def _race(show: _Demo) -> None:
@@ -230,6 +236,34 @@ def _drawn(user: Client) -> str:
     return str(prize["title"]) if prize else "谢谢参与"
 
 
+def _tap(chat: Client) -> str:
+    """Let a crowd tap a card of a group, and return the packet's id."""
+    say(f"\n{TAPPERS} members of a {PLATFORM} group tap a card with {TAPPED} shares")
+    joined: Any = chat.post("/_fake/crowd", {"size": TAPPERS})
+    command = {"platform": PLATFORM, "text": f"/hongbao 88.88 {TAPPED} 群里见"}
+    chat.post("/_fake/write", {**command, "member": "ming"})
+
+    def state() -> dict[str, Any]:
+        room: dict[str, Any] = chat.get("/_fake/state")[PLATFORM]
+        return room
+
+    def cards() -> list[dict[str, Any]]:
+        messages = state()["chats"]["group"]["messages"]
+        return [message for message in messages if message["author"] == "bot"]
+
+    _wait_for("the card", lambda: bool(cards()))
+    (card,) = cards()
+    for member in joined:
+        tap = {"platform": PLATFORM, "member": member, "message": card["id"]}
+        chat.post("/_fake/tap", tap)
+    _wait_for("the last edit of the card", lambda: not cards()[0]["buttons"])
+    told = [each["text"] for toasts in state()["toasts"].values() for each in toasts]
+    amounts = sum("¥" in text for text in told)
+    say(f"  {amounts} saw an amount, {len(told)} an answer: Telegram drops them after 20 s")
+    say(f"  {cards()[0]['edits']} edits of the card: {cards()[0]['runs'][1][0].splitlines()[2]}")
+    return str(card["buttons"][0]["callback_data"])
+
+
 def _expire(show: _Demo) -> None:
     packet_id = show.send(EXPIRING)
     outcome = _grab(show.user(0), packet_id)
@@ -295,10 +329,11 @@ def _pay(show: _Demo, gateway: Client) -> dict[str, int]:
     return {"outside_fen": outside_fen, "ledger_fen": ledger_fen}
 
 
-def _check(show: _Demo, outside: dict[str, int]) -> dict[str, Any]:
+def _check(show: _Demo, outside: dict[str, int], tapped_id: str) -> dict[str, Any]:
     pages = [show.page(packet_id) for packet_id in show.packet_ids]
-    audits = [show.admin.get(f"/admin/packets/{packet_id}/audit") for packet_id in show.packet_ids]
-    for packet_id, audit in zip(show.packet_ids, audits, strict=True):
+    ids = [*show.packet_ids, tapped_id]
+    audits = [show.admin.get(f"/admin/packets/{packet_id}/audit") for packet_id in ids]
+    for packet_id, audit in zip(ids, audits, strict=True):
         if not audit["ok"]:
             say(f"audit of {packet_id}: {json.dumps(audit, ensure_ascii=False)}")
     claims = [claim for page in pages for claim in page["claims"]]

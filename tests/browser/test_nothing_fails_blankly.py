@@ -79,6 +79,13 @@ def test_the_coin_is_on_a_low_screen_without_scrolling(
     coin(low.page).click()
     state(low.page, "admitted").to_be_visible()
     low.shoot(f"packet-{name}-admitted", full=False)
+    low.page.set_viewport_size(NARROW)
+    low.speak("en")
+    edges = [low.page.locator(f"red-packet {each}").bounding_box() for each in (".ring", "strong")]
+    low.speak("zh-CN")
+    assert edges[0]
+    assert edges[1]
+    assert edges[0]["y"] + edges[0]["height"] <= edges[1]["y"]
     coin(low.page).click()
 
     state(low.page, "opened").to_be_visible()

@@ -10,6 +10,7 @@ from tests.browser.conftest import MakePerson, Operator
 from tests.browser.test_campaigns import plan, put_prize
 from tests.browser.test_classic_packet import state
 from tests.browser.test_nothing_fails_blankly import RETURN_BY_BACK
+from tests.browser.test_rains import plan_rain
 
 SCHEDULES_S = 300
 """Seconds in which a loaded machine runs the schedules of withdrawals and refunds."""
@@ -45,10 +46,13 @@ def _happen(operator: Operator, sub: str) -> dict[str, str]:
     _thank(operator, f"{sub}-guest", taken, emoji="🎉")
     operator.grab(sub, taken)
     assert user.post(f"/packets/{ended}/end").is_success
-    campaign_id = plan(operator, miss_weight=0)
+    campaign_id = plan(operator, miss_weight=0, budget_fen=100)
     put_prize(operator, campaign_id, "tea", title="明前龙井")
     drawn = user.post(f"/campaigns/{campaign_id}/draws", headers={"Idempotency-Key": "notice"})
     assert drawn.json()["outcome"] == "won", drawn.text
+    # The campaign's page opens on its rain.
+    operator.fund("operator")
+    plan_rain(operator, campaign_id, rounds=1, packets=1, total_fen=100)
     winners = f"/admin/campaigns/{campaign_id}/winners"
     (won,) = operator.http.get(winners).json()["items"]
     handed = operator.http.put(f"{winners}/{won['unit']}", json={"status": "handed_over"})

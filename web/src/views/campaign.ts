@@ -86,9 +86,10 @@ export class CampaignView extends View {
     const modules = { lottery: () => import("./lottery.ts"), rain: () => import("./rain.ts") };
     const games = this.#gamesOf(campaign);
     await Promise.all(games.map((game) => modules[game]()));
-    const isHelp = new URLSearchParams(location.search).has("inviter");
+    // A friend's link and a notice of a prize lead to the lottery.
+    const isLottery = new URLSearchParams(location.search).has("inviter") || location.hash === "#prizes";
     // A rain that begins later does not take the place of the lottery.
-    if (isRead) this.game ??= preview()?.game ?? (isHelp ? games.at(-1) : games[0]);
+    if (isRead) this.game ??= preview()?.game ?? (isLottery ? games.at(-1) : games[0]);
     if (!this.campaign) this.#name(campaign);
     this.#isRead = isRead;
     this.campaign = campaign;

@@ -15,7 +15,7 @@ import { note } from "./commitments.ts";
 import type { Draft } from "./draft.ts";
 import { problemView, View, wantsSignIn, WIDE } from "./view.ts";
 
-/** A packet for a group can be followed by another one from its luckiest claimer. */
+/** Maximum number of shares in the prefilled form of a relay. */
 const RELAY_COUNT_MAX = 100;
 
 export class PacketView extends View {

@@ -5,7 +5,7 @@ import { html, nothing, type PropertyValues } from "lit";
 import { t } from "../i18n/events.ts";
 import { View } from "./view.ts";
 
-/** Removed part from which the result is readable. */
+/** Strokes after which the result is readable. */
 const STROKES_ENOUGH = 24;
 
 export class Scratch extends View {

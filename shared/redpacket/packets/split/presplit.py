@@ -136,7 +136,7 @@ def _repaired(amounts: array[int], units: Units) -> array[int]:
     return repaired
 
 
-# With the number of words per share, including one for the shuffle.
+# Functions by split, each with its words per share, including one for the shuffle.
 _DRAWS: dict[Split, tuple[int, Callable[[Units, Iterator[int]], array[int]]]] = {
     Split.DOUBLE_MEAN: (2, _double_mean),
     Split.BASE_DOUBLE_MEAN: (2, _base_double_mean),
