@@ -26,34 +26,29 @@ def check(root: Path) -> str:
 
     Raises StackError with each broken promise and long subject.
     """
+    if not _PROMISED.search((root / SOURCE).read_text(encoding="utf-8")):
+        return "No version is promised yet."
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         raise StackError("the history is cut off: run `git fetch --unshallow`")
-    is_promised = _PROMISED.search((root / SOURCE).read_text(encoding="utf-8")) is not None
     changed = ("-G^__version__", "--", SOURCE)
     release = _git(root, "log", "-1", "--format=%h", *changed)
     # A version that is not committed yet begins with this tree.
     is_new = bool(_git(root, "diff", "--name-only", "HEAD", *changed))
     since = "HEAD" if is_new else release
-    # Before the first release, commits that a remote has can't be mended any more.
-    mendable = () if is_promised else ("--not", "--remotes")
-    broken = long_subjects(root, f"{since}..", *mendable)
-    if is_promised and not is_new:
+    broken = long_subjects(root, f"{since}..")
+    if not is_new:
         released = json.loads(_git(root, "show", f"{release}:openapi.json"))
         broken += breaks(released, json.loads((root / "openapi.json").read_text(encoding="utf-8")))
     if broken:
         raise StackError("\n".join(broken))
-    return (
-        f"openapi.json keeps what {since} promised."
-        if is_promised
-        else "No version is promised yet."
-    )
+    return f"openapi.json keeps what {since} promised."
 
 
-def long_subjects(root: Path, *commits: str) -> list[str]:
+def long_subjects(root: Path, commits: str) -> list[str]:
     """Return the subjects that are too long; merges, which a tool names, are left out."""
-    subjects = _git(root, "log", "--no-merges", "--format=%h %s", *commits).splitlines()
+    subjects = _git(root, "log", "--no-merges", "--format=%h %s", commits).splitlines()
     longer = (each for each in subjects if len(each.partition(" ")[2]) > SUBJECT_MAX)
     return [f"a subject has more than {SUBJECT_MAX} characters: {each}" for each in longer]
 
