@@ -198,7 +198,7 @@ check: promises side-by-side test ## what CI runs before `.ci/first-command`
 	@$(MAKE) bench ONLY=cold
 
 ##@ Prove it
-.PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz
+.PHONY: faults faults-payments faults-real sql-parity sql-faults mutants fuzz soak
 faults: $(VENV)/app.ready ## simulate heavy faults: make faults N=5000 SEED=1 OF=packets|draws|payments; OF=webhooks delivers N events
 	@PYTHONPATH=shared:cli $(APP)/python -m $(if $(filter webhooks,$(OF)),tests.faults.thousand_events --count $(or $(N),1000) --seed $(or $(SEED),7),\
 		tests.faults.simulation --schedules $(or $(N),2500) --seed $(or $(SEED),1) $(if $(OF),--of $(OF)))
@@ -226,6 +226,9 @@ mutants: $(MUTANTS)/.testmondata ## change the code that decides about money; a 
 
 fuzz: setup ## fuzz the deployed API from openapi.json: make fuzz N=10000 SEED=1
 	@PYTHONPATH=shared $(APP)/python -m testing.platform.fuzz --cases $(or $(N),10000) --seed $(or $(SEED),1)
+
+soak: setup ## live a week in minutes on one stack: every feature, faults, upgrades and back, new keys, a restore: make soak MINUTES=30 SEED=1; FROM=COMMIT is the earlier release
+	@PYTHONPATH=shared $(APP)/python -m testing.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(FROM),--from $(FROM))
 
 ##@ Measure it
 .PHONY: bench cost

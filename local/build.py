@@ -45,9 +45,9 @@ class Build:
 class Building:
     """Build in progress beside other work; one at a time, and stopped if its block ends early."""
 
-    def __init__(self, say: Callable[[str], None], log: Path) -> None:
-        self._say = say
-        self._log = log
+    def __init__(self, say: Callable[[str], None], log: Path, root: Path = places.ROOT) -> None:
+        """Prepare to build the tree *root*, which is this one or that of another release."""
+        self._say, self._log, self._root = say, log, root
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -55,12 +55,12 @@ class Building:
         places.BUILDS.mkdir(parents=True, exist_ok=True)
         self._lock = (places.BUILDS / "lock").open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._folder = places.BUILDS / _digest()
+        self._folder = places.BUILDS / _digest(self._root)
         self._began_at = time.monotonic()
         if not (self._folder / "template.json").exists():
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir()
-            self._process = _start_sam(self._folder / "sam", self._log)
+            self._process = _start_sam(self._folder / "sam", self._log, self._root)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,14 +93,14 @@ def architecture() -> str:
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
 
 
-def _digest() -> str:
-    digest = hashlib.sha256(_lambda_python_version().encode())
-    files = [places.ROOT / "template.yaml"]
+def _digest(root: Path) -> str:
+    digest = hashlib.sha256(_lambda_python_version().encode() + Path(__file__).read_bytes())
+    files = [root / "template.yaml"]
     for source in SOURCES:
-        files += sorted((places.ROOT / source).rglob("*"))
+        files += sorted((root / source).rglob("*"))
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts:
-            digest.update(f"\0{file.relative_to(places.ROOT)}\0".encode())
+            digest.update(f"\0{file.relative_to(root)}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -110,12 +110,12 @@ def _lambda_python_version() -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
 
 
-def _start_sam(target: Path, log: Path) -> Process:
+def _start_sam(target: Path, log: Path, root: Path) -> Process:
     command = [
-        *(str(places.SAM), "build", "--template", str(places.ROOT / "template.yaml")),
-        *("--build-dir", str(target), "--base-dir", str(places.ROOT), "--no-cached"),
+        *(str(places.SAM), "build", "--template", str(root / "template.yaml")),
+        *("--build-dir", str(target), "--base-dir", str(root), "--no-cached"),
     ]
-    return Process("sam build", command, log=log, env=_environment(), cwd=places.ROOT)
+    return Process("sam build", command, log=log, env=_environment(), cwd=root)
 
 
 def _package(folder: Path) -> None:
@@ -153,7 +153,8 @@ def _archive(source: Path, target: Path) -> dict[str, str]:
         for file in sorted(source.rglob("*")):
             if file.is_file():
                 archive.write(file, file.relative_to(source))
-    return {"Bucket": ARTIFACT_BUCKET, "Key": target.name}
+    # A name of this build: CloudFormation updates a function whose archive has another name.
+    return {"Bucket": ARTIFACT_BUCKET, "Key": f"{target.parent.name}/{target.name}"}
 
 
 def _forget_old_builds(keep: Path) -> None:

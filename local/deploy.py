@@ -4,7 +4,7 @@ import json
 import time
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -32,7 +32,7 @@ def deploy(
     cloud: "CloudFormationClient",
     store: "S3Client",
 ) -> dict[str, str]:
-    """Create the stack from *build* and return its outputs.
+    """Create the stack from *build*, or update it, and return its outputs.
 
     Parameters that the template does not declare are left out. All functions get *variables*, which
     no template gives them.
@@ -46,16 +46,19 @@ def deploy(
 def _deploy(
     build: Build, parameters: dict[str, str], cloud: "CloudFormationClient", store: "S3Client"
 ) -> dict[str, str]:
+    name = f"deployment-{time.time_ns()}"
+    kind: Literal["CREATE", "UPDATE"] = "UPDATE" if _is_deployed(cloud) else "CREATE"
     store.create_bucket(Bucket=ARTIFACT_BUCKET)
     for archive in build.archives:
-        store.put_object(Bucket=ARTIFACT_BUCKET, Key=archive.name, Body=archive.read_bytes())
+        key = f"{archive.parent.name}/{archive.name}"
+        store.put_object(Bucket=ARTIFACT_BUCKET, Key=key, Body=archive.read_bytes())
     # Over the 51,200 bytes that a request may hold; sam deploy also uploads it to a bucket.
     template = json.dumps(_as_emulated(build.template), ensure_ascii=False, separators=(",", ":"))
     store.put_object(Bucket=ARTIFACT_BUCKET, Key=TEMPLATE_KEY, Body=template.encode())
     cloud.create_change_set(
         StackName=STACK_NAME,
-        ChangeSetName="create",
-        ChangeSetType="CREATE",
+        ChangeSetName=name,
+        ChangeSetType=kind,
         TemplateURL=f"{store.meta.endpoint_url}/{ARTIFACT_BUCKET}/{TEMPLATE_KEY}",
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         Parameters=[
@@ -64,9 +67,13 @@ def _deploy(
             if name in build.template.get("Parameters", {})
         ],
     )
-    _wait_for_change_set(cloud)
-    cloud.execute_change_set(StackName=STACK_NAME, ChangeSetName="create")
-    return _wait_for_outputs(cloud)
+    _wait_for_change_set(cloud, name)
+    cloud.execute_change_set(StackName=STACK_NAME, ChangeSetName=name)
+    return _wait_for_outputs(cloud, f"{kind}_COMPLETE")
+
+
+def _is_deployed(cloud: "CloudFormationClient") -> bool:
+    return any(each["StackName"] == STACK_NAME for each in cloud.describe_stacks()["Stacks"])
 
 
 def _with_variables(build: Build, variables: dict[str, str]) -> Build:
@@ -120,10 +127,10 @@ def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
     return made
 
 
-def _wait_for_change_set(cloud: "CloudFormationClient") -> None:
+def _wait_for_change_set(cloud: "CloudFormationClient", name: str) -> None:
     deadline = time.monotonic() + DEPLOY_TIMEOUT_S
     while time.monotonic() < deadline:
-        change_set = cloud.describe_change_set(StackName=STACK_NAME, ChangeSetName="create")
+        change_set = cloud.describe_change_set(StackName=STACK_NAME, ChangeSetName=name)
         if change_set["Status"] == "CREATE_COMPLETE":
             return
         if change_set["Status"] == "FAILED":
@@ -132,11 +139,11 @@ def _wait_for_change_set(cloud: "CloudFormationClient") -> None:
     raise StackError(f"the change set was not ready after {DEPLOY_TIMEOUT_S:.0f} s: {_LOOK}")
 
 
-def _wait_for_outputs(cloud: "CloudFormationClient") -> dict[str, str]:
+def _wait_for_outputs(cloud: "CloudFormationClient", status: str) -> dict[str, str]:
     deadline = time.monotonic() + DEPLOY_TIMEOUT_S
     while time.monotonic() < deadline:
         stack = cloud.describe_stacks(StackName=STACK_NAME)["Stacks"][0]
-        if stack["StackStatus"] == "CREATE_COMPLETE":
+        if stack["StackStatus"] == status:
             return {o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])}
         if not stack["StackStatus"].endswith("_IN_PROGRESS") or "ROLLBACK" in stack["StackStatus"]:
             raise StackError(f"the deployment failed: {stack['StackStatus']}{_failures(cloud)}")

@@ -23,7 +23,7 @@ from botocore.config import Config
 
 from local import issuer_keys, places
 from local.access import AUDIENCE, Access
-from local.build import Building, architecture
+from local.build import Build, Building, architecture
 from local.chat.secret import write_secret
 from local.conflicts import CONTROL
 from local.deploy import deploy
@@ -84,13 +84,15 @@ class Stack:
         hosts_page: bool = False,
         has_alarms: bool = False,
         access: Access | None = None,
+        sources: Path = places.ROOT,
     ) -> None:
         """Prepare a stack; with *hold_ms* transactions conflict, which the emulator's never do.
 
         With *hosts_page* it also has the bucket and the distribution of the page. With *has_alarms*
-        it also evaluates the alarms.
+        it also evaluates the alarms. *sources* is the tree whose template and code it deploys.
         """
-        self._access = access or Access()
+        self._access, self._sources = access or Access(), sources
+        self._providers: dict[str, str] = {}
         self.state_dir = state_dir.resolve()
         self.ports = ports or Ports.free()
         self._hold_ms = hold_ms
@@ -231,7 +233,7 @@ class Stack:
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
         # The build takes longest and needs none of the others.
-        with Building(self._say, self._log("build")) as building:
+        with Building(self._say, self._log("build"), self._sources) as building:
             cache = self._start_cache()
             emulator = self._start_emulator()
             cache.wait_until(lambda: is_open(self.ports.cache), timeout_s=START_TIMEOUT_S)
@@ -240,26 +242,15 @@ class Stack:
             self._say(f"emulator: http://{HOST}:{self.ports.emulator}")
             self._start_conflicts()
             self._start_counterparties()
-            providers = self._store_secrets()
+            self._providers = self._store_secrets()
             built = building.finish()
-        began_at = time.monotonic()
-        self.outputs = deploy(
-            built,
-            self._parameters() | providers,
-            {
-                "SIMULATOR_URL": self.gateway,
-                "AWS_ENDPOINT_URL_ATHENA": self._orchestration,
-            },
-            cloud=self.aws("cloudformation"),
-            store=self.aws("s3"),
-        )
-        self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
+        self._deploy(built)
         # The log shows its first head, and reads its stream from now on.
         log = self.outputs["LogFunction"]
         self.aws("lambda").invoke(FunctionName=log, InvocationType="Event", Payload=b"{}")
         self._start_orchestration()
         parts = {
-            **page_parts(self._parameters() | providers, self._simulators),
+            **page_parts(self._parameters() | self._providers, self._simulators),
             **self._own_sign_in(),
             "unit": self.unit._asdict(),
             "channels": list(self._enabled),
@@ -267,6 +258,32 @@ class Stack:
         self._start_front(parts).wait_until(self._is_api_ready, timeout_s=START_TIMEOUT_S)
         self._say(f"API: {self.api}")
         self.describe()
+
+    def deploy(self, sources: Path, **parameters: str) -> None:
+        """Deploy the tree *sources* over the running release; functions read their secrets again.
+
+        *parameters* replace those of the deployment before, and stay.
+        """
+        with Building(self._say, self._log("build"), sources) as building:
+            built = building.finish()
+        self._providers |= parameters
+        self._deploy(built, {"RELEASE": str(time.time_ns())})  # as `make deploy`: new versions
+        self.describe()
+
+    def _deploy(self, built: Build, variables: dict[str, str] | None = None) -> None:
+        began_at = time.monotonic()
+        self.outputs = deploy(
+            built,
+            self._parameters() | self._providers,
+            {
+                "SIMULATOR_URL": self.gateway,
+                "AWS_ENDPOINT_URL_ATHENA": self._orchestration,
+                **(variables or {}),
+            },
+            cloud=self.aws("cloudformation"),
+            store=self.aws("s3"),
+        )
+        self._say(f"template deployed: {time.monotonic() - began_at:.1f} s")
 
     def stop(self) -> None:
         """Stop all started parts; harmless if none was started."""

@@ -159,7 +159,7 @@ def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     boss.page.get_by_label("原因").fill("金额写错了")
     _agree(boss, "立即结束")
 
-    expect(boss.page.get_by_text("已结束，没领的钱一分钟内退回")).to_be_visible()
+    expect(boss.page.get_by_text("已结束，没领的一分钟内退回")).to_be_visible()
     expect(_row(boss, packet_id)).to_contain_text("结算中")
     expect(_row(boss, packet_id).get_by_role("button", name="立即结束")).to_have_count(0)
     boss.shoot("console-packets-ended")

@@ -1,0 +1,260 @@
+"""Final comparison of a soak: pages, ledger, providers' books, mirror and reports agree."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from local.seed_keys import seed_keys_of
+from redpacket.platform.aws.client import AwsClient
+from redpacket.platform.aws.signature import Keys
+from redpacket.platform.difference import Difference
+from redpacket.platform.user import UserIds
+from testing.reconciliation.checks import Told
+from testing.reconciliation.ledger_state import lasting, read_ledger_state
+from testing.soak import mirror as mirrored
+from testing.soak.crowd import CAMPAIGN, PROVIDERS, Crowd, Packet, Person, expect
+from testing.soak.troubles import Troubles
+
+TABLES = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
+REST_S = 240
+FINAL = {"paid", "failed", "cancelled"}
+MUST_SEE = (
+    "check_conservation",
+    "check_entries",
+    "check_once",
+    "check_told",
+    "check_postings",
+    "check_lottery",
+    "check_payments",
+    "check_windows",
+    "check_lines",
+)
+
+
+class Agreement:
+    """Looks at one stack after its crowd has left."""
+
+    def __init__(self, crowd: Crowd, troubles: Troubles) -> None:
+        self.crowd, self.troubles, self.watch = crowd, troubles, crowd.watch
+        self.seen: Counter[str] = Counter()
+        self.naive: Counter[str] = Counter()
+        """Differences that each naive control made."""
+        self._pages: dict[str, dict[str, Any]] = {}
+
+    def check(self) -> None:
+        """Wait for rest, and compare everything with everything."""
+        self._rest()
+        self._read_packets()
+        books = self._check_providers()
+        expected = {person.name: self._expected_fen(person, books) for person in self.crowd.people}
+        shown = {person.name: self._shown_fen(person) for person in self.crowd.people}
+        for person in self.crowd.people:
+            if shown[person.name] != expected[person.name]:
+                text = f"{person.name} has {shown[person.name]}, expected {expected[person.name]}"
+                self._note(text, is_naive=person in self.crowd.naive, control="forgets keys")
+        self._check_mirror(shown)
+        self._check_ledger()
+        self._check_reports()
+
+    def _note(self, text: str, *, is_naive: bool, control: str) -> None:
+        if is_naive:
+            self.naive[control] += 1
+        else:
+            self.watch.violated(text)
+
+    # ---------------------------------------------------------------- rest
+
+    def _rest(self) -> None:
+        """End all packets and withdrawals, and wait until nothing is under way."""
+        for name in PROVIDERS:
+            self.crowd.outside(name, "mode", {"mode": "ok"})
+        waiting: dict[str, Callable[[], bool]] = {
+            f"{page} of {person.name}": self._ends(person, page)
+            for person in self.crowd.people
+            for page in self._open_pages(person)
+        }
+        waiting["what waited over an upgrade"] = self.troubles.plays_waiting
+        waiting["the mirror"] = self.troubles.mirror.is_drained
+        ends_at = time.monotonic() + REST_S
+        while waiting and time.monotonic() < ends_at:
+            for function, task in (
+                ("ExpireFunction", ""),
+                ("TransferFunction", "dispatch"),
+                ("TransferFunction", "sweep"),
+                ("DeliverFunction", "retry"),
+            ):
+                self.troubles.run(function, task)
+            waiting = {name: is_over for name, is_over in waiting.items() if not is_over()}
+            time.sleep(1)
+        for name in waiting:
+            self.watch.violated(f"not ended: {name}")
+
+    def _open_pages(self, person: Person) -> list[str]:
+        pages = [f"/packets/{packet.packet_id}" for packet in person.sent]
+        return [*pages, *(f"/me/withdrawals/{each}" for each in person.withdrawals)]
+
+    def _ends(self, person: Person, page: str) -> Callable[[], bool]:
+        """Return a function that ends what a page shows, and returns whether it has ended."""
+
+        def ends() -> bool:
+            told = expect(person.call.ask("GET", page))
+            if "withdrawal" in page:
+                number = page.rpartition("/")[2]
+                channel, _ = person.withdrawals[number]
+                if told["status"] == "awaiting_confirmation":
+                    self.crowd.outside(channel, "confirm", {"withdrawal_id": number})
+                return told["status"] in FINAL
+            if told["status"] in {"closed", "cancelled"}:
+                return True
+            if told["status"] != "closing":
+                person.call.ask("POST", f"{page}/end")
+            return False
+
+        return ends
+
+    # ---------------------------------------------------------------- users' pages
+
+    def _read_packets(self) -> None:
+        """Compare the record page of every packet with what claimers were told."""
+        for packet in self.crowd.live:
+            caller = packet.sender.call if packet.sender else self.crowd.operator
+            page = expect(caller.ask("GET", f"/packets/{packet.packet_id}"))
+            self._pages[packet.packet_id] = page
+            told = sorted(amount_fen for _, amount_fen in packet.claims.values())
+            told_fen, shown = sum(told), (page["claimed_count"], page["claimed_fen"])
+            self.seen["packet pages"] += 1
+            if shown != (len(told), told_fen):
+                self.watch.violated(f"{packet.packet_id} shows {shown}, told {told}")
+            if (
+                page["status"] == "closed"
+                and page["claimed_fen"] + page["refunded_fen"] != packet.total_fen
+            ):
+                self.watch.violated(f"{packet.packet_id} has another sum than {packet.total_fen}")
+
+    def _expected_fen(self, person: Person, books: dict[str, int]) -> int:
+        """Return the balance that follows from what the user and the providers were told."""
+        packets = [packet for packet in person.sent if self._is_funded(packet)]
+        spent_fen = sum(sum(fen for _, fen in packet.claims.values()) for packet in packets)
+        moved_fen = sum(books.get(number, 0) for number in [*person.payments, *person.withdrawals])
+        taken_fen = sum(fen for _, fen in person.taken.values())
+        return person.deposited_fen + person.won_fen + taken_fen - spent_fen + moved_fen
+
+    def _is_funded(self, packet: Packet) -> bool:
+        return self._pages[packet.packet_id]["status"] == "closed"
+
+    def _shown_fen(self, person: Person) -> int:
+        """Return the balance of the user's page, which must be the sum of their transfers."""
+        me = expect(person.call.ask("GET", "/me"))
+        if me["nickname"] != person.nickname:
+            self.watch.violated(f"{person.name} is called {me['nickname']}, not {person.nickname}")
+        total_fen, path = 0, "/me/transfers?limit=100"
+        while path:
+            page = expect(person.call.ask("GET", path))
+            total_fen += sum(item["amount_fen"] for item in page["items"])
+            path = f"/me/transfers?limit=100&cursor={page['next']}" if page["next"] else ""
+        self.seen["balances"] += 1
+        if total_fen != me["balance_fen"]:
+            self.watch.violated(f"{person.name} has {me['balance_fen']}, transfers of {total_fen}")
+        return int(me["balance_fen"])
+
+    # ---------------------------------------------------------------- outside
+
+    def _check_providers(self) -> dict[str, int]:
+        """Compare pages with the providers' books; return what each number moved."""
+        books: dict[str, int] = {}
+        for http in self.crowd.providers.values():
+            book = http.get("/_fake/book").json()
+            for order in book["in"]:
+                books[order["number"]] = order["paid_fen"] - order["refunded_fen"]
+            for transfer in book["out"]:
+                if transfer["state"] in {"SUCCESS", "succeeded"}:
+                    number = transfer["number"][:-2]  # without the attempt
+                    books[number] = books.get(number, 0) - transfer["amount_fen"]
+        for person in self.crowd.people:
+            for number in person.payments:
+                # A packet that ended before its payment began has none.
+                told = person.call.ask("GET", f"/me/payments/{number}").json()
+                self._same(
+                    f"payment {number}",
+                    told["status"] == "paid",
+                    number in books and books[number] > 0,
+                )
+            for number in person.withdrawals:
+                told = expect(person.call.ask("GET", f"/me/withdrawals/{number}"))
+                self._same(f"withdrawal {number}", told["status"] == "paid", number in books)
+        return books
+
+    def _same(self, name: str, ours: object, theirs: object) -> None:
+        self.seen[name.partition(" ")[0]] += 1
+        if ours != theirs:
+            self.watch.violated(f"{name}: {ours} here, {theirs} outside")
+
+    def _check_mirror(self, shown: dict[str, int]) -> None:
+        """Compare the webhook's mirror with the pages; a mirror without sequences must differ."""
+        events = self.troubles.mirror.events()
+        self.seen["events"] = len(events)
+        moved = mirrored.balances(events)
+        for person in self.crowd.people:
+            self._same(
+                f"mirror {person.name}",
+                shown[person.name],
+                person.deposited_fen + moved[person.name],
+            )
+        for is_naive in (False, True):
+            last = mirrored.last_events(events, is_naive=is_naive)
+            for packet_id, page in self._pages.items():
+                if page["status"] == "closed" and last.get(packet_id) != "redpacket.packet.closed":
+                    text = f"the mirror's last event of {packet_id} is {last.get(packet_id)}"
+                    self._note(text, is_naive=is_naive, control="no sequence")
+
+    # ---------------------------------------------------------------- ledger and reports
+
+    def _check_ledger(self) -> None:
+        stack = self.crowd.stack
+        emulator = stack.description()["emulator"]
+        dynamodb = AwsClient(
+            *("dynamodb", "us-east-1", emulator),
+            keys=lambda: Keys("test", "test", ""),
+            ca_bundle="",
+            connect_timeout_s=10,
+            read_timeout_s=30,
+        )
+        tables = [stack.outputs[f"{name}Table"] for name in TABLES]
+        grab = stack.aws("lambda").get_function_configuration(
+            FunctionName=stack.outputs["GrabFunction"]
+        )
+        user_ids = UserIds(grab["Environment"]["Variables"]["USER_ID_KEY"])
+        told = [
+            Told(packet.packet_id, user_ids.id_of(name), number, amount_fen)
+            for packet in self.crowd.live
+            for name, (number, amount_fen) in packet.claims.items()
+        ]
+
+        def find() -> list[Difference]:
+            state = read_ledger_state(dynamodb, *tables, seeds=seed_keys_of(stack))
+            return state.differences(told, seen=self.seen)
+
+        for difference in lasting(find):
+            self.watch.violated(str(difference))
+
+    def _check_reports(self) -> None:
+        """Reconcile, and compare the reports with what users were told."""
+        told = self.troubles.cli("reconcile")
+        if told["differences"]:
+            self.watch.violated(f"reconciliation: {told['differences']}")
+        self.seen["reconciliation"] += 1
+        rows = [row for row in self._report("spend") if row["campaign_id"] == CAMPAIGN]
+        mine = [packet for packet in self.crowd.live if packet.sender is None]
+        won_fen = sum(person.won_fen for person in self.crowd.people)
+        claimed_fen = sum(fen for packet in mine for _, fen in packet.claims.values()) + won_fen
+        reported_fen = sum(int(row["claimed_fen"]) for row in rows)
+        self._same("report of spending", reported_fen, claimed_fen)
+        draws = Counter(
+            outcome for person in self.crowd.people for outcome in person.draws.values()
+        )
+        self._same("report of winners", len(self._report("winners")), draws["won"])
+
+    def _report(self, name: str) -> list[dict[str, str]]:
+        items: list[dict[str, str]] = self.troubles.cli("report", name)["items"]
+        return items

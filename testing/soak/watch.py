@@ -1,0 +1,174 @@
+"""Record of a soak's requests, faults and answers, which judges every 5xx answer."""
+
+import re
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from local.client import NO_TLS
+
+SLOW_S = 3.0
+GRACE_S = 35.0
+"""Seconds after a fault's end in which it explains an answer: callers wait 30 s for a dead one."""
+PATIENCE_S = 180.0
+"""Seconds for which a caller repeats a request until its outcome is known."""
+LOST = 599
+"""Status of a request whose connection broke."""
+
+_ALL = ""
+_MONEY = r"^/(me/(payments|withdrawals|wechat)|packets$)"
+CAUSES: dict[str, str] = {
+    "cache killed": _ALL,
+    "cache frozen": _ALL,
+    "functions killed": _ALL,
+    "upgrade": _ALL,
+    "tables restored": _ALL,
+    "keys rotated": r"^/packets$|^/admin/campaigns",
+    "gateway frozen": _MONEY,
+    "wallet frozen": _MONEY,
+    "gateway fails": _MONEY,
+    "wallet fails": _MONEY,
+    "receiver frozen": "^/admin/webhooks",
+    "receiver fails": "^/admin/webhooks",
+    "machine starved": _ALL,
+}
+"""Paths whose 5xx a fault can cause, by fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An answer of 5xx."""
+
+    path: str
+    status: int
+    code: str
+    began_at: float
+    ended_at: float
+
+
+@dataclass
+class Watch:
+    """Counts of a soak; threads share it."""
+
+    requests: int = 0
+    slow: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    """Successes by feature."""
+    violations: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    _windows: list[tuple[str, float, float]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def did(self, feature: str) -> None:
+        """Count a success of a feature."""
+        with self._lock:
+            self.done[feature] += 1
+
+    def violated(self, text: str) -> None:
+        """Record what must not be."""
+        with self._lock:
+            self.violations.append(text)
+
+    def answered(self, path: str, began_at: float, status: int, code: str) -> None:
+        """Count an answer."""
+        now = time.monotonic()
+        with self._lock:
+            self.requests += 1
+            self.slow += now - began_at > SLOW_S
+            if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+                self.failures.append(Failure(path, status, code, began_at, now))
+
+    @contextmanager
+    def fault(self, kind: str) -> Iterator[None]:
+        """Record a fault from its begin to its end."""
+        began_at = time.monotonic()
+        with self._lock:
+            self.faults[kind] += 1
+        try:
+            yield
+        finally:
+            self.noted(kind, began_at)
+
+    def noted(self, kind: str, began_at: float) -> None:
+        """Record the window of a fault that ends now."""
+        with self._lock:
+            self._windows.append((kind, began_at, time.monotonic() + GRACE_S))
+
+    def unexplained(self) -> list[Failure]:
+        """Return the 5xx answers during which no fault was active that can cause them."""
+        return [
+            failure
+            for failure in self.failures
+            if not any(
+                began_at <= failure.ended_at
+                and failure.began_at <= ended_at
+                and re.search(CAUSES[kind], failure.path)
+                for kind, began_at, ended_at in self._windows
+            )
+        ]
+
+
+class Caller:
+    """A user who repeats a request until its outcome is known.
+
+    For a forgetful one each repeat has a new key, as if the handler forgot idempotency keys.
+    """
+
+    def __init__(self, http: httpx.Client, watch: Watch, token: str) -> None:
+        self._http, self._watch = http, watch
+        self._token = {"Authorization": f"Bearer {token}"} if token else {}
+        self.is_forgetful = False
+
+    def ask(self, method: str, path: str, body: Any = None, key: str = "") -> httpx.Response:
+        """Return the first answer that is final."""
+        patient_until = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self._once(method, path, body, key)
+            code = code_of(answer)
+            if answer.status_code < LOST and not _is_open(answer, code):
+                return answer
+            if time.monotonic() > patient_until:
+                self._watch.violated(f"no final answer: {method} {path} {code} {answer.text[:200]}")
+                return answer
+            time.sleep(0.5)
+
+    def _once(self, method: str, path: str, body: Any, key: str) -> httpx.Response:
+        sent = uuid.uuid4().hex if self.is_forgetful or not key else key
+        headers = {**self._token, "Idempotency-Key": sent}
+        began_at = time.monotonic()
+        try:
+            answer = self._http.request(method, path, json=body, headers=headers)
+        except httpx.TransportError as error:
+            answer = httpx.Response(LOST, text=repr(error))
+        self._watch.answered(path, began_at, answer.status_code, code_of(answer))
+        return answer
+
+
+def _is_open(answer: httpx.Response, code: str) -> bool:
+    """Return whether a request has to be repeated to learn its outcome."""
+    return answer.is_server_error or code == "idempotency_key_in_use"
+
+
+def code_of(answer: httpx.Response) -> str:
+    """Return the code of a problem, or an empty text."""
+    if answer.is_success:
+        return ""
+    try:
+        told = answer.json()
+    except ValueError:
+        return "no JSON"
+    return str(told.get("code", told.get("message", "")) if isinstance(told, dict) else "no object")
+
+
+def client(url: str) -> httpx.Client:
+    """Return a client that threads share."""
+    limits = httpx.Limits(max_connections=64, max_keepalive_connections=0)
+    return httpx.Client(base_url=url, timeout=30, trust_env=False, verify=NO_TLS, limits=limits)
