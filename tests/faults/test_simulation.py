@@ -43,8 +43,9 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
         assert line in traces
 
 
-# Few schedules of packets refuse an owner for a while; one after seed 5001 does.
-@pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 1)])
+# Few schedules of packets refuse an owner for a while, and few of payments return a paid transfer.
+# Some after these seeds do.
+@pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 2001)])
 def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, seed: int) -> None:
     some: list[Any] = []
 
