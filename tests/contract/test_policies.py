@@ -25,6 +25,8 @@ from local.seed_keys import PUBLISHED_SEED_KEYS, PUBLISHED_SEEDS
 from local.user_ids import PUBLISHED_KEY
 from local.warehouse import Duck, export
 from redpacket.campaigns.dynamodb import keys as campaign_keys
+from redpacket.chat.connector_name import ConnectorName
+from redpacket.chat.ports import ConnectorEnvironment
 from redpacket.containers import containers
 from redpacket.containers.chat import ChatContainer
 from redpacket.containers.platform import Platform
@@ -40,7 +42,7 @@ from redpacket.payments.token_issuer import IssuerKeys
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire
 from redpacket.platform.http.request import user_ids
 from redpacket.platform.runtime import SystemClock
-from redpacket.platform.ssrf_safe_http import HttpAnswer
+from redpacket.platform.ssrf_safe_http import HttpAnswer, HttpClient
 from redpacket.reconciliation.ports import Found
 from redpacket.reconciliation.use_cases.statements import MOVING_MS, Run, tables
 from testing.fairness.fake_head_signer import FakeSigner
@@ -440,7 +442,7 @@ class _Callbacks:
 CHAT_SECRET = make_secret("http://127.0.0.1")
 
 
-class _Telegram:
+class _Telegram(HttpClient):
     """Answers the bot, and limits its second edit."""
 
     def __init__(self) -> None:
@@ -479,7 +481,9 @@ def handlers(cache: OperatorCache, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setenv("SIMULATOR_URL", "http://127.0.0.1")
     monkeypatch.setenv("CHAT_SECRET", json.dumps(CHAT_SECRET))
     telegram = _Telegram()
-    monkeypatch.setattr(ChatContainer, "_http", lambda _, _url: telegram)
+    environment = ConnectorEnvironment(CHAT_SECRET, lambda _url: telegram, SystemClock().now_ms)
+    connected = {ConnectorName.TELEGRAM: ConnectorName.TELEGRAM.connect(environment)}
+    monkeypatch.setattr(ChatContainer, "connectors", connected)
     recorder.dynamo.stream = FakeStream()
     gateway, logins = FakeGateway(SystemClock()), FakeLogins()
     consents = FakeAuthorizations(gateway)
