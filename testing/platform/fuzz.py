@@ -460,7 +460,7 @@ class Fuzz:
         path = {"packet_id": self._packet_ids[0], "campaign_id": CAMPAIGN_ID, "name": SAFE_SWITCH}
         path |= {"prize_id": PRIZE_ID, "unit": f"{PRIZE_ID}.1", "approval_id": "0" * 32}
         path |= {"run_id": "0" * 32, "draw_id": "0" * 32, "picture_id": "0" * 22}
-        path |= {"share_no": "1"}
+        path |= {"share_no": "1", "connector": "telegram", "chat_id": "-1"}
         # A well-formed token that belongs to no user.
         path |= {"payment_id": "0" * 32, "withdrawal_id": "0" * 30, "user": "stranger"}
         if operation.path.startswith("/admin/limits"):

@@ -205,6 +205,7 @@ def test_what_a_view_shows_until_its_data_comes_keeps_nobody_out(
     ):
         lea.go(path)
         expect(lea.page.locator(".bone").first).to_be_visible()
+        expect(lea.page.locator("h1").first).to_be_visible()
         for scheme in ("light", "dark"):
             lea.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             found[f"{name}-{scheme}"] = lea.audit(is_strict=True), lea.overflow_px()

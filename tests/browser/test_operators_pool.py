@@ -103,7 +103,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     # Back at the same list, with the roles of the groups and without the code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
-    expect(ann.page.locator(".roles")).to_contain_text("财务, 审计")
+    expect(ann.page.locator(".roles")).to_contain_text("财务和审计")
     links = ann.page.get_by_role("navigation").get_by_role("link")
     links.filter(has_text="活动").click()
     expect(ann.page.get_by_role("link", name="新建活动")).to_have_count(0)
