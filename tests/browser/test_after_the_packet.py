@@ -78,7 +78,9 @@ def test_an_opened_packet_is_a_conversation_which_the_luckiest_carries_on(
     expect(bar.get_by_role("alert")).to_be_visible()
     field.fill("谢谢老板，恭喜发财")
     bob.audit_views("packet-conversation")
-    bar.get_by_role("button", name="🌹").click()
+    # The page shows the thanks before the API has answered.
+    with bob.page.expect_response(f"**/packets/{packet_id}/thanks"):
+        bar.get_by_role("button", name="🌹").click()
 
     expect(bob.page.get_by_text("已道谢 🌹 谢谢老板，恭喜发财")).to_be_visible()
     told = operator.as_user("bob-talks").get(f"/packets/{packet_id}").json()["mine"]
