@@ -17,8 +17,8 @@ ALONE := tests/contract/test_storms.py tests/faults/test_real.py
 # Pinned requirements of the layers, which are deployed.
 LAYERS := requirements passphrase payments
 MUTANTS := $(LOCAL)/mutants
-# Each process of the tests has a stack of its own.
-PROCESSES ?= 2
+# Each process of the tests has a stack of its own. Most tests of a stack wait, so there are more than two.
+PROCESSES ?= 3
 
 # sam keeps its settings here instead of in the home folder, and sends no telemetry.
 export SAM_CLI_TELEMETRY := 0
