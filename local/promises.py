@@ -1,7 +1,8 @@
 """Step of `make check`: the promises of the last release, and the subjects of commits since then.
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
-clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing.
+clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. Nothing is
+compared in a folder that lacks that commit: an archive or a shallow clone, which a user may build.
 """
 
 import json
@@ -31,7 +32,7 @@ def check(root: Path) -> str:
     if not (root / ".git").exists():
         return "No history here: neither the contract nor commits are compared."
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
-        raise StackError("the history is cut off: run `git fetch --unshallow`")
+        return "No history before this clone's depth: run `git fetch --unshallow` to compare."
     changed = ("-G^__version__", "--", SOURCE)
     release = _git(root, "log", "-1", "--format=%h", *changed)
     # A version that is not committed yet begins with this tree.

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from local import places
 from local.cut import cut
 from local.errors import StackError
 from local.promises import SOURCE, check
@@ -76,7 +78,7 @@ def test_a_long_subject_since_the_release_fails_and_an_older_one_passes(root: Pa
         check(root)
 
 
-def test_a_clone_without_its_history_fails_and_a_folder_without_git_passes(
+def test_a_shallow_clone_and_a_folder_without_git_compare_nothing_and_say_so(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("clone")
@@ -84,8 +86,18 @@ def test_a_clone_without_its_history_fails_and_a_folder_without_git_passes(
 
     shutil.copytree(root / "shared", folder / "shared")
     assert check(folder).startswith("No history")
-    with pytest.raises(StackError, match="--unshallow"):
-        check(folder / "shallow")
+    assert check(folder / "shallow").startswith("No history")
+
+
+def test_every_workflow_that_compares_promises_fetches_the_whole_history() -> None:
+    workflow = (places.ROOT / ".github/workflows/check.yml").read_text("utf-8")
+    jobs = yaml.safe_load(workflow)["jobs"].values()
+
+    checking = [job["steps"] for job in jobs if {"run": "make check"} in job["steps"]]
+
+    assert checking
+    for checkout, *_ in checking:
+        assert checkout["with"]["fetch-depth"] == 0
 
 
 def test_a_cut_sets_the_version_and_dates_the_changes(root: Path) -> None:
