@@ -1,8 +1,8 @@
 """Step of `make check`: the promises of the last release, and the subjects of commits since then.
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
-clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. Nothing is
-compared in a folder that lacks that commit: an archive or a shallow clone, which a user may build.
+clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing.
+A folder without that commit, an archive or a shallow clone, has nothing to compare.
 """
 
 import json
