@@ -236,7 +236,7 @@ def test_a_tap_from_another_chat_and_the_link_are_refused(loft: ChatSystem) -> N
         with pytest.raises(NotInvited):
             loft.system.process().grab_packet(packet_id, user, None)
 
-    assert elsewhere == "This packet is for the members of another chat"
+    assert elsewhere == "This packet does not exist"
     assert loft.tap("bob", packet_id).startswith("🎉")
 
 
@@ -276,13 +276,18 @@ def test_a_sender_may_allow_the_link(loft: ChatSystem) -> None:
     assert (packet.greeting, packet.has_card, packet.rules) == ("恭喜发财", True, Rules())
 
 
-def test_a_forged_tap_reveals_no_packet(loft: ChatSystem) -> None:
-    stepped = loft.system.send(rules=Rules(opening=Opening.TWO_STEP))
-    own = loft.system.send(rules=Rules(recipients=frozenset({"zoe"})))
+def test_a_forged_tap_claims_no_packet_whose_card_is_elsewhere(loft: ChatSystem) -> None:
+    loft.admit(a_chat("g-2"))
+    loft.write("ann", f"{SENT} +link", chat="g-2")
+    linked = containers.chat.chats.find_packet_id(PIGEON, "g-2", "m-1")
+    rules = Rules(), Rules(opening=Opening.TWO_STEP), Rules(recipients=frozenset({"zoe"}))
+    of_the_page = [loft.system.send(rules=each).packet_id for each in rules]
 
-    assert loft.tap("bob", "no-packet") == "This packet does not exist"
-    assert loft.tap("bob", own.packet_id) == "This packet is for the members of another chat"
-    assert loft.tap("bob", stepped.packet_id).startswith("Open it at https://share.example/packets")
+    told = {loft.tap("bob", packet_id) for packet_id in ("no-packet", linked or "", *of_the_page)}
+
+    assert told == {"This packet does not exist"}
+    assert loft.system.queue.refs == []
+    assert loft.tap("bob", linked or "", chat="g-2").startswith("🎉")
 
 
 def test_a_call_without_the_platforms_signature_does_nothing(loft: ChatSystem) -> None:

@@ -67,14 +67,9 @@ def render_card(record: Record, language: str, *, ports: CardPorts) -> Card:
         words(language, "card_title", name=names.get(packet.sender.user_id, somebody)),
         tuple(lines),
         words(language, "button") if is_open else None,
-        None if packet.rules.is_exclusive else link_of(packet.packet_id, ports),
+        None if packet.rules.is_exclusive else f"{ports.page_url}/packets/{packet.packet_id}",
         packet.cover_url,
     )
-
-
-def link_of(packet_id: str, ports: CardPorts) -> str:
-    """Return the link of a packet on the page."""
-    return f"{ports.page_url}/packets/{packet_id}"
 
 
 def _state(record: Record, language: str, unit: Unit) -> Iterator[str]:

@@ -12,9 +12,9 @@ from redpacket.chat import texts
 from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.chat.model import Challenge, ChatMoved, Message, PostedCard, Tap
 from redpacket.chat.use_cases.commands import BALANCE, HELP, SEND, command_of, packet_fields
-from redpacket.chat.use_cases.edit_card import CardPorts, link_of, render_card
+from redpacket.chat.use_cases.edit_card import CardPorts, render_card
 from redpacket.ledger.model import user_account
-from redpacket.packets.errors import PassphraseMismatch
+from redpacket.packets.errors import PacketNotFound, PassphraseMismatch
 from redpacket.packets.model.claim import Claim
 from redpacket.packets.use_cases.claim_ports import ClaimPorts
 from redpacket.packets.use_cases.claim_share import grab_packet
@@ -236,12 +236,23 @@ class _Talk:
         ports = self.ports
         ports.check_id(packet_id)
         ports.guard_grab()
+        if not self._has_card(chat, packet_id):
+            # A forged tap named a packet of the page or of another chat.
+            raise PacketNotFound
         claim = grab_packet(packet_id, self._user(chat), passphrase, ports=ports.claim_ports)
-        if not isinstance(claim, Claim):
-            # The id in a forged tap named a packet of the page, which opens in two steps.
-            return self._say("on_page", link=link_of(packet_id, ports.cards))
+        assert isinstance(claim, Claim), "packets of chats open in one step"
         amount = self._money(claim.share.amount_fen)
         return self._say("won" if claim.is_new else "owned", amount=amount)
+
+    def _has_card(self, chat: Chat, packet_id: str) -> bool:
+        card = self.ports.chats.find_card(packet_id)
+        if card is None or card.connector != self.name:
+            return False
+        # A chat that moved has cards under its earlier id.
+        return (
+            card.chat_id == self.call.chat_id
+            or self.ports.chats.find(self.name, card.chat_id) == chat
+        )
 
     def _find_chat(self) -> Chat | None:
         return self.ports.chats.find(self.name, self.call.chat_id)
