@@ -32,7 +32,7 @@ def _mount(name: ConnectorName) -> None:
         """Carry out a call that the platform signed, and answer in the platform's form."""
         connector = containers.chat.connectors.get(name)
         if connector is None:
-            raise SignatureInvalid(f"The chat secret has no values of {name}.")
+            raise SignatureInvalid(f"The chat secret lacks values of {name}.")
         ports = call_ports()
         answer = handle_call(name, connector, request.headers, request.body, ports=ports)
         return HttpAnswer(cast("ChatAnswer", answer))

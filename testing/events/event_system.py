@@ -103,14 +103,15 @@ class EventSystem:
         # DynamoDB client of the functions; a suite may replace it.
         self.client: Any = self.system.dynamo
 
-    def process(self) -> Process:
-        """Return a process that has just started."""
+    def process(self, **given: Any) -> Process:
+        """Return a process that has just started; *given* replaces members."""
         return self.system.process(
             dynamo=Dynamo(lambda: self.client, TABLE_NAMES, pause_s=lambda _: None),
             delivery_queue=self.queue,
             event_sender=self.sender,
             dead_letter=self.aside.append,
             many_receivers=one_by_one,
+            **given,
         )
 
     def receiver(self, name: str, *kinds: EventType) -> FakeReceiver:

@@ -655,7 +655,7 @@ def _tell_hosts(handlers: Handlers) -> None:
     unreadable = {"eventName": "INSERT", "dynamodb": {"NewImage": {"sk": {"S": "packet"}}}}
     handlers.call("announce", {"Records": [unreadable]})
     handlers.announce()
-    handlers.edit_cards()
+    _revoke_the_chat(handlers)
     handlers.call("deliver", {"task": "retry"})
     for part in ("test", "secret", "replay"):
         handlers.operate(f"POST /admin/webhooks/{{name}}/{part}", **path)
@@ -757,12 +757,12 @@ def _tell_of_payments(handlers: Handlers) -> None:
 
 def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
     """Let members of a group send and claim, also by words, and the group move."""
-    route, group, new_group = "/admin/chats/{connector}/{chat_id}", -100, -200
+    group, new_group = -100, -200
     path = {"connector": "telegram", "chat_id": str(group)}
     handlers.talk(1, group, text="/help")
     for title in ("Team", "Team A"):
         chat = {"title": title, "day_fen": 10_000}
-        handlers.operate(f"PUT {route}", chat, **path)
+        handlers.operate("PUT /admin/chats/{connector}/{chat_id}", chat, **path)
     assert len(handlers.operate("GET /admin/chats")["items"]) == 1
     handlers.operate("POST /admin/deposits", {"user": "telegram:1", "amount_fen": 10_000})
     for number in (7, 7, 8):
@@ -779,7 +779,13 @@ def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
     handlers.settle()
     handlers.talk(1, group, migrate_to_chat_id=new_group)
     handlers.talk(2, new_group, data=sent[1])
-    handlers.operate(f"DELETE {route}", **path)
+
+
+def _revoke_the_chat(handlers: Handlers) -> None:
+    """Edit the cards of a group, then revoke its admission."""
+    handlers.edit_cards()
+    path = {"connector": "telegram", "chat_id": "-100"}
+    handlers.operate("DELETE /admin/chats/{connector}/{chat_id}", **path)
 
 
 def _tell_of_an_unpaid_end(handlers: Handlers, order: dict[str, Any]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
     from redpacket.chat.ports import Connector, ConnectorEnvironment
@@ -29,8 +30,16 @@ class ConnectorName(StrEnum):
         return member
 
     def connect(self, environment: ConnectorEnvironment) -> Connector | None:
-        """Return the connector, or None if the secret has no values for this platform."""
-        if not any(key.startswith(f"{self}_") for key in environment.secret):
+        """Return the connector, or None if the secret lacks a value of this platform.
+
+        A blank value is none: everybody knows a blank key.
+        """
+        given = {name: value for name, value in environment.secret.items() if value.strip()}
+        if not any(name.startswith(f"{self}_") for name in given):
             return None
-        connector: Connector = resolve_name(self.implementation)(environment)
-        return connector
+        try:
+            return cast(
+                "Connector", resolve_name(self.implementation)(replace(environment, secret=given))
+            )
+        except KeyError:
+            return None

@@ -18,7 +18,7 @@ class ChatNotFound(Rejected):
 
 
 class ChatGone(ChatNotFound):
-    """The bot is no longer a member of the chat."""
+    """The platform refuses a call for good, as after the bot left the chat."""
 
 
 class ChatDayExceeded(SendRefused):

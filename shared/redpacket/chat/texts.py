@@ -29,6 +29,10 @@ _WORDS = {
     "seconds": ("{seconds} 秒", "{seconds} s"),
     "won": ("🎉 恭喜，你抢到 {amount}", "🎉 You got {amount}"),
     "owned": ("你已经领过了：{amount}", "You already have your share: {amount}"),
+    "not_posted": (
+        "卡片发不出来，群里没人能领；红包到期后退回",
+        "The card could not be posted. The packet returns to you when it expires",
+    ),
     "balance": ("你的余额：{amount}", "Your balance: {amount}"),
     "only_groups": ("请在群里发红包", "Send packets in a group"),
     "not_admitted": ("这个群还没有开通红包", "Packets are not enabled in this chat"),

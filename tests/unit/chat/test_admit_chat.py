@@ -39,6 +39,20 @@ def test_a_changed_chat_keeps_the_time_of_its_admission(loft: ChatSystem) -> Non
     assert list_chats(chats=containers.chat.chats) == [other, changed]
 
 
+def test_a_forged_move_gives_a_group_nothing_after_an_operator_decided(loft: ChatSystem) -> None:
+    chats, operator = containers.chat.chats, an_operator().person
+    rich = loft.admit(a_chat("g-rich", day_fen=99_999))
+    for place in ("g-2", "g-3"):
+        chats.move(rich, place)
+    assert chats.find(PIGEON, "g-2") == rich
+
+    own = loft.admit(a_chat("g-2", day_fen=5))
+    revoke_chat(operator, PIGEON, "g-3", 3, chats=chats)
+
+    found = [chats.find(PIGEON, place) for place in ("g-2", "g-3", "g-rich")]
+    assert found == [own, None, rich]
+
+
 def test_a_revoked_chat_does_nothing_until_it_is_admitted_again(loft: ChatSystem) -> None:
     chats = containers.chat.chats
     revoke_chat(an_operator().person, PIGEON, GROUP, 3, chats=chats)

@@ -1,14 +1,20 @@
 """Cards at each stage of their packets."""
 
+import json
+
 import pytest
 
 from redpacket.chat.api.calls import card_ports
-from redpacket.chat.errors import ChatBusy
+from redpacket.chat.api.cards import edit_batch
+from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.chat.model import Card
+from redpacket.chat.use_cases.admit_chat import revoke_chat
 from redpacket.chat.use_cases.edit_card import render_card
 from redpacket.containers import containers
 from redpacket.platform.errors import Unavailable
 from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
+from testing.fakes import FakeLogger
+from testing.in_memory_system import an_operator
 
 SENT = "/hongbao 8.88 3 恭喜发财"
 
@@ -86,10 +92,41 @@ def test_a_platform_that_limits_edits_or_does_not_answer_gets_the_edit_again(
         loft.edit(packet_id)
     with pytest.raises(Unavailable):
         loft.edit(packet_id)
-    # The bot was removed.
-    loft.edit(packet_id)
+    with pytest.raises(ChatGone):
+        loft.edit(packet_id)
 
     assert busy.value.retry_after_s == 2
+
+
+def test_a_revoked_chat_gets_no_edit(loft: ChatSystem) -> None:
+    loft.write("ann", SENT)
+    chats, operator = containers.chat.chats, an_operator().person
+
+    revoke_chat(operator, PIGEON, GROUP, 3, chats=chats)
+    loft.edit(loft.packet_id())
+
+    assert len(loft.loft.cards["m-1"]) == 1
+
+
+def test_a_refusal_for_good_ends_an_edit_and_others_return() -> None:
+    errors: list[Exception] = [ChatGone("kicked"), Unavailable("away"), ChatBusy(retry_after_s=7)]
+    delays: list[tuple[str, int]] = []
+    logger = FakeLogger()
+
+    def edit(packet_id: str) -> None:
+        raise errors[int(packet_id)]
+
+    records = [
+        {"body": json.dumps({"packet_id": str(n)}), "messageId": f"m{n}", "receiptHandle": f"r{n}"}
+        for n in range(3)
+    ]
+    failed = edit_batch(
+        records, edit=edit, delay=lambda *given: delays.append(given), logger=logger
+    )
+
+    assert failed == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
+    assert delays == [("r2", 7)]
+    assert [name for name, _ in logger.errors] == ["card_not_edited", "card_not_edited"]
 
 
 def test_a_packet_without_a_card_needs_no_edit(loft: ChatSystem) -> None:

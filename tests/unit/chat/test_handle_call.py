@@ -132,6 +132,9 @@ def test_a_chat_that_the_bot_left_gets_no_card_and_the_money_returns(loft: ChatS
 
     assert loft.balance_fen("ann") == 10_000
     assert [name for name, _ in loft.system.logger.errors] == ["card_not_posted"]
+    assert loft.private("ann") == [
+        "The card could not be posted. The packet returns to you when it expires"
+    ]
 
 
 @pytest.mark.parametrize("text", ["/hongbao", "/hongbao 8.88", "/packet x 3", "/packet 1 3.5"])
@@ -446,7 +449,7 @@ def test_a_group_that_telegram_moves_stays_admitted_with_its_packets_and_limits(
     assert "exceeds" in platform.calls[-1][2]["text"]
     assert loft.system.balance_fen(user.user_id) == 7_000
     assert chats.list_all() == [a_chat(), chat]
-    assert loft.admit(replace(chat, chat_id="-1005", title="New")) == replace(chat, title="New")
+    assert loft.admit(replace(chat, day_fen=9_000)) == replace(chat, day_fen=9_000)
 
 
 def test_a_packet_that_expires_returns_what_nobody_took(loft: ChatSystem) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.connectors.lark.connector import Lark
 from redpacket.chat.connectors.lark.crypto import decrypted, is_signed
 from redpacket.chat.errors import ChatBusy, ChatGone
@@ -143,6 +144,28 @@ def test_a_form_is_a_command_that_acts_once_for_its_card_and_member() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ({"count": "10", "greeting": "5 hi"}, "/hongbao - 10 5 hi"),
+        ({"amount": " ", "count": "10", "greeting": "5"}, "/hongbao - 10 5"),
+        ({"amount": "8 8", "count": "", "greeting": ""}, "/hongbao 88 - "),
+    ],
+)
+def test_a_blank_field_of_a_form_moves_no_other(form: dict[str, str], text: str) -> None:
+    event = {**TAPPED, "action": {"tag": "button", "form_value": form}}
+
+    assert read(lark_call("card.action.trigger", event)).text == text
+
+
+@pytest.mark.parametrize("name", LARK)
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_blank_value_of_the_secret_connects_no_platform(name: str, value: str) -> None:
+    environment = Platform().environment({**LARK, name: value})
+
+    assert ConnectorName.LARK.connect(environment) is None
+
+
 def test_a_name_is_fetched_once_and_its_absence_is_no_error() -> None:
     bot, platform = lark(TOKEN, NAME)
     for _ in range(2):
@@ -236,8 +259,10 @@ def test_an_edit_without_anything_to_do_is_a_success(code: int) -> None:
     ("answer", "error"),
     [
         ((400, {"code": 230002}), ChatGone),
-        ((400, {"code": 230011}), Unavailable),
-        ((400, {"code": 230099}), Unavailable),
+        ((400, {"code": 230011}), ChatGone),
+        ((400, {"code": 230099}), ChatGone),
+        ((400, {"code": 230049}), Unavailable),
+        ((500, {"code": 2200}), Unavailable),
         ((502, []), Unavailable),
         (None, Unavailable),
     ],

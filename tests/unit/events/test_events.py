@@ -1,6 +1,7 @@
 """Outgoing events: hosts get all of them."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,11 +10,11 @@ from redpacket.events.model import webhooks
 from redpacket.events.model.events import EventType
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.dynamodb import keys
-from redpacket.platform.errors import InvalidRequest, VersionConflict
+from redpacket.platform.errors import InvalidRequest, Unavailable, VersionConflict
 from testing.builders import a_campaign, a_prize
 from testing.events.event_system import FAILED, OK, EventSystem, FakeReceiver
 from testing.fakes import Away
-from testing.in_memory_system import LIFE_MS
+from testing.in_memory_system import LIFE_MS, an_order
 from testing.payments.payment_system import PaymentSystem
 
 
@@ -92,6 +93,29 @@ def test_reading_a_stream_twice_makes_the_same_ids() -> None:
 
     assert len(receiver.seen) == 1 + 3 + 3 + 2
     assert set(receiver.seen.values()) == {2}
+
+
+def test_a_failing_queue_of_cards_holds_up_no_webhook() -> None:
+    events = EventSystem()
+    events.receiver("shop")
+    order = an_order("ann")
+    events.system.deposit("ann", order.total_fen)
+    sender = dataclasses.replace(order.sender, chat_id="pigeon:g-1")
+    packet = events.system.send_order(dataclasses.replace(order, sender=sender))
+    events.system.grab(packet, "bob")
+    refused: list[Sequence[str]] = []
+
+    def fail(packet_ids: Sequence[str], _at_ms: int) -> None:
+        refused.append(packet_ids)
+        raise Unavailable("the queue of cards")
+
+    process = events.process(edit_cards=fail)
+    changes = [process.read_change(record) for record in events.stream.take()]
+    with pytest.raises(Unavailable):
+        process.announce([change for change in changes if change])
+
+    assert refused == [[packet.packet_id]]
+    assert len(events.queue.messages) == 2
 
 
 def test_without_a_webhook_nothing_is_read_and_queued() -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from redpacket.chat.errors import ChatBusy
+from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.platform.runtime import EventLogger
 
 
@@ -19,7 +19,8 @@ def edit_batch(
 ) -> dict[str, list[dict[str, str]]]:
     """Edit the cards that messages name; return SQS's partial batch response.
 
-    If the platform limits calls, the message returns after the seconds that the platform names.
+    If the platform limits calls, the message returns after the seconds that the platform names. A
+    refusal for good ends it.
     """
     failed: list[str] = []
     for record in records:
@@ -28,6 +29,8 @@ def edit_batch(
         except ChatBusy as error:
             delay(record["receiptHandle"], error.retry_after_s or 1)
             failed.append(record["messageId"])
+        except ChatGone as error:
+            logger.failure("card_not_edited", error, message_id=record["messageId"])
         except Exception as error:  # noqa: BLE001 - one card must not block the others
             logger.failure("card_not_edited", error, message_id=record["messageId"])
             failed.append(record["messageId"])

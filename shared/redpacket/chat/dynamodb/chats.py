@@ -9,7 +9,7 @@ from redpacket.chat.dynamodb import keys
 from redpacket.chat.model import Chat, PostedCard
 from redpacket.operations.dynamodb.audit_log import note_action
 from redpacket.operations.model.operators import Action
-from redpacket.platform.dynamodb.client import Dynamo, Row, merge, put, update, values
+from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, merge, put, update, values
 
 _KEPT_S = 30 * 24 * 3600
 """Seconds for which rows of cards and hints stay."""
@@ -27,7 +27,12 @@ class DynamoChats:
         """Return an admitted chat by its present or an earlier id."""
         row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         if row and "moved_from" in row:
-            row = self._dynamo.get(self._table, keys.chat(connector, str(row["moved_from"])))
+            return self.find_own(connector, str(row["moved_from"]))
+        return _chat_of(row) if row and row.get("is_admitted") else None
+
+    def find_own(self, connector: str, chat_id: str) -> Chat | None:
+        """Return a chat that was admitted by this id."""
+        row = self._dynamo.get(self._table, keys.chat(connector, chat_id))
         return _chat_of(row) if row and row.get("is_admitted") else None
 
     def list_all(self) -> list[Chat]:
@@ -41,7 +46,7 @@ class DynamoChats:
         return [_chat_of(row) for row in rows if row.get("is_admitted")]
 
     def put(self, chat: Chat, action: Action) -> None:
-        """Store an admitted chat, and log the action."""
+        """Store an admitted chat, which ends a move to its id, and log the action."""
         row: Row = {
             **keys.chat(chat.connector, chat.chat_id),
             "connector": chat.connector,
@@ -52,13 +57,16 @@ class DynamoChats:
             "admitted_at_ms": chat.admitted_at_ms,
             "is_admitted": True,
         }
-        self._dynamo.transact([merge(self._table, row), *note_action(self._audit_table, action)])
+        self._write(merge(self._table, row), action)
 
-    def revoke(self, chat: Chat, action: Action) -> None:
-        """End the admission of a chat, and log the action."""
-        key = keys.chat(chat.connector, chat.chat_id)
-        removed = update(self._table, key, "SET is_admitted = :no", no=False)
-        self._dynamo.transact([removed, *note_action(self._audit_table, action)])
+    def revoke(self, connector: str, chat_id: str, action: Action) -> None:
+        """End the admission of a chat and a move to its id, and log the action."""
+        key = keys.chat(connector, chat_id)
+        self._write(update(self._table, key, "SET is_admitted = :no", no=False), action)
+
+    def _write(self, operation: Operation, action: Action) -> None:
+        operation["Update"]["UpdateExpression"] += " REMOVE moved_from"
+        self._dynamo.transact([operation, *note_action(self._audit_table, action)])
 
     def move(self, chat: Chat, new_chat_id: str) -> None:
         """Let the new id of a chat lead to it; a repeat changes nothing."""

@@ -19,12 +19,11 @@ _FIELDS = ("title", "day_fen", "language")
 def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
     """Admit a chat, or change one that is admitted; an unchanged chat logs nothing.
 
-    *chat* has the time of this call. A chat that moved keeps its first id and time.
+    *chat* has the time of this call. The id that a chat moved to becomes a chat of its own: a role
+    that forges a move gives it no admission for long.
     """
-    before = chats.find(chat.connector, chat.chat_id)
-    after = chat
-    if before:
-        after = replace(chat, chat_id=before.chat_id, admitted_at_ms=before.admitted_at_ms)
+    before = chats.find_own(chat.connector, chat.chat_id)
+    after = replace(chat, admitted_at_ms=before.admitted_at_ms) if before else chat
     if after != before:
         chats.put(after, _action(operator, before, after, chat.admitted_at_ms))
     return after
@@ -37,7 +36,7 @@ def revoke_chat(
     before = chats.find(connector, chat_id)
     if before is None:
         raise ChatNotFound
-    chats.revoke(before, _action(operator, before, None, now_ms))
+    chats.revoke(connector, chat_id, _action(operator, before, None, now_ms))
 
 
 def list_chats(*, chats: DynamoChats) -> list[Chat]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redpacket.chat.errors import ChatGone
 from redpacket.chat.model import Card
 from redpacket.chat.texts import duration, words
 from redpacket.packets.model.packet import PacketStatus
@@ -34,19 +33,16 @@ class CardPorts:
 def edit_card(packet_id: str, *, ports: CardPorts) -> None:
     """Show the present state of a packet on its card.
 
-    A packet without a card, and a chat that the bot left, need nothing. Raises ChatBusy with the
-    seconds to wait, and Unavailable.
+    A packet without a card, and a chat that was revoked, need nothing. Raises ChatBusy with the
+    seconds to wait, ChatGone, and Unavailable.
     """
     place = ports.chats.find_card(packet_id)
-    record = ports.read_record(packet_id) if place else None
     connector = ports.connectors.get(place.connector) if place else None
-    if not (place and record and connector):
+    if not (place and connector and ports.chats.find(place.connector, place.chat_id)):
         return
-    card = render_card(record, place.language, ports=ports)
-    try:
+    if record := ports.read_record(packet_id):
+        card = render_card(record, place.language, ports=ports)
         connector.edit(place.chat_id, place.message_id, card)
-    except ChatGone:
-        return
 
 
 def render_card(record: Record, language: str, *, ports: CardPorts) -> Card:

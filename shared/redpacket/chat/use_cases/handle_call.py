@@ -190,8 +190,8 @@ class _Talk:
         try:
             self._post_card(chat, message, packet.packet_id)
         except ChatGone as error:
-            # The packet ends unclaimed, and its money returns.
             self.ports.logger.failure("card_not_posted", error, packet_id=packet.packet_id)
+            return self._say("not_posted")
         return ""
 
     def _sent(

@@ -64,10 +64,6 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     packets = _packets_of(changes, ports.packets)
     now_ms = ports.clock.now_ms()
     events = [event for change in changes for event in _of(change, packets)]
-    shown = {event.subject for event in events if event.kind in _ON_CARDS}
-    cards = sorted(packet_id for packet_id in shown if packets[packet_id].has_card)
-    if ports.edit_cards and cards:
-        ports.edit_cards(cards, now_ms)
     deliveries = [
         Delivery(webhook.name, event, now_ms)
         for webhook in webhooks
@@ -76,6 +72,11 @@ def announce(changes: Sequence[Change], *, ports: AnnouncePorts) -> int:
     ]
     if deliveries:
         ports.queue.put(deliveries)
+    # Last, so that a failing queue of cards holds up no webhook.
+    shown = {event.subject for event in events if event.kind in _ON_CARDS}
+    cards = sorted(packet_id for packet_id in shown if packets[packet_id].has_card)
+    if ports.edit_cards and cards:
+        ports.edit_cards(cards, now_ms)
     return len(deliveries)
 
 

@@ -18,7 +18,8 @@ _RENEW_MS = 10 * 60_000
 
 _OK, _TOO_MANY = "0", 429
 _LIMITED = {"99991400", "230020"}
-_OUTSIDE = {"230002"}
+_BAD_REQUEST = 400
+_SENDING = "230049"
 _DONE = frozenset({"230011", "230031", "230110"})
 """Codes of a recalled message, one that is too old to change, and a deleted one."""
 
@@ -109,8 +110,8 @@ def _told(answer: HttpAnswer, done: frozenset[str] = frozenset()) -> Mapping[str
     if code in _LIMITED or answer.status == _TOO_MANY:
         wait = answer.headers.get("x-ogw-ratelimit-reset", "")
         raise ChatBusy(retry_after_s=int(wait) if wait.isdecimal() else 1)
-    if code in _OUTSIDE:
-        raise ChatGone
     if code in _TOKEN_INVALID:
         raise _TokenInvalid("Lark rejected the token of the app")
+    if answer.status == _BAD_REQUEST and code != _SENDING:
+        raise ChatGone(f"Lark refused the call with code {code}")
     raise Unavailable(f"Lark answered {answer.status} with code {code}")

@@ -98,7 +98,10 @@ class Lark:
         chat_id, message_id = text(context, "open_chat_id"), text(context, "open_message_id")
         if form := part(action, "form_value"):
             # One member sends one packet by a form: a second tap on its button acts once.
-            words = " ".join(text(form, name) for name in _FIELDS)
+            # A blank field must not move the others: "-" is no amount and no number.
+            amount, count, greeting = (text(form, name) for name in _FIELDS)
+            numbers = ("".join(each.split()) or "-" for each in (amount, count))
+            words = " ".join((*numbers, greeting))
             key = f"{_FORM}{message_id}:{tapper.host_id}"
             return Message(
                 tapper, chat_id, key, f"/hongbao {words}", None, is_private=False, title=""

@@ -24,8 +24,8 @@ _MESSAGE_MAX = 4_096
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Errors of an edit that leave nothing to do."""
 
-_GONE = ("chat not found", "rights to send")
-"""Errors of a chat in which the bot can't write."""
+_OTHER_AUTHORS = ("sender_chat", "forward_origin", "via_bot", "sender_business_bot")
+"""Fields of words that the sender did not write: anonymous, forwarded, or by another bot."""
 
 _ADDRESSED = re.compile(r"(/\w+)@(\w+)(.*)", re.DOTALL)
 """Command that names its bot, as the menus of groups write it."""
@@ -97,9 +97,7 @@ class Telegram:
         chat_id, new_chat_id = text(chat, "id"), text(message, "migrate_to_chat_id")
         if new_chat_id:
             return ChatMoved(chat_id, new_chat_id)
-        # An anonymous administrator and a channel have a false sender. The author of forwarded
-        # words is elsewhere.
-        is_own = "sender_chat" not in message and "forward_origin" not in message
+        is_own = not any(name in message for name in _OTHER_AUTHORS)
         words = self._command(text(message, "text"))
         if not is_own or part(message, "from").get("is_bot") or words is None:
             return None
@@ -141,8 +139,9 @@ class Telegram:
         if moved_to and moved_to != body["chat_id"]:
             # Telegram refused the call, so this is no retry of an unknown outcome.
             return self._call(method, {**body, "chat_id": moved_to})
-        if answer.status == _FORBIDDEN or any(gone in why for gone in _GONE):
-            raise ChatGone
+        if answer.status in (_BAD_REQUEST, _FORBIDDEN):
+            # A repeat is refused too, and would hold up the chat's later messages for a day.
+            raise ChatGone(f"Telegram refused {method}: {why}")
         raise Unavailable(f"Telegram answered {answer.status} to {method}")
 
 
