@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Return the mode of *subject* this time, of those *among*."""
+        """Draw the mode of *subject* for this call from those *among*; otherwise OK."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]

@@ -60,7 +60,7 @@ def operator(stack: Stack) -> Iterator[Operator]:
 
 @pytest.fixture(scope="module")
 def _outcomes() -> None:
-    """Count no outcomes: no test here reads them."""
+    """Skip counting outcomes, which no test here reads."""
 
 
 @pytest.fixture(scope="module")

@@ -290,7 +290,7 @@ def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
     ann, bob, cat, dan = (a_user() for _ in range(4))
 
     def take(user: HttpUser, via: object) -> None:
-        """Claim a share through the link of *via*."""
+        """Claim a share as a user who arrived by the link of *via*."""
         grabbed = user.http.post(f"/packets/{packet_id}/grab", json={"via": via})
         assert grabbed.is_success, grabbed.text
         if token := grabbed.json().get("grab_token"):

@@ -830,7 +830,7 @@ def _pay_out(town: PaymentSystem, cause: str) -> Withdrawal | None:
     return withdraw_above("user", WECHAT, cause, **ports)  # type: ignore[arg-type]
 
 
-def test_a_balance_above_the_threshold_is_paid_out_once_for_a_cause(town: PaymentSystem) -> None:
+def test_a_balance_above_the_threshold_is_paid_out_once_for_each_claim(town: PaymentSystem) -> None:
     town.settings = replace(town.settings, above_fen=500)
     town.payees.authorization_no = "consent"
 
