@@ -59,11 +59,12 @@ class Pigeon:
             *(told["chat"], told["message"], told["text"], told.get("answers")),
             is_private=told["chat"] == told["from"],
             title="Loft",
+            is_form=told.get("form", False),
         )
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:
         """Return the answer."""
-        return {"coo": text} if isinstance(call, Tap) else {}
+        return {"coo": text} if text and (isinstance(call, Tap) or call.is_form) else {}
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
         """Post a card."""

@@ -142,7 +142,7 @@ class LarkSimulator(Platform):
         """Deliver a tap."""
         action: dict[str, Any] = {"tag": "button"}
         if isinstance(data, dict):
-            action["form_value"] = data
+            action |= {"value": {}, "name": shown.form[-1]["name"], "form_value": data}
         else:
             action["value"] = {"packet_id": data}
         event = {

@@ -43,6 +43,8 @@ class Message:
     is_private: bool
     title: str
     """Title of the chat; may be empty."""
+    is_form: bool = False
+    """Whether the button of a form made it. The platform then delivers it once, like a tap."""
 
 
 @dataclass(frozen=True, slots=True)

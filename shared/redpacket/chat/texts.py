@@ -60,7 +60,7 @@ _REFUSALS = {
         "Paused. Nothing is lost. Try again later",
     ),
     "unavailable": (
-        "结果还不确定，请再点一次，不会重复领取",
+        "结果还不确定，请再点一次，只算一次",
         "Not sure yet. Tap again: it counts once",
     ),
     "insufficient_funds": ("余额不足", "Your balance is too low"),

@@ -121,6 +121,39 @@ def test_another_text_in_the_same_form_sends_nothing_more(loft: ChatSystem) -> N
     assert loft.balance_fen("ann") == 10_000 - 888
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"), [(None, "Not sure yet. Tap again: it counts once"), (429, "Too fast")]
+)
+def test_a_form_whose_card_was_not_posted_says_so_and_its_repeat_posts_it(
+    loft: ChatSystem, answer: int | None, told: str
+) -> None:
+    loft.loft.answers = [answer]
+
+    first, second = (loft.write("ann", SENT, message="f-1", form=True) for _ in range(2))
+
+    assert first["coo"].startswith(told)
+    assert second == {}
+    assert loft.balance_fen("ann") == 10_000 - 888
+    assert len(loft.loft.cards) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "chat", "told"),
+    [
+        ("/hongbao ? ?", GROUP, "Send: /hongbao 88.88 10"),
+        ("/hongbao 1 101", GROUP, "Nothing was sent. Check: shares"),
+        (SENT, "g-2", "Packets are not enabled in this chat"),
+    ],
+)
+def test_a_refused_form_is_answered_like_a_tap(
+    loft: ChatSystem, text: str, chat: str, told: str
+) -> None:
+    answers = [loft.write("ann", text, chat=chat, form=True)["coo"] for _ in range(2)]
+
+    assert [each.startswith(told) for each in answers] == [True, True]
+    assert (loft.loft.said, loft.loft.cards) == ([], {})
+
+
 def test_a_chat_that_the_bot_left_gets_no_card_and_the_money_returns(loft: ChatSystem) -> None:
     loft.loft.answers = [404]
 

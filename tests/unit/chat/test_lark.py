@@ -1,6 +1,7 @@
 """Events of Lark, its signature and encryption, and the calls of its connector."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from redpacket.chat.connectors.lark.connector import Lark
 from redpacket.chat.connectors.lark.crypto import decrypted, is_signed
 from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.chat.model import Card, Challenge, Member, Message, Tap
+from redpacket.chat.use_cases.commands import packet_fields
 from redpacket.payments.errors import SignatureInvalid
-from redpacket.platform.errors import Unavailable
+from redpacket.platform.errors import InvalidRequest, Unavailable
+from redpacket.platform.unit import Unit
 from tests.unit.chat.connecting import CARD, LARK, NOW_MS, Platform, lark_call, lark_signed
 
 # From Lark's Python SDK v1, utils/decrypt.py.
@@ -132,30 +135,44 @@ def test_pictures_and_other_events_need_nothing() -> None:
     assert read(lark_call("im.chat.disbanded_v1", {})) is None
 
 
+def filled(form: Any, **action: Any) -> Any:
+    sent = {"tag": "button", "value": {}, "name": "send", **action}
+    event = {**TAPPED, "action": sent if form is None else {**sent, "form_value": form}}
+    return read(lark_call("card.action.trigger", event))
+
+
 def test_a_form_is_a_command_that_acts_once_for_its_card_and_member() -> None:
-    form = {"amount": "8.88", "count": "5", "greeting": "恭喜发财"}
-    event = {**TAPPED, "action": {"tag": "button", "form_value": form}}
+    message = filled({"amount": "8.88", "count": "5", "greeting": "恭喜发财"})
 
-    message = read(lark_call("card.action.trigger", event))
-
-    assert (message.text, message.message_id) == (
-        "/hongbao 8.88 5 恭喜发财",
-        "form:om_1:lark:T1:ou_1",
+    assert (message.text, message.message_id, message.is_form) == (
+        *("/hongbao 8.88 5 恭喜发财", "form:om_1:lark:T1:ou_1"),
+        True,
     )
 
 
 @pytest.mark.parametrize(
-    ("form", "text"),
+    "form",
     [
-        ({"count": "10", "greeting": "5 hi"}, "/hongbao - 10 5 hi"),
-        ({"amount": " ", "count": "10", "greeting": "5"}, "/hongbao - 10 5"),
-        ({"amount": "8 8", "count": "", "greeting": ""}, "/hongbao 88 - "),
+        *(None, "", [], {}, {"amount": "", "count": "", "greeting": ""}),
+        *({"amount": "", "count": "5", "greeting": "3 x"}, {"amount": "5", "greeting": "3 x"}),
+        {"count": "10", "greeting": "5 hi"},
+        *({"amount": "8.88 1", "count": "5"}, {"amount": "8.88", "count": "5 1"}),
+        *({"amount": "+link", "count": "5", "greeting": "3"}, {"amount": ["8.88"], "count": "5"}),
+        {"amount": True, "count": "5"},
     ],
 )
-def test_a_blank_field_of_a_form_moves_no_other(form: dict[str, str], text: str) -> None:
-    event = {**TAPPED, "action": {"tag": "button", "form_value": form}}
+def test_a_malformed_form_is_a_command_that_names_no_amount(form: Any) -> None:
+    message = filled(form)
 
-    assert read(lark_call("card.action.trigger", event)).text == text
+    assert message.is_form
+    assert message.text.split()[1:]
+    assert packet_fields(message.text, Unit()) is None
+
+
+@pytest.mark.parametrize("ids", [{}, {"open_id": ""}, {"open_id": 5.5}])
+def test_a_member_without_an_id_is_invalid(ids: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest):
+        read(lark_call("card.action.trigger", {**TAPPED, "operator": ids}))
 
 
 @pytest.mark.parametrize("name", LARK)
@@ -276,8 +293,8 @@ def test_other_failures_are_errors(answer: Any, error: type[Exception]) -> None:
 
 def test_taps_and_forms_are_answered_by_a_toast_and_words_by_nothing() -> None:
     bot, _ = lark()
-    form = Message(FANG, "oc_1", "form:ev-1", "/hongbao", None, is_private=False, title="")
     words = Message(FANG, "oc_1", "om_2", "/hongbao", None, is_private=False, title="")
+    form = replace(words, is_form=True)
 
     assert bot.answer(Tap(FANG, "oc_1", "om_1", "p-1", ""), "8.88", is_alert=True) == {
         "toast": {"type": "info", "content": "8.88"}

@@ -38,8 +38,11 @@ def text(given: Mapping[str, Any], name: str) -> str:
 
 
 def member(host_id: str, name: str, language: str) -> Member:
-    """Return a member. Raises InvalidRequest if the platform's id can't be a user id."""
-    if not HOST_ID.fullmatch(host_id):
+    """Return a member. Raises InvalidRequest if the platform's id can't be a user id.
+
+    Members whose call lacks an id would share one account.
+    """
+    if not (HOST_ID.fullmatch(host_id) and all(host_id.split(":"))):
         raise InvalidRequest.of("user", "has an id that no user can have")
     return Member(host_id, name, "zh" if language.startswith("zh") else "en")
 

@@ -85,7 +85,8 @@ def handle_call(
     """
     time_budget.begin(READ_S)
     call = connector.read(headers, body, ports.clock.now_ms())
-    time_budget.begin(TAP_S if isinstance(call, Tap) else REQUEST_S)
+    is_tap = isinstance(call, Tap) or (isinstance(call, Message) and call.is_form)
+    time_budget.begin(TAP_S if is_tap else REQUEST_S)
     match call:
         case None:
             return {}
@@ -125,8 +126,10 @@ class _Talk:
         """Carry out a command, or try words as a passphrase."""
         try:
             text = self._carry_out(message)
-        except (Rejected, SwitchedOff, InvariantViolated) as error:
-            if isinstance(error, ChatBusy):
+        except RedPacketError as error:
+            is_told = isinstance(error, Rejected | SwitchedOff | InvariantViolated)
+            # The platform delivers other messages than forms again.
+            if not message.is_form and (isinstance(error, ChatBusy) or not is_told):
                 raise
             text = self._refusal(error)
         if not text:
@@ -144,6 +147,8 @@ class _Talk:
         if message.is_private:
             return self._say("only_groups") if command == SEND else self._inform(command)
         chat = self._find_chat()
+        if chat is None and message.is_form:
+            return self._say("not_admitted")
         if chat is None:
             return self._tell_admission(message) if command else ""
         if command == SEND:

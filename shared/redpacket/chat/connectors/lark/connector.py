@@ -21,8 +21,9 @@ _CARD_BYTES_MAX = 20_000
 """Bytes of a card's lines; Lark accepts 30 KB for the whole card."""
 
 _KEY_MAX = 50
-_FORM = "form:"
+_SUBMIT = "send"
 _FIELDS = ("amount", "count", "greeting")
+_ONE_WORD = re.compile(r"[^\s+]+")
 _FORM_WORDS = {
     "zh": ("发红包", "总金额", "个数", "祝福语", "塞钱进红包"),
     "en": ("Send a red packet", "Total amount", "Shares", "Greeting", "Send"),
@@ -61,7 +62,7 @@ class Lark:
                 return None
 
     def answer(self, call: Tap | Message, text: str, *, is_alert: bool) -> Mapping[str, Any]:  # noqa: ARG002 - a toast has one form
-        is_tap = isinstance(call, Tap) or call.message_id.startswith(_FORM)
+        is_tap = isinstance(call, Tap) or call.is_form
         return {"toast": {"type": "info", "content": text}} if text and is_tap else {}
 
     def post(self, chat_id: str, card: Card, key: str) -> str:
@@ -96,15 +97,14 @@ class Lark:
         operator = part(event, "operator")
         tapper = self._member(header, text(operator, "open_id"), operator)
         chat_id, message_id = text(context, "open_chat_id"), text(context, "open_message_id")
-        if form := part(action, "form_value"):
+        if "form_value" in action or text(action, "name") == _SUBMIT:
             # One member sends one packet by a form: a second tap on its button acts once.
-            # A blank field must not move the others: "-" is no amount and no number.
-            amount, count, greeting = (text(form, name) for name in _FIELDS)
-            numbers = ("".join(each.split()) or "-" for each in (amount, count))
-            words = " ".join((*numbers, greeting))
-            key = f"{_FORM}{message_id}:{tapper.host_id}"
             return Message(
-                tapper, chat_id, key, f"/hongbao {words}", None, is_private=False, title=""
+                *(tapper, chat_id, f"form:{message_id}:{tapper.host_id}"),
+                *(_command(part(action, "form_value")), None),
+                is_private=False,
+                title="",
+                is_form=True,
             )
         packet_id = text(part(action, "value"), "packet_id")
         return Tap(tapper, chat_id, message_id, packet_id, "")
@@ -135,6 +135,14 @@ class Lark:
         return Member(person.host_id, self._api.name_of(open_id), person.language)
 
 
+def _command(form: Mapping[str, Any]) -> str:
+    """Return the command with the values of a form."""
+    *numbers, greeting = (text(form, name).strip() for name in _FIELDS)
+    # An empty field, or one of several words or an option, must not move the others.
+    fields = [each if _ONE_WORD.fullmatch(each) else "?" for each in numbers]
+    return " ".join(["/hongbao", *fields, greeting])
+
+
 def _form(words: tuple[str, ...]) -> dict[str, Any]:
     title, *labels, button = words
     inputs = [
@@ -142,7 +150,7 @@ def _form(words: tuple[str, ...]) -> dict[str, Any]:
         for name, label in zip(_FIELDS, labels, strict=True)
     ]
     submit = _button(button, "primary", {"type": "callback", "value": {}})
-    submit |= {"name": "send", "form_action_type": "submit"}
+    submit |= {"name": _SUBMIT, "form_action_type": "submit"}
     return _card(title, {"tag": "form", "name": "hongbao", "elements": [*inputs, submit]})
 
 
