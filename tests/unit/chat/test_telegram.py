@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from redpacket.chat.connector_name import ConnectorName
 from redpacket.chat.connectors.telegram.connector import Telegram
 from redpacket.chat.errors import ChatBusy, ChatGone
 from redpacket.chat.model import Card, ChatMoved, Member, Message, Tap
 from redpacket.payments.errors import SignatureInvalid
 from redpacket.platform.errors import InvalidRequest, Unavailable
-from tests.unit.chat.connecting import ANN, CARD, NOW_MS, TELEGRAM, Platform
+from tests.unit.chat.connecting import ANN, CARD, LARK, NOW_MS, TELEGRAM, Platform
 
 HEADER = "x-telegram-bot-api-secret-token"
 SIGNED = {HEADER: TELEGRAM["telegram_secret"]}
@@ -50,6 +51,15 @@ def test_the_old_secret_token_is_valid_during_a_rotation() -> None:
 
     assert read({"update_id": 1}, old, telegram_secret_before="old") is None
     assert read({"update_id": 1}, SIGNED, telegram_secret_before="old") is None
+
+
+@pytest.mark.parametrize("name", TELEGRAM)
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_blank_value_of_the_secret_connects_no_platform(name: str, value: str) -> None:
+    environment = Platform().environment({**TELEGRAM, **LARK, name: value})
+
+    assert ConnectorName.TELEGRAM.connect(environment) is None
+    assert ConnectorName.LARK.connect(environment)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000])
@@ -97,6 +107,7 @@ def test_a_command_loses_our_name(text: str) -> None:
         {"text": "/hongbao 8 5", "via_bot": {"id": 8}},
         {"text": "/hongbao 8 5", "sender_business_bot": {"id": 8}},
         {"text": "/hongbao 8 5", "from": {**FROM, "is_bot": True}},
+        {"text": "/hongbao 8 5", "from": {}},
         {"text": ""},
     ],
 )

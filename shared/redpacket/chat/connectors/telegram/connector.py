@@ -97,9 +97,9 @@ class Telegram:
         chat_id, new_chat_id = text(chat, "id"), text(message, "migrate_to_chat_id")
         if new_chat_id:
             return ChatMoved(chat_id, new_chat_id)
-        is_own = not any(name in message for name in _OTHER_AUTHORS)
-        words = self._command(text(message, "text"))
-        if not is_own or part(message, "from").get("is_bot") or words is None:
+        sender, words = part(message, "from"), self._command(text(message, "text"))
+        is_own = sender and not any(name in message for name in _OTHER_AUTHORS)
+        if not is_own or sender.get("is_bot") or words is None:
             return None
         answered = part(message, "reply_to_message")
         return Message(
