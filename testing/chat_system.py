@@ -1,7 +1,7 @@
 """The system in memory with a group on the make-believe platform."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -45,6 +45,8 @@ class Loft:
     said: list[tuple[str, str]] = field(default_factory=list)
     """Private words, with the member's name."""
     answers: list[int | None] = field(default_factory=list)
+    meanwhile: Callable[[str], None] | None = None
+    """Called with the packet of a new card before the bot learns that it is posted."""
 
     def __call__(self, url: str) -> Any:
         """Return the client of a URL."""
@@ -62,17 +64,28 @@ class Loft:
             return HttpAnswer(status, {}, b"{}")
         message_id = told["message"] or f"m-{len(self.cards) + 1}"
         if told["packet"]:
+            if self.meanwhile and not told["message"]:
+                self.meanwhile(told["packet"])
             self.cards.setdefault(message_id, []).append(told["text"])
         else:
             self.said.append((told["chat"], told["text"].strip()))
         return HttpAnswer(200, {}, json.dumps({"message": message_id}).encode())
 
 
+class CardList(list[str]):
+    """CardQueue that keeps the ids of packets."""
+
+    def put(self, packet_ids: Sequence[str], at_ms: int) -> None:
+        """Keep packets whose cards an edit must show."""
+        self.at_ms = at_ms
+        self.extend(packet_ids)
+
+
 class ChatSystem:
     """Members of a group, who write and tap."""
 
     def __init__(self, system: InMemorySystem) -> None:
-        self.system, self.loft = system, Loft()
+        self.system, self.loft, self.queued = system, Loft(), CardList()
         secret = {"pigeon_word": WORD, "pigeon_url": LOFT}
         self.bot = Pigeon(ConnectorEnvironment(secret, self.loft, system.clock.now_ms))
         self._numbers = iter(range(1, 10_000))
@@ -135,7 +148,7 @@ def chat_system(system: InMemorySystem) -> Iterator[ChatSystem]:
     """Let the chat use cases stand on *system*."""
     with handlers_of(system, CHAT_MEMBER_DAY_FEN=str(MEMBER_DAY_FEN)):
         chat = ChatSystem(system)
-        vars(containers.chat)["connectors"] = {PIGEON: chat.bot}
+        vars(containers.chat).update(connectors={PIGEON: chat.bot}, card_queue=chat.queued)
         yield chat
     # As the handler does after each request.
     time_budget.begin(inf)

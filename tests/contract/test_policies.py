@@ -396,9 +396,9 @@ class Handlers:
 
     def edit_cards(self) -> None:
         """Hand the function of chats the messages of its queue, one of which must wait."""
-        bodies = [
+        bodies = {
             each for each in self.recorder.messages if json.loads(each).keys() == {"packet_id"}
-        ]
+        }
         cards = [{"messageId": "1", "receiptHandle": "1", "body": each} for each in bodies]
         assert len(cards) == 2
         assert len(self.call("chat", {"Records": cards})["batchItemFailures"]) == 1
@@ -766,7 +766,7 @@ def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
     assert len(handlers.operate("GET /admin/chats")["items"]) == 1
     handlers.operate("POST /admin/deposits", {"user": "telegram:1", "amount_fen": 10_000})
     for number in (7, 7, 8):
-        handlers.talk(1, group, text="/hongbao 8.88 2 hi", message_id=number)
+        handlers.talk(1, group, text="/hongbao 8.88 2 hi +link", message_id=number)
     packets = handlers.recorder.dynamo.tables[STACK.physical("ChatTable")]
     sent = [key[0].removeprefix("card#") for key in packets if key[0].startswith("card#")]
     assert len(sent) == 2

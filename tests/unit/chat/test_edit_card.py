@@ -12,6 +12,7 @@ from redpacket.chat.use_cases.admit_chat import revoke_chat
 from redpacket.chat.use_cases.edit_card import render_card
 from redpacket.containers import containers
 from redpacket.platform.errors import Unavailable
+from redpacket.platform.user import User
 from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
 from testing.fakes import FakeLogger
 from testing.in_memory_system import an_operator
@@ -127,6 +128,30 @@ def test_a_refusal_for_good_ends_an_edit_and_others_return() -> None:
     assert failed == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
     assert delays == [("r2", 7)]
     assert [name for name, _ in logger.errors] == ["card_not_edited", "card_not_edited"]
+
+
+def test_a_claim_by_the_link_before_the_card_has_a_place_is_shown_later(loft: ChatSystem) -> None:
+    def claim(packet_id: str) -> None:
+        loft.system.process().grab_packet(packet_id, User("eve", host_id="eve@host"), None)
+        # The edit of this claim finds no card, and the queue drops a second one of its time.
+        loft.system.pass_time(4_000)
+        loft.edit(packet_id)
+
+    loft.loft.meanwhile = claim
+    loft.write("ann", f"{SENT} +link")
+    packet_id = loft.packet_id()
+    before = _lines(loft)[-1]
+    for queued in loft.queued:
+        loft.edit(queued)
+
+    assert (loft.queued, loft.queued.at_ms) == ([packet_id], loft.system.clock.now_ms())
+    assert (before, _lines(loft)[-1]) == ("0 of 3 taken of ¥8.88", "1 of 3 taken of ¥8.88")
+
+
+def test_a_packet_that_only_taps_claim_needs_no_edit_after_its_card(loft: ChatSystem) -> None:
+    loft.write("ann", SENT)
+
+    assert loft.queued == []
 
 
 def test_a_packet_without_a_card_needs_no_edit(loft: ChatSystem) -> None:

@@ -32,6 +32,7 @@ def call_ports() -> CallPorts:
         chats=containers.chat.chats,
         cards=card_ports(),
         claim_ports=containers.packets.claim_ports,
+        card_queue=containers.chat.card_queue,
         send_ports_of=containers.chat.send_ports_of,
         order_of=chat_order,
         check_id=packet_ids().check,

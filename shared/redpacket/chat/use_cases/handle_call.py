@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from redpacket.chat.connector_name import ConnectorName
     from redpacket.chat.dynamodb.chats import DynamoChats
     from redpacket.chat.model import Chat
-    from redpacket.chat.ports import Connector
+    from redpacket.chat.ports import CardQueue, Connector
     from redpacket.packets.model.packet import Packet
     from redpacket.packets.use_cases.send_packet import SendOrder, SendPorts
 
@@ -58,6 +58,7 @@ class CallPorts:
     chats: DynamoChats
     cards: CardPorts
     claim_ports: ClaimPorts
+    card_queue: CardQueue
     send_ports_of: Callable[[Chat], SendPorts]
     order_of: Callable[[User, Request, Mapping[str, Any]], SendOrder]
     check_id: Callable[[str], str]
@@ -193,7 +194,7 @@ class _Talk:
         request = Request(sender.user_id, hash_of_key(key), text_hash)
         packet = self._sent(chat, sender, request, fields, is_linked=is_linked)
         try:
-            self._post_card(chat, message, packet.packet_id)
+            self._post_card(chat, message, packet)
         except ChatGone as error:
             self.ports.logger.failure("card_not_posted", error, packet_id=packet.packet_id)
             return self._say("not_posted")
@@ -217,17 +218,19 @@ class _Talk:
         rules = order.rules if is_linked else replace(order.rules, chat_id=chat.key)
         return send_packet(replace(order, rules=rules), ports=ports)
 
-    def _post_card(self, chat: Chat, message: Message, packet_id: str) -> None:
-        chats = self.ports.chats
-        if chats.find_card(packet_id):
-            return
-        record = self.ports.cards.read_record(packet_id)
-        if record is None:
-            raise InvariantViolated(f"{packet_id} was sent, and has no row")
-        card = render_card(record, chat.language, ports=self.ports.cards)
-        message_id = self.connector.post(message.chat_id, card, packet_id)
-        place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)
-        chats.put_card(place, self.ports.clock.now_ms())
+    def _post_card(self, chat: Chat, message: Message, packet: Packet) -> None:
+        packet_id, chats, clock = packet.packet_id, self.ports.chats, self.ports.clock
+        if not chats.find_card(packet_id):
+            record = self.ports.cards.read_record(packet_id)
+            if record is None:
+                raise InvariantViolated(f"{packet_id} was sent, and has no row")
+            card = render_card(record, chat.language, ports=self.ports.cards)
+            message_id = self.connector.post(message.chat_id, card, packet_id)
+            place = PostedCard(packet_id, self.name, message.chat_id, message_id, chat.language)
+            chats.put_card(place, clock.now_ms())
+        if not packet.rules.is_exclusive:
+            # Edits after claims by the link found no card. The queue is the only editor.
+            self.ports.card_queue.put([packet_id], clock.now_ms())
 
     def _try_words(self, chat: Chat, message: Message) -> str:
         """Try words that answer the card of a packet with a passphrase."""
