@@ -42,6 +42,7 @@ ROWS = {
     "thanks": ("Quotas", packet_keys.thanks("p", 1), "share_1"),
     "share": ("Shares", packet_keys.share("p", 1), "settled_at_ms"),
     "claim": ("Shares", packet_keys.share("p", 1), "user_id"),
+    "claim_in_chat": ("Shares", packet_keys.share("p", 1), "chat_id"),
     "quota": ("Quotas", packet_keys.claim_count("c", "u"), "count"),
     "member": ("Audience", campaign_keys.member("c", "u"), "is_member"),
     "verdict": ("Audience", operator_keys.verdict("u"), "denied_until_ms"),
@@ -113,6 +114,8 @@ thanks               Admin:ru Chat:r Erasure:ru Grab:ru Records:r
 share                Admin:r Approval:r Campaign:r Chat:r Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
 claim                Admin:r Approval:r Campaign:r Chat:ru Erasure:r Expire:ru Grab:ru Lottery:ru \
+                     Payout:ru Prize:r Reconcile:r Records:r
+claim_in_chat        Admin:r Approval:r Campaign:r Chat:ru Erasure:r Expire:ru Grab:r Lottery:r \
                      Payout:ru Prize:r Reconcile:r Records:r
 quota                Grab:ru
 member               Campaign:ru Erasure:ru Grab:r Lottery:r

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from redpacket.packets.dynamodb import keys
-from redpacket.packets.model.claim import RecordStatus, ShareRef, claimer_of
+from redpacket.packets.model.claim import Claim, RecordStatus, ShareRef, claimer_of
 from redpacket.packets.model.packet import PacketStatus, Rules
 from redpacket.packets.split import share_amount_fen
 from redpacket.packets.use_cases import settle_claims as settling
@@ -334,6 +334,28 @@ def test_a_claim_of_an_uninvited_user_is_not_paid_and_is_reported() -> None:
     (audited,) = system.process().audit_packet(packet.packet_id)
     assert audited in system.reconcile().differences
     assert (audited.rule, audited.what, audited.actual) == ("I3", "taker of share 2", "thief")
+
+
+def test_a_claim_outside_the_chat_of_a_packet_is_not_paid_and_is_reported() -> None:
+    """Only the chats' function may write where its caller acts, and a thief has another role."""
+    system = InMemorySystem()
+    packet = system.send(count=2, rules=Rules(chat_id="telegram:-1"), life_ms=10 * LIFE_MS)
+    claim = system.grab_or_enter(packet, "ann", chat_id="telegram:-1")
+    assert isinstance(claim, Claim)
+    member = claim.share
+    thief = replace(member, share_no=3 - member.share_no, claimer=a_person("thief"))
+    amount_fen = share_amount_fen(system.stored(packet).terms, thief.share_no)
+    system.recorder.record_claim(replace(thief, amount_fen=amount_fen), None)
+
+    assert system.settle([member.ref, thief.ref]) == {thief.ref}
+
+    assert system.balance_fen("ann") == member.amount_fen
+    assert system.balance_fen("thief") == 0
+    (audited,) = system.process().audit_packet(packet.packet_id)
+    night = system.reconcile()
+    assert audited in night.differences
+    assert (audited.rule, audited.actual) == ("I3", "thief")
+    assert "check_shares" in {check.name for check in night.checks if check.differences}
 
 
 def test_packets_of_one_sender_that_end_together_are_retried_without_an_error(

@@ -195,6 +195,9 @@ def share_row(share: Share) -> dict[str, Value]:
             "settle", ledger_keys.work_shard(f"{share.packet_id}{share.share_no}")
         )
         row["work_at_ms"] = share.decided_at_ms
+        if share.claimer.chat_id:
+            # A settlement compares it, and the chats' function alone may write it.
+            row["chat_id"] = share.claimer.chat_id
     return row
 
 
@@ -229,7 +232,7 @@ def claimer_of(row: dict[str, Any]) -> Claimer:
 def share_of(row: dict[str, Any]) -> Share:
     """Parse a share's row."""
     ref = ref_of(row)
-    claimer = User(row["user_id"]) if "user_id" in row else None
+    claimer = User(row["user_id"], chat_id=row.get("chat_id")) if "user_id" in row else None
     return Share(
         packet_id=ref.packet_id,
         share_no=ref.share_no,

@@ -85,13 +85,10 @@ class Rules:
         """Whether not everyone with the link may claim."""
         return bool(self.recipients) or self.chat_id is not None
 
-    def invites(self, user_id: str) -> bool:
-        """Return whether the recipients, if any, include the user."""
-        return not self.recipients or user_id in self.recipients
-
     def admits(self, user: User) -> bool:
         """Return whether the user may claim a share where they act."""
-        return self.invites(user.user_id) and self.chat_id in {None, user.chat_id}
+        is_invited = not self.recipients or user.user_id in self.recipients
+        return is_invited and self.chat_id in {None, user.chat_id}
 
     @property
     def is_plain(self) -> bool:

@@ -169,7 +169,7 @@ def _checked(ref: ShareRef, share: Share | None, packet: Packet | None) -> Share
         raise InvariantViolated(
             f"share {ref.share_no} has {share.amount_fen} fen, which the packet's terms do not"
         )
-    if not (share.claimer and packet.rules.invites(share.claimer.user_id)):
+    if not (share.claimer and packet.rules.admits(share.claimer)):
         raise InvariantViolated(f"share {ref.share_no} was claimed by a user who is not invited")
     if packet.funded_at_ms is None:
         raise InvariantViolated(

@@ -83,7 +83,7 @@ def check_shares(facts: PacketFacts) -> list[Difference]:
         if share.amount_fen != expected:
             what = f"amount of share {share.share_no}"
             differences.append(Difference("I3", packet_id, what, expected, share.amount_fen))
-        if share.claimer and not facts.packet.rules.invites(share.claimer.user_id):
+        if share.claimer and not facts.packet.rules.admits(share.claimer):
             what = f"taker of share {share.share_no}"
             differences.append(
                 Difference("I3", packet_id, what, "an invited user", share.claimer.user_id)

@@ -71,6 +71,7 @@ SELECT s.packet_id AS subject, 'share ' || CAST(s.share_no AS varchar) AS what, 
     WHEN p.split = 'equal' AND CAST(s.amount_fen AS decimal(19, 0)) * p.share_count <> p.total_fen THEN 'another amount'
     WHEN p.split <> 'equal' AND (s.amount_fen < p.share_fen_min OR s.amount_fen > p.share_fen_max) THEN 'another amount'
     WHEN s.fate = 'claimed' AND p.recipients IS NOT NULL AND strpos(',' || p.recipients || ',', ',' || s.user_id || ',') = 0 THEN 'taken by ' || s.user_id
+    WHEN s.fate = 'claimed' AND p.chat_id IS NOT NULL AND COALESCE(s.chat_id, '') <> p.chat_id THEN 'taken outside its chat by ' || s.user_id
     ELSE 'as promised' END AS actual
 FROM share s JOIN packet p ON p.packet_id = s.packet_id
 

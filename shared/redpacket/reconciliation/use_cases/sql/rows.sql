@@ -41,14 +41,14 @@ SELECT text(packet_id) AS packet_id, text(pk) AS name, text(sender_id) AS sender
   num(created_at_ms) AS created_at_ms, num(expires_at_ms) AS expires_at_ms, num(asked_ends_at_ms) AS asked_ends_at_ms,
   num(closed_at_ms) AS closed_at_ms,
   CASE WHEN text(payment_id) IS NULL THEN num(created_at_ms) ELSE num(paid_at_ms) END AS funded_at_ms, text(payment_id) AS payment_id,
-  text(campaign_id) AS campaign_id, text(prize_id) AS prize_id, text(recipients) AS recipients,
+  text(campaign_id) AS campaign_id, text(prize_id) AS prize_id, text(recipients) AS recipients, text(chat_id) AS chat_id,
   num(claimed_count) AS claimed_count, num(claimed_fen) AS claimed_fen, num(refunded_count) AS refunded_count,
   num(refunded_fen) AS refunded_fen, text(luckiest_user_id) AS luckiest_user_id, num(luckiest_at_ms) AS luckiest_at_ms
 FROM packets_raw WHERE text(sk) = 'packet'
 
 -- share
 SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS packet_id, TRY_CAST(substr(text(sk), 7) AS decimal(18, 0)) AS share_no,
-  text(fate) AS fate, num(amount_fen) AS amount_fen, num(decided_at_ms) AS decided_at_ms, COALESCE(text(user_id), '') AS user_id,
+  text(fate) AS fate, num(amount_fen) AS amount_fen, num(decided_at_ms) AS decided_at_ms, COALESCE(text(user_id), '') AS user_id, text(chat_id) AS chat_id,
   num(settled_at_ms) AS settled_at_ms, COALESCE(num(refund_no), 0) AS refund_no,
   CASE WHEN text(fate) = 'refunded' THEN num(decided_at_ms) ELSE num(settled_at_ms) END AS moved_at_ms
 FROM shares_raw WHERE text(sk) LIKE 'share#%'
