@@ -39,7 +39,9 @@ def typed_fen(text: str, unit: Unit, *, is_bare_minor: bool = False) -> int | No
     if is_minor and match[2] and unit.decimals:
         return None
     minor = (match[3] or "").ljust(0 if is_minor else unit.decimals, "0")
-    fen = int(re.sub(r"\D", "", match[1]) + minor)
+    digits = (re.sub(r"\D", "", match[1]) + minor).lstrip("0")
+    # Python parses no number of thousands of digits.
+    fen = int(digits) if 0 < len(digits) <= len(str(FEN_MAX)) else 0
     return fen if 0 < fen <= FEN_MAX else None
 
 

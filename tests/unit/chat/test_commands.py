@@ -17,6 +17,8 @@ LUCKY = {"kind": "lucky", "total_fen": 8888, "count": 10}
         ("/hongbao 88.88 10", {}),
         ("/hongbao ¥88.88 10", {}),
         ("/packet ８８．８８ １０", {}),
+        ("/packet 88,88 10", {}),
+        ("/packet　88.88　10", {}),
         ("/hongbao 88.88元 10\n恭喜 发财", {"greeting": "恭喜 发财"}),
         ("/hongbao 88.88 10 口令=芝麻开门 好运", {"passphrase": "芝麻开门", "greeting": "好运"}),
         ("/hongbao 88.88 10 Passphrase＝sesame", {"passphrase": "sesame"}),
@@ -41,9 +43,17 @@ def test_units_without_decimals_have_none_in_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/packet", "/packet 5", "/packet -5 1", "/packet 0 1", "/packet 1 x"]
+    "text",
+    [
+        *("/packet", "/packet 5", "/packet -5 1", "/packet 0 1", "/packet 1 x"),
+        *("/packet 8.888 1", "/packet 1e3 1", "/packet 1² 1", f"/packet {'9' * 5_000} 1"),
+        *("/packet 99999999999 1", f"/packet 1 {'9' * 5_000}", "/packet 5 1 口令= 芝麻"),
+        *("/packet 5 1 passphrase= sesame", "/packet 5 1 passphrase=a passphrase=b"),
+    ],
 )
-def test_a_command_without_amount_and_shares_has_no_fields(text: str) -> None:
+def test_a_command_without_amount_shares_or_the_word_of_a_passphrase_has_no_fields(
+    text: str,
+) -> None:
     assert packet_fields(text, Unit()) is None
 
 
@@ -52,6 +62,8 @@ def test_a_command_without_amount_and_shares_has_no_fields(text: str) -> None:
     [
         ("/HongBao 1 2", "send"),
         ("/packet\n1 2", "send"),
+        ("/packet　1 2", "send"),
+        ("", None),
         ("/balance", "balance"),
         ("/start chat", "help"),
         ("/hongbao2 1 2", None),

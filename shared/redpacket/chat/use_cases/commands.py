@@ -17,19 +17,19 @@ _NAMES = {
     "/help": HELP,
     "/start": HELP,
 }
-_PASSPHRASE = re.compile(r"(?:口令|passphrase)[=＝](.+)", re.IGNORECASE)
+_PASSPHRASE = re.compile(r"(?:口令|passphrase)[=＝](.*)", re.IGNORECASE)
 _LINK = "+link"
 
 
 def command_of(text: str) -> str | None:
     """Return the command that *text* starts with, or None."""
-    return _NAMES.get(text.partition(" ")[0].partition("\n")[0].lower())
+    return _NAMES.get((text.split() or [""])[0].lower())
 
 
 def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
     """Return the fields of `POST /packets` for a command, and whether the link may be used.
 
-    None: the command lacks an amount or a number of shares.
+    None: the command lacks an amount, a number of shares, or the word of a passphrase.
     """
     written = text.split()[1:]
     is_linked = _LINK in written
@@ -40,10 +40,13 @@ def packet_fields(text: str, unit: Unit) -> tuple[dict[str, Any], bool] | None:
         return None
     fields: dict[str, Any] = {"kind": "lucky", "total_fen": total_fen, "count": int(count)}
     rest = rest[2:]
-    phrase = next(filter(None, map(_PASSPHRASE.fullmatch, rest)), None)
-    if phrase:
-        fields["passphrase"] = phrase[1]
-        rest.remove(phrase[0])
+    phrases = [*filter(None, map(_PASSPHRASE.fullmatch, rest))]
+    if phrases:
+        if len(phrases) > 1 or not phrases[0][1]:
+            # As a greeting, it would show its word and protect nothing.
+            return None
+        fields["passphrase"] = phrases[0][1]
+        rest.remove(phrases[0][0])
     if rest:
         fields["greeting"] = " ".join(rest)
     return fields, is_linked
