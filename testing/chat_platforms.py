@@ -58,7 +58,7 @@ class Pigeon:
             member,
             *(told["chat"], told["message"], told["text"], told.get("answers")),
             is_private=told["chat"] == told["from"],
-            title="Loft",
+            title=told.get("title", "Loft"),
             is_form=told.get("form", False),
         )
 

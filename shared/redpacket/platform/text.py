@@ -53,6 +53,7 @@ CODE_POINTS_PER_GRAPHEME_MAX = 8
 """Average in one text. It bounds a text's bytes in UTF-8 to 32 for each grapheme."""
 
 NICKNAME_GRAPHEMES_MAX = 32
+NOTE_GRAPHEMES_MAX = 100
 
 # Only letters, marks and numbers are audible.
 _HEARD = "LMN"

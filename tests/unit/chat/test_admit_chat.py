@@ -53,6 +53,19 @@ def test_a_forged_move_gives_a_group_nothing_after_an_operator_decided(loft: Cha
     assert found == [own, None, rich]
 
 
+def test_a_move_captures_no_chat_that_an_operator_decided_about(loft: ChatSystem) -> None:
+    chats, operator = containers.chat.chats, an_operator().person
+    rich, own = loft.admit(a_chat("g-rich", day_fen=99_999)), loft.admit(a_chat("g-2"))
+    loft.admit(a_chat("g-3"))
+    revoke_chat(operator, PIGEON, "g-3", 3, chats=chats)
+
+    for place in ("g-2", "g-3", "g-rich"):
+        chats.move(rich, place)
+
+    found = [chats.find(PIGEON, place) for place in ("g-2", "g-3", "g-rich")]
+    assert found == [own, None, rich]
+
+
 def test_a_revoked_chat_does_nothing_until_it_is_admitted_again(loft: ChatSystem) -> None:
     chats = containers.chat.chats
     revoke_chat(an_operator().person, PIGEON, GROUP, 3, chats=chats)

@@ -112,6 +112,14 @@ def test_a_card_that_was_not_posted_comes_with_the_redelivered_command(loft: Cha
     assert loft.private("ann") == []
 
 
+@pytest.mark.parametrize("text", [f"{SENT}\ud800", "/hongbao 8.88 3 passphrase=\udfff"])
+def test_half_a_character_is_refused_like_others(loft: ChatSystem, text: str) -> None:
+    loft.write("ann", text)
+
+    assert len(loft.private("ann")) == 1
+    assert loft.balance_fen("ann") == 10_000
+
+
 def test_another_text_in_the_same_form_sends_nothing_more(loft: ChatSystem) -> None:
     loft.write("ann", SENT, message="form-1")
 
@@ -237,7 +245,7 @@ def test_a_redelivered_command_counts_once_toward_the_limits(loft: ChatSystem) -
     assert loft.balance_fen("ann") == 10_000 - MEMBER_DAY_FEN
 
 
-def test_a_foreign_group_is_told_once_how_it_is_admitted(loft: ChatSystem) -> None:
+def test_a_foreign_group_is_told_how_it_is_admitted_once_in_ten_seconds(loft: ChatSystem) -> None:
     loft.deposit("eve", 1_000)
 
     loft.write("eve", "hello", chat="g 2")
@@ -250,6 +258,27 @@ def test_a_foreign_group_is_told_once_how_it_is_admitted(loft: ChatSystem) -> No
         "redpacket chat admit pigeon 'g 2' --title Loft --day-fen 100000 --language en",
     ]
     assert (loft.balance_fen("eve"), loft.loft.cards) == (1_000, {})
+    # A member who had no private chat with the bot asks again.
+    loft.system.pass_time(10_000)
+    loft.write("eve", "/help", chat="g 2")
+    assert loft.private("eve") == [text] * 2
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("\u202e; rm -rf \u2066x", "'; rm -rf x'"),
+        ("a\nb 'c'", """'a b '"'"'c'"'"''"""),
+        ("群" * 200, f"'{'群' * 100}'"),
+        ("\u200b", "'g 2'"),
+    ],
+)
+def test_the_title_of_a_foreign_group_hides_nothing_in_an_operators_command(
+    loft: ChatSystem, title: str, shown: str
+) -> None:
+    loft.write("eve", "/help", chat="g 2", title=title)
+
+    assert f" --title {shown} --day-fen " in loft.private("eve")[0]
 
 
 def test_taps_in_a_group_that_is_not_admitted_claim_nothing(loft: ChatSystem) -> None:

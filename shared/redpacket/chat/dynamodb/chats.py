@@ -12,7 +12,9 @@ from redpacket.operations.model.operators import Action
 from redpacket.platform.dynamodb.client import Dynamo, Operation, Row, merge, put, update, values
 
 _KEPT_S = 30 * 24 * 3600
-"""Seconds for which rows of cards and hints stay."""
+"""Seconds for which rows of cards stay."""
+
+_HINT_S = 10
 
 
 class DynamoChats:
@@ -74,9 +76,11 @@ class DynamoChats:
         self._dynamo.write(put(self._table, row))
 
     def take_hint(self, connector: str, chat_id: str, now_ms: int) -> bool:
-        """Return whether this call is the first that may tell a chat how to be admitted."""
-        row: Row = {**keys.hint(connector, chat_id), "expires_at_s": now_ms // 1000 + _KEPT_S}
-        return self._dynamo.write(put(self._table, row))
+        """Return whether ten seconds passed since a chat was told how to be admitted."""
+        now_s = now_ms // 1000
+        row: Row = {**keys.hint(connector, chat_id), "expires_at_s": now_s + _HINT_S}
+        is_over = "attribute_not_exists(pk) OR expires_at_s <= :now_s"
+        return self._dynamo.write(put(self._table, row, condition=is_over, now_s=now_s))
 
     def put_card(self, card: PostedCard, now_ms: int) -> None:
         """Store the place of a card. Of two cards of one packet, the first is edited."""

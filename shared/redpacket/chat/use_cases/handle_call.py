@@ -23,6 +23,7 @@ from redpacket.platform.errors import InvariantViolated, RedPacketError, Rejecte
 from redpacket.platform.http.request import nickname_of
 from redpacket.platform.idempotency import Request, hash_of_key
 from redpacket.platform.runtime import Clock, EventLogger
+from redpacket.platform.text import NOTE_GRAPHEMES_MAX, pasted, shortened
 from redpacket.platform.time_budget import REQUEST_S, time_budget
 from redpacket.platform.user import User, UserIds
 
@@ -169,13 +170,14 @@ class _Talk:
         )
 
     def _tell_admission(self, message: Message) -> str:
-        """Return how an operator admits the chat, once."""
+        """Return how an operator admits the chat, once in ten seconds."""
         if not self.ports.chats.take_hint(self.name, message.chat_id, self.ports.clock.now_ms()):
             return ""
         language = message.member.language
         command = ("redpacket", "chat", "admit", self.name, message.chat_id)
-        options = ("--title", message.title or message.chat_id, "--day-fen", str(_DAY_FEN_EXAMPLE))
         # The title is a stranger's text, which an operator may paste into a shell.
+        title = shortened(pasted(message.title), NOTE_GRAPHEMES_MAX) or message.chat_id
+        options = ("--title", title, "--day-fen", str(_DAY_FEN_EXAMPLE))
         quoted = map(quote, (*command, *options, "--language", language))
         return self._say("admit", command=" ".join(quoted))
 
@@ -190,7 +192,7 @@ class _Talk:
         fields, is_linked = parsed
         sender = self._user(chat)
         key = f"chat:{self.name}:{message.chat_id}:{message.message_id}"
-        text_hash = hashlib.sha256(message.text.encode()).hexdigest()
+        text_hash = hashlib.sha256(message.text.encode("utf-8", "surrogatepass")).hexdigest()
         request = Request(sender.user_id, hash_of_key(key), text_hash)
         packet = self._sent(chat, sender, request, fields, is_linked=is_linked)
         try:

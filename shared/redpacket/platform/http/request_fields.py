@@ -18,6 +18,7 @@ from redpacket.platform.image_url import AVATAR_URL, COVER_URL, UPLOADED
 from redpacket.platform.text import (
     CODE_POINTS_PER_GRAPHEME_MAX,
     NICKNAME_GRAPHEMES_MAX,
+    NOTE_GRAPHEMES_MAX,
     audible,
     composed,
     find_invisible,
@@ -122,7 +123,7 @@ Nickname = Annotated[str, _required(NICKNAME_GRAPHEMES_MAX)]
 PostalAddress = Annotated[str, _required(ADDRESS_GRAPHEMES_MAX)]
 Title = Annotated[str, _required(50)]
 Description = Annotated[str, _Text(500)]
-Note = Annotated[str, _Text(100)]
+Note = Annotated[str, _Text(NOTE_GRAPHEMES_MAX)]
 Reason = Annotated[str, _required(100)]
 ThanksText = Annotated[str, _Text(THANKS_GRAPHEMES_MAX, _thanking, r"\S")]
 Greeting = Annotated[str, _Text(GREETING_GRAPHEMES_MAX)]
