@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from local.seed_keys import seed_keys_of
@@ -15,10 +16,14 @@ from testing.reconciliation.ledger_state import lasting, read_ledger_state
 from testing.soak import mirror as mirrored
 from testing.soak.crowd import CAMPAIGN, PROVIDERS, Crowd, Packet, Person, expect
 from testing.soak.troubles import Troubles
+from testing.soak.watch import Caller
 
 TABLES = ("Accounts", "Packets", "Shares", "Campaigns", "Draws", "Quotas", "Payments", "Journal")
 REST_S = 240
 FINAL = {"paid", "failed", "cancelled"}
+"""States of withdrawals that never change."""
+FUNDED = {"closed", "emptied"}
+"""States of packets whose sum was spent, once they have ended; `emptied` begins before the end."""
 MUST_SEE = (
     "check_conservation",
     "check_entries",
@@ -70,10 +75,12 @@ class Agreement:
         for name in PROVIDERS:
             self.crowd.outside(name, "mode", {"mode": "ok"})
         waiting: dict[str, Callable[[], bool]] = {
-            f"{page} of {person.name}": self._ends(person, page)
+            f"withdrawal {number} of {person.name}": partial(self._ends_withdrawal, person, number)
             for person in self.crowd.people
-            for page in self._open_pages(person)
+            for number in person.withdrawals
         }
+        for packet in self.crowd.live:
+            waiting[f"packet {packet.packet_id}"] = partial(self._ends_packet, packet)
         waiting["what waited over an upgrade"] = self.troubles.plays_waiting
         waiting["the mirror"] = self.troubles.mirror.is_drained
         ends_at = time.monotonic() + REST_S
@@ -90,36 +97,31 @@ class Agreement:
         for name in waiting:
             self.watch.violated(f"not ended: {name}")
 
-    def _open_pages(self, person: Person) -> list[str]:
-        pages = [f"/packets/{packet.packet_id}" for packet in person.sent]
-        return [*pages, *(f"/me/withdrawals/{each}" for each in person.withdrawals)]
+    def _ends_withdrawal(self, person: Person, number: str) -> bool:
+        """Confirm a withdrawal that waits for it; return whether it has ended."""
+        status = expect(person.call.ask("GET", f"/me/withdrawals/{number}"))["status"]
+        if status == "awaiting_confirmation":
+            channel, _ = person.withdrawals[number]
+            self.crowd.outside(channel, "confirm", {"withdrawal_id": number})
+        return status in FINAL
 
-    def _ends(self, person: Person, page: str) -> Callable[[], bool]:
-        """Return a function that ends what a page shows, and returns whether it has ended."""
+    def _ends_packet(self, packet: Packet) -> bool:
+        """End a user's packet; return whether it has ended. An end reveals the seed."""
+        page, caller = f"/packets/{packet.packet_id}", self._reader(packet)
+        status = expect(caller.ask("GET", page))["status"]
+        if status in {"open", "unpaid"} and packet.sender:
+            caller.ask("POST", f"{page}/end")
+        return status == "cancelled" or caller.ask("GET", f"{page}/proof").is_success
 
-        def ends() -> bool:
-            told = expect(person.call.ask("GET", page))
-            if "withdrawal" in page:
-                number = page.rpartition("/")[2]
-                channel, _ = person.withdrawals[number]
-                if told["status"] == "awaiting_confirmation":
-                    self.crowd.outside(channel, "confirm", {"withdrawal_id": number})
-                return told["status"] in FINAL
-            if told["status"] in {"closed", "cancelled"}:
-                return True
-            if told["status"] != "closing":
-                person.call.ask("POST", f"{page}/end")
-            return False
-
-        return ends
+    def _reader(self, packet: Packet) -> Caller:
+        return packet.sender.call if packet.sender else self.crowd.operator
 
     # ---------------------------------------------------------------- users' pages
 
     def _read_packets(self) -> None:
         """Compare the record page of every packet with what claimers were told."""
         for packet in self.crowd.live:
-            caller = packet.sender.call if packet.sender else self.crowd.operator
-            page = expect(caller.ask("GET", f"/packets/{packet.packet_id}"))
+            page = expect(self._reader(packet).ask("GET", f"/packets/{packet.packet_id}"))
             self._pages[packet.packet_id] = page
             told = sorted(amount_fen for _, amount_fen in packet.claims.values())
             told_fen, shown = sum(told), (page["claimed_count"], page["claimed_fen"])
@@ -127,7 +129,7 @@ class Agreement:
             if shown != (len(told), told_fen):
                 self.watch.violated(f"{packet.packet_id} shows {shown}, told {told}")
             if (
-                page["status"] == "closed"
+                page["status"] in FUNDED
                 and page["claimed_fen"] + page["refunded_fen"] != packet.total_fen
             ):
                 self.watch.violated(f"{packet.packet_id} has another sum than {packet.total_fen}")
@@ -141,7 +143,7 @@ class Agreement:
         return person.deposited_fen + person.won_fen + taken_fen - spent_fen + moved_fen
 
     def _is_funded(self, packet: Packet) -> bool:
-        return self._pages[packet.packet_id]["status"] == "closed"
+        return self._pages[packet.packet_id]["status"] in FUNDED
 
     def _shown_fen(self, person: Person) -> int:
         """Return the balance of the user's page, which must be the sum of their transfers."""
@@ -204,7 +206,7 @@ class Agreement:
         for is_naive in (False, True):
             last = mirrored.last_events(events, is_naive=is_naive)
             for packet_id, page in self._pages.items():
-                if page["status"] == "closed" and last.get(packet_id) != "redpacket.packet.closed":
+                if page["status"] in FUNDED and last.get(packet_id) != "redpacket.packet.closed":
                     text = f"the mirror's last event of {packet_id} is {last.get(packet_id)}"
                     self._note(text, is_naive=is_naive, control="no sequence")
 
