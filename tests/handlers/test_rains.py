@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from redpacket.campaigns.dynamodb import keys
+from redpacket.platform.dynamodb.client import to_wire
 from testing.in_memory_system import InMemorySystem
 from testing.platform.handlers import handlers_of
 from testing.platform.users import HttpUser
@@ -199,6 +201,39 @@ def test_plans_without_money_hide_no_rain(
 
     assert refused == {402}
     assert [each["starts_at_ms"] for each in _rains(broke)] == [later, later + 50_000]
+
+
+def test_no_number_of_rains_hides_another(
+    system: InMemorySystem, a_user: MakeUser, sponsor: HttpUser, plan: Plan
+) -> None:
+    pest, rain = a_user("pest", funds_fen=50, scope="hongbao/operate"), plan(seconds=600)
+    start_ms = rain["starts_at_ms"]
+    shown = sponsor.post(PATH, rain).json()["rains"]
+    a_fen = plan(seconds=5, rounds=1, packets=1, total_fen=1, count=1)
+
+    beside = [pest.post(PATH, a_fen | {"starts_at_ms": start_ms + n}) for n in range(22)]
+    spread = [
+        pest.post(PATH, a_fen | {"starts_at_ms": start_ms + 20_000 * n}) for n in range(1, 28)
+    ]
+
+    assert [answer.status_code for answer in beside] == [201] * 19 + [422] * 3
+    assert beside[-1].json()["errors"][0]["field"] == "starts_at_ms"
+    assert {answer.status_code for answer in spread} == {422}
+    for each in shown:
+        _until(system, each["starts_at_ms"])
+        assert {**each, "podium": []} in _rains(pest)
+
+
+@pytest.mark.parametrize("rounds", ["no", "5", '[["a", 2]]', "[[1]]", "[" * 9_000])
+def test_a_round_that_can_not_be_read_hides_no_other(
+    system: InMemorySystem, sponsor: HttpUser, plan: Plan, rounds: str
+) -> None:
+    """The role of sends may put any row among a campaign's packets."""
+    (first, _) = sponsor.post(PATH, plan()).json()["rains"]
+    junk = to_wire({**keys.rain("gala", f"{first['ends_at_ms']}#0"), "rounds": rounds})
+    system.dynamo.put_item(TableName="campaigns", Item=junk)
+
+    assert len(_rains(sponsor)) == 2
 
 
 @pytest.mark.parametrize(

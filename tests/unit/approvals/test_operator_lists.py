@@ -7,11 +7,13 @@ import pytest
 
 from redpacket.approvals.model import OPEN_CURSOR
 from redpacket.approvals.use_cases import list_packets
+from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.packets.errors import PacketNotFound
 from redpacket.packets.model.packet import Packet, PacketStatus, Rules
 from redpacket.packets.model.packet_id import PACKET_ID
 from redpacket.packets.ports import SENT_CURSOR
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.platform.errors import InvalidRequest
 from testing.builders import a_campaign, a_prize
 from testing.in_memory_system import LIFE_MS, InMemorySystem, a_person, an_operator
@@ -51,6 +53,20 @@ def test_all_campaigns_are_listed_the_latest_start_first(system: InMemorySystem)
     for cursor in ("", "x", "0000000001000#../", "1#c-1"):
         with pytest.raises(InvalidRequest):
             lists.list_campaigns(cursor, 2)
+
+
+def test_a_row_that_another_role_adds_to_the_list_of_campaigns_hides_none(
+    system: InMemorySystem,
+) -> None:
+    """The role of sends may put rows of a campaign's packets, and so name any list."""
+    system.process().apply_campaign(a_campaign(campaign_id="c"), 100, None, an_operator("ann"))
+    junk = campaign_keys.campaign_packet("c", "p") | {"list_pk": campaign_keys.CAMPAIGNS}
+    row = to_wire({**junk, "list_sk": "9000000000000#p", "total_fen": 1, "created_at_ms": 1})
+    system.dynamo.put_item(TableName="campaigns", Item=row)
+
+    listed = _walk(system.process().operator_lists.list_campaigns)
+
+    assert [each.campaign_id for each in listed] == ["c"]
 
 
 def _ids(packets: list[Packet]) -> list[str]:

@@ -1,11 +1,13 @@
 """Notices to users about their packets, prizes and withdrawals."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from redpacket.lottery.model.lottery import PrizeKind
 from redpacket.lottery.model.winners import Winner, WinnerStatus
+from redpacket.platform.dynamodb.client import to_wire
 from redpacket.users.dynamodb.notices import DynamoNotices, partition
 from redpacket.users.model import KEPT_S, PAGE, NoticeKind, UserNotice
 from testing.builders import a_campaign, a_prize
@@ -215,3 +217,26 @@ def test_an_erased_user_has_no_notices_and_their_rows_expire(events: EventSystem
     rows = _written(events).values()
     assert [set(row) for row in rows] == [{"pk", "sk", "expires_at_s"}] * 3  # type: ignore[call-overload]
     assert partition("ann")["pk"] in str(rows)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"sk": "1#thanked", "expires_at_s": 10**10},
+        {"sk": "1#unknown#p#", "expires_at_s": 10**10},
+        {"sk": "1#thanked#p#"},
+        {"sk": "1#thanked#p#", "expires_at_s": "never"},
+    ],
+)
+def test_a_notice_that_can_not_be_read_hides_no_other(
+    events: EventSystem, row: dict[str, Any]
+) -> None:
+    """The roles of grabs and of events may write any notice of any user."""
+    now_ms = events.clock.now_ms()
+    repository = _noted(events, [now_ms])
+    wire = to_wire({**partition("ann"), **row})
+    events.system.dynamo.put_item(TableName="audience", Item=wire)
+
+    (notice,), unread, _ = repository.list_newest("ann", None, now_ms)
+
+    assert (notice.at_ms, unread) == (now_ms, 1)

@@ -9,7 +9,7 @@ from redpacket.campaigns.model import Campaign
 from redpacket.ledger.dynamodb import keys
 from redpacket.packets.dynamodb import keys as packet_keys
 from redpacket.platform.dynamodb.client import Dynamo, Row
-from redpacket.platform.dynamodb.lists import NewestFirst, list_across
+from redpacket.platform.dynamodb.lists import NewestFirst, list_across, readable
 
 _DUE_LISTS = [keys.work("due", shard) for shard in range(keys.WORK_SHARDS)]
 
@@ -30,7 +30,7 @@ class DynamoOperatorLists:
         # The index has only keys, so that spending from a budget does not write it.
         lists = NewestFirst(self._dynamo, self._campaigns, CAMPAIGN_CURSOR)
         rows, more = lists.read_page(campaign_keys.CAMPAIGNS, cursor, limit)
-        return [campaign_of(row) for row in rows], more
+        return readable(campaign_of, rows), more
 
     def list_open(self, cursor: str | None, limit: int) -> tuple[list[str], str | None]:
         """Return a page of ids of packets that wait for their end, and the next cursor.

@@ -17,10 +17,11 @@ from redpacket.fairness.model.days import SEED_BYTES
 from redpacket.lottery.api.prize_schemas import ATTRIBUTE_NAME, PRIZE_KINDS, Code
 from redpacket.lottery.model.lottery import PRIZES_MAX, UNITS_MAX, PrizeKind
 from redpacket.lottery.model.odds import POINT_BITS
-from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX, ROUNDS_SHOWN
+from redpacket.lottery.use_cases.cached_rains import PACKETS_MAX
 from redpacket.lottery.use_cases.read_draws import PAGE_SIZE as DRAWS_PAGE_SIZE
 from redpacket.packets.api import answer_fields as fields
 from redpacket.packets.api.answers import ShownRound
+from redpacket.packets.model.rain import SHOWN_MAX
 from redpacket.platform.bounds import FEN_MAX
 from redpacket.platform.http import answer_fields as common
 from redpacket.platform.http.bodies import about
@@ -198,7 +199,7 @@ class Campaign(_Today):
         about(
             "Planned rounds, next first, until five minutes after their end. `packets` is empty "
             "until three seconds before the start; grabs before the start are 409.",
-            max_length=ROUNDS_SHOWN,
+            max_length=SHOWN_MAX,
         ),
     ]
 

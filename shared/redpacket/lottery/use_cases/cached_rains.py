@@ -11,7 +11,7 @@ from redpacket.campaigns.ports import CampaignRepository
 from redpacket.lottery.model.lottery import is_giving
 from redpacket.packets.model.claim import Share
 from redpacket.packets.model.packet import Packet, PacketStatus
-from redpacket.packets.model.rain import SHOWN_AHEAD_MS, Round
+from redpacket.packets.model.rain import SHOWN_AFTER_MS, SHOWN_AHEAD_MS, Round
 from redpacket.packets.ports import PacketReader, Pages
 from redpacket.packets.use_cases.round_podium import best_of_round
 from redpacket.platform.errors import Unavailable
@@ -25,12 +25,8 @@ KEPT_MS = 4_000
 _READS_MAX = 5
 """Maximum reads of PACKETS_MAX packets, of which some have ended, until as many open are found."""
 
-ROUNDS_SHOWN = 20
 ROUNDS_KEPT_MS = 1_000
 """Milliseconds until users see a new rain, which may start soon."""
-
-_PAST_MS = 300_000
-"""Milliseconds for which users see a round after its end."""
 
 _SETTLED_MS = 5_000
 """Milliseconds after a round's end by which its last claims are durable."""
@@ -64,7 +60,7 @@ class CachedRains:
             clock.now_ms, kept_ms=ROUNDS_KEPT_MS, size_max=_SIZE_MAX
         )
         self._podiums: ProcessCache[tuple[Round, bool], tuple[Share, ...]] = ProcessCache(
-            clock.now_ms, kept_ms=_PAST_MS, size_max=_SIZE_MAX
+            clock.now_ms, kept_ms=SHOWN_AFTER_MS, size_max=_SIZE_MAX
         )
 
     def get(self, campaign: CampaignPlan) -> list[Packet]:
@@ -93,9 +89,8 @@ class CachedRains:
 
     def _read_rounds(self, campaign_id: str) -> list[Round]:
         now_ms = self._clock.now_ms()
-        rounds = self._list_rounds(campaign_id, now_ms - _PAST_MS)
-        shown = [each for each in rounds if now_ms < each.ends_at_ms + _PAST_MS][:ROUNDS_SHOWN]
-        return [replace(each, podium=self._podium(each, now_ms)) for each in shown]
+        rounds = self._list_rounds(campaign_id, now_ms - SHOWN_AFTER_MS + 1)
+        return [replace(each, podium=self._podium(each, now_ms)) for each in rounds]
 
     def _podium(self, ended: Round, now_ms: int) -> tuple[Share, ...]:
         """Return the best claims of a round that has ended; none if they can't be read now."""

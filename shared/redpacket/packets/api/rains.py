@@ -14,7 +14,7 @@ from redpacket.containers import containers
 from redpacket.packets.api.orders import limited, spend_of
 from redpacket.packets.api.send_schemas import DEFAULT_GREETING
 from redpacket.packets.model.packet import Kind, Rules
-from redpacket.packets.model.rain import PACKETS_MAX, ROUNDS_MAX, Rain
+from redpacket.packets.model.rain import PACKETS_MAX, ROUND_S_MAX, ROUNDS_MAX, Rain
 from redpacket.packets.split.terms import COUNT_MAX
 from redpacket.packets.use_cases.limit_order import default_split
 from redpacket.packets.use_cases.plan_rain import RainOrder, plan_rain
@@ -41,7 +41,7 @@ class RainBody(StrictBody):
     starts_at_ms: Annotated[
         AtMs, about("Start of the first round, in the future and at most 30 days ahead.")
     ]
-    seconds: Annotated[int, about("Length of each round.", ge=5, le=600)]
+    seconds: Annotated[int, about("Length of each round.", ge=5, le=ROUND_S_MAX)]
     rounds: Annotated[
         int, about("Number of rounds; 30 seconds lie between two of them.", ge=1, le=ROUNDS_MAX)
     ] = 1

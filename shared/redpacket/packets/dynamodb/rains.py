@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.ledger.dynamodb.posting import exists
 from redpacket.ledger.dynamodb.requests import find_result, transact_request
-from redpacket.packets.model.rain import Rain, Round
+from redpacket.packets.model.rain import NEAR_MS, SHOWN_MAX, Rain, Round, is_crowded
+from redpacket.platform.bounds import AT_MS_MAX
 from redpacket.platform.dynamodb.client import Dynamo, Guarded, Value, put, values
+from redpacket.platform.dynamodb.lists import readable
 from redpacket.platform.errors import Unavailable
 from redpacket.platform.idempotency import Request
 
 _ROUTE = "rain"
-_PLANS_MAX = 20
-"""Maximum plans of one campaign that users see at a time."""
+_NEAR_READ = 1_000
+"""Maximum rounds around a rain that a plan reads; there are fewer, as each plan counts them."""
 
 
 class DynamoRains:
-    """Repository of planned rains, by the end of their last round.
+    """Repository of planned rains, and of the rounds of funded ones by their end.
 
-    A rain gets its own row once it is funded, so plans without money hide none from users.
+    Users see rounds alone, so plans without money hide none.
     """
 
     def __init__(self, dynamo: Dynamo) -> None:
@@ -44,29 +47,40 @@ class DynamoRains:
 
     def mark_funded(self, rain: Rain) -> None:
         """Show the rain to users."""
-        key = campaign_keys.rain(rain.campaign_id, _position(rain))
-        self._dynamo.write(put(self._table, {**key, **_row(rain)}))
+        for each in rain.rounds:
+            # The row of the last round marks the whole rain as funded.
+            one = replace(rain, rounds=[each])
+            key = campaign_keys.rain(rain.campaign_id, _position(one))
+            self._dynamo.write(put(self._table, {**key, **_row(one)}))
 
-    def list_rounds(self, campaign_id: str, after_ms: int) -> list[Round]:
-        """Return rounds of funded rains of which the last one ends after *after_ms*."""
+    def list_rounds(
+        self, campaign_id: str, after_ms: int, until_ms: int = AT_MS_MAX, limit: int = SHOWN_MAX
+    ) -> list[Round]:
+        """Return the first rounds of funded rains that end in this time, by their start."""
         rows = self._dynamo.query_some(
             self._table,
-            _PLANS_MAX,
+            limit,
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=values(
                 pk=campaign_keys.packet_list(campaign_id),
                 first=campaign_keys.rain(campaign_id, f"{after_ms:013d}")["sk"],
-                last=campaign_keys.rain(campaign_id, "~")["sk"],
+                last=campaign_keys.rain(campaign_id, f"{until_ms:013d}#~")["sk"],
             ),
         )
-        rounds = [each for row in rows for each in _rounds_of(row)]
-        return sorted(rounds, key=lambda each: each.starts_at_ms)
+        rounds = [each for read in readable(_rounds_of, rows) for each in read]
+        return sorted(rounds, key=lambda each: each.starts_at_ms)[:limit]
+
+    def is_crowded(self, rain: Rain) -> bool:
+        """Return whether users would see too many rounds at a time with this rain."""
+        first_ms, last_ms = rain.rounds[0].starts_at_ms, rain.rounds[-1].ends_at_ms
+        near = self.list_rounds(
+            rain.campaign_id, max(0, first_ms - NEAR_MS), last_ms + NEAR_MS, _NEAR_READ
+        )
+        return is_crowded({*near, *rain.rounds})
 
     def _get(self, campaign_id: str, position: str) -> Rain:
         funded = self._dynamo.get(self._table, campaign_keys.rain(campaign_id, position))
-        row = funded or self._dynamo.get(
-            self._table, campaign_keys.rain_plan(campaign_id, position)
-        )
+        row = self._dynamo.get(self._table, campaign_keys.rain_plan(campaign_id, position))
         if row is None:
             raise Unavailable(f"the request's rain {position} of {campaign_id} is missing")
         plan_id = position.partition("#")[2]
@@ -83,4 +97,5 @@ def _row(rain: Rain) -> dict[str, Value]:
 
 
 def _rounds_of(row: dict[str, Any]) -> list[Round]:
-    return [Round(start, end, tuple(ids)) for start, end, *ids in json.loads(row["rounds"])]
+    rounds = json.loads(row["rounds"])
+    return [Round(int(start), int(end), tuple(map(str, ids))) for start, end, *ids in rounds]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,23 @@ PACKETS_MAX = 50
 
 ROUNDS_MAX = 10
 """Maximum rounds of a rain."""
+
+SHOWN_MAX = 100
+"""Maximum rounds of a campaign that users see at a time."""
+
+CROWD_MAX = 20
+"""Maximum rounds around a new one. Rains that are planned at the same moment don't see each other,
+so users may see more.
+"""
+
+SHOWN_AFTER_MS = 300_000
+"""Milliseconds for which users see a round after its end."""
+
+ROUND_S_MAX = 600
+"""Seconds of the longest round."""
+
+NEAR_MS = SHOWN_AHEAD_MS + SHOWN_AFTER_MS + 1000 * ROUND_S_MAX
+"""Milliseconds around a rain in which rounds of others may stand before or after its own."""
 
 PODIUM_MAX = 3
 """Claims on the podium of a round."""
@@ -53,6 +71,17 @@ def windows(starts_at_ms: int, seconds: int, rounds: int) -> list[Round]:
     life_ms = 1000 * seconds
     starts = (starts_at_ms + n * (life_ms + ROUND_GAP_MS) for n in range(rounds))
     return [Round(start_ms, start_ms + life_ms) for start_ms in starts]
+
+
+def is_crowded(rounds: Collection[Round]) -> bool:
+    """Return whether one of *rounds* starts while users see too many that end no later."""
+    ends = sorted(each.ends_at_ms for each in rounds)
+
+    def shown_count(each: Round) -> int:
+        oldest_ms = each.starts_at_ms - SHOWN_AHEAD_MS - SHOWN_AFTER_MS
+        return bisect(ends, each.ends_at_ms) - bisect(ends, oldest_ms)
+
+    return any(shown_count(each) > CROWD_MAX for each in rounds)
 
 
 def default_packets(quota_per_user: int, rounds: int) -> int:

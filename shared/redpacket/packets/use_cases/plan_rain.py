@@ -13,7 +13,7 @@ from redpacket.ledger.errors import InsufficientFunds
 from redpacket.operations.model.operators import Action, ActionKind, campaign_subject
 from redpacket.packets.model import rain as rains_model
 from redpacket.packets.model.packet import shards_for
-from redpacket.packets.model.rain import Rain, Round
+from redpacket.packets.model.rain import CROWD_MAX, Rain, Round
 from redpacket.packets.use_cases.send_packet import (
     SendOrder,
     SendPorts,
@@ -58,6 +58,9 @@ def plan_rain(order: RainOrder, *, spend_of: SpendOf, rains: DynamoRains, ports:
         rain = rains.store(new, request)
     if not rain.is_funded:
         _check_start(rain, ports.clock.now_ms())
+        if rains.is_crowded(rain):
+            message = f"is near too many rounds of other rains. At most {CROWD_MAX} stand together"
+            raise InvalidRequest.of("starts_at_ms", message)
         for each, packet_id in _packet_orders(order, rain):
             planned = replace(ports, new_id=partial(_planned_id, packet_id))
             send_packet(each, spend=spend_of(each), ports=planned)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from redpacket.platform.dynamodb.client import Dynamo, Row, to_wire, values
 from redpacket.platform.errors import invalid_cursor
+
+Parsed = TypeVar("Parsed")
 
 _ALL = ("0", f"{10**13 - 1}#~")
 """Positions before and after all rows of a list."""
@@ -66,6 +69,20 @@ def read_in_order(dynamo: Dynamo, table: str, row_keys: Sequence[Row]) -> list[d
     full = dynamo.get_many(table, [{"pk": pk, "sk": sk} for pk, sk in wanted], is_strong=True)
     rows = {(row["pk"], row["sk"]): row for row in full}
     return [rows[key] for key in wanted if key in rows]
+
+
+def readable(
+    parse: Callable[[dict[str, Any]], Parsed], rows: Iterable[dict[str, Any]]
+) -> list[Parsed]:
+    """Return the rows that *parse* can read, if several roles may write into their list.
+
+    A row that can't be read must not hide the others.
+    """
+    parsed: list[Parsed] = []
+    for row in rows:
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError, RecursionError):
+            parsed.append(parse(row))
+    return parsed
 
 
 def list_across(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from redpacket.platform.dynamodb.client import Dynamo, Row, Value, merge, update, values
-from redpacket.platform.dynamodb.lists import NewestFirst
+from functools import partial
+from typing import Any
+
+from redpacket.platform.dynamodb.client import Dynamo, Value, merge, update, values
+from redpacket.platform.dynamodb.lists import NewestFirst, readable
 from redpacket.platform.runtime import InParallel
 from redpacket.users.model import CURSOR, KEPT_S, PAGE, NoticeKind, UserNotice
 
@@ -41,8 +44,9 @@ class DynamoNotices:
         read_until_ms = 0
         if rows and rows[0]["sk"] == _MARKER:
             read_until_ms = rows.pop(0).get("read_until_ms", 0)
-        # DynamoDB removes expired rows days later.
-        notices = [_notice_of(user_id, row) for row in rows if row["expires_at_s"] > now_ms // 1000]
+        notices = [
+            notice for notice in readable(partial(_notice_of, user_id, now_ms), rows) if notice
+        ]
         unread = 0 if cursor else sum(notice.at_ms > read_until_ms for notice in notices)
         return notices, unread, more
 
@@ -74,7 +78,10 @@ def partition(user_id: str) -> dict[str, str]:
     return {"pk": f"notices#{user_id}"}
 
 
-def _notice_of(user_id: str, row: Row) -> UserNotice:
+def _notice_of(user_id: str, now_ms: int, row: dict[str, Any]) -> UserNotice | None:
+    if row["expires_at_s"] <= now_ms // 1000:
+        # DynamoDB removes expired rows days later.
+        return None
     at_ms, kind, subject, part = str(row["sk"]).split("#", 3)
     amount_fen, emoji = row.get("amount_fen"), row.get("emoji")
     return UserNotice(
