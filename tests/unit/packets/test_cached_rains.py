@@ -1,17 +1,20 @@
 """Packets that a campaign's page offers: open, newest first, and only while the campaign runs."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from local.seed_keys import PUBLISHED_SEEDS
+from redpacket.campaigns.dynamodb import keys as campaign_keys
 from redpacket.campaigns.model import Campaign, CampaignStatus
 from redpacket.lottery.dynamodb.edited_campaigns import DynamoEditedCampaigns
 from redpacket.lottery.use_cases import cached_rains
 from redpacket.lottery.use_cases.cached_rains import KEPT_MS, CachedRains
+from redpacket.packets.dynamodb import keys
 from redpacket.packets.dynamodb.pages import DynamoPages
 from redpacket.packets.model.packet import Packet, Rules
-from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.errors import Unavailable
 from testing.builders import NOW_MS, a_campaign
 from testing.fakes import Away
@@ -37,6 +40,29 @@ def send(system: InMemorySystem, *recipients: str) -> Packet:
     rules = Rules(campaign_id="rain", recipients=frozenset(recipients))
     campaign = system.campaigns.find_campaign("rain")
     return system.send(rules=rules, campaign=campaign, count=1, total_fen=10)
+
+
+@pytest.mark.parametrize("forged", [{}, {"status": {"S": "unknown"}}])
+def test_a_packet_that_can_not_be_read_hides_no_other_of_its_campaign(
+    forged: dict[str, Any],
+) -> None:
+    """The role of sends may put any packet, and name it in any campaign."""
+    system = InMemorySystem()
+    campaign = a_campaign(campaign_id="rain", starts_at_ms=NOW_MS, ends_at_ms=NOW_MS + 120_000)
+    system.campaigns.create(campaign)
+    good = send(system)
+    row = dict(system.row("packets", keys.packet(good.packet_id))) if forged else {}
+    row |= to_wire({**keys.packet("bad"), "packet_id": "bad"}) | forged
+    system.dynamo.put_item(TableName="packets", Item=row)
+    member = dict(system.row("campaigns", campaign_keys.campaign_packet("rain", good.packet_id)))
+    member |= to_wire(campaign_keys.campaign_packet("rain", "bad"))
+    system.dynamo.put_item(TableName="campaigns", Item=member)
+
+    page, _ = system.process().list_packets("rain", None, None, None, 10)
+
+    assert listed(system.process().rains, campaign) == [good.packet_id]
+    assert [packet.packet_id for packet in page] == [good.packet_id]
+    assert system.preheat("rain").loaded_count == 1
 
 
 def listed(rains: CachedRains, campaign: Campaign) -> list[str]:

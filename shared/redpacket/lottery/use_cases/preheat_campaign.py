@@ -56,9 +56,10 @@ def preheat_campaign(
         _load_users(campaign_id, stop_at_ms, ports)
     packet_count = loaded_count = 0
     for packet_id, first_shard in _packets_after(cursor or "", campaign_id, ports):
-        packet = _get(packet_id, packets)
-        shards = 0 if packet.status is PacketStatus.CLOSED else shard_count(packet_id)
+        shards = 0
         try:
+            packet = _get(packet_id, packets)
+            shards = 0 if packet.status is PacketStatus.CLOSED else shard_count(packet_id)
             for shard in range(first_shard, shards):
                 ports.claim_cache.load(packet, packets.list_shard_shares(packet_id, shard), shard)
                 # Check the time after a shard, so that every call makes progress.
@@ -69,7 +70,7 @@ def preheat_campaign(
                 if not picture_id_of(packet.cover_url):
                     packets.mark_loaded(packet)
                 loaded_count += 1
-        except Unavailable as error:
+        except Exception as error:  # noqa: BLE001 - one bad row must not stop the others
             ports.logger.failure("preheat_failed", error, packet_id=packet_id)
         packet_count += shards > 0
         if clock.now_ms() >= stop_at_ms:

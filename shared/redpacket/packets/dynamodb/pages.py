@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from redpacket.packets.dynamodb import items, keys
@@ -15,6 +16,7 @@ from redpacket.packets.model.seed_keys import SeedKeys
 from redpacket.packets.ports import Settled
 from redpacket.platform.dynamodb.client import Dynamo, put, values
 from redpacket.platform.dynamodb.compression import json_text, packed, unpacked
+from redpacket.platform.dynamodb.lists import readable
 from redpacket.platform.user import User
 
 CLAIMS_PER_PAGE = 50
@@ -41,9 +43,10 @@ class DynamoPages:
         return items.packet_of(row, self._seeds) if row else None
 
     def list_eventually_consistent(self, packet_ids: Sequence[str]) -> list[Packet]:
+        """Return the packets that exist and can be read."""
         row_keys = [keys.packet(packet_id) for packet_id in dict.fromkeys(packet_ids)]
         rows = self._dynamo.get_many(self._table, row_keys, is_strong=False)
-        return [items.packet_of(row, self._seeds) for row in rows]
+        return readable(partial(items.packet_of, seeds=self._seeds), rows)
 
     def put_final(self, packet_id: str, shares: Sequence[Share]) -> None:
         """Write pages of the claims among *shares*, which are all shares of a shard by number."""
