@@ -40,7 +40,7 @@ VIEWS: dict[str, tuple[tuple[str, ViewportSize, Literal["light", "dark"]], ...]]
     "zh-CN": (("phone", NARROW, "light"), ("desk", DESK, "dark")),
     "en": (("phone", NARROW, "dark"), ("desk", DESK, "light")),
 }
-"""Views by pair of language, screen and colors; one view shows what is wrong with a pair."""
+"""Views by pair of language, screen and colors; one view of each pair shows its defects."""
 
 OUTCOMES = {"packet_emptied": 4_321, "rate_limited": 12, "visited": 8_000, "tried": 6_000}
 """Counts of outcomes in CloudWatch; functions of the tests' stack add none."""
@@ -104,7 +104,7 @@ class BrowserUser:
         self.page.goto(self.api + path)
 
     def agree(self, way: str = "塞钱进红包") -> None:
-        """Tap the button *way* of a form, and confirm on the sheet that it opens."""
+        """Tap the form's button *way*, and confirm on the sheet that it opens."""
         self.page.get_by_role("button", name=re.compile(f"^{way}")).click()
         self.page.get_by_role("dialog").get_by_role("button", name="确认").click()
 
@@ -148,7 +148,7 @@ class BrowserUser:
         assert {view: told for view, told in measured.items() if told != ([], 0)} == {}
 
     def speak(self, language: str) -> None:
-        """Choose *language*, also if the wall hides the choice."""
+        """Choose *language*, even if the wall hides the choice."""
         self.page.locator(".tongue").select_option(language, force=True)
 
     def small_buttons(self) -> list[str]:
@@ -161,7 +161,7 @@ class BrowserUser:
         return texts
 
     def overflow_px(self) -> int:
-        """Return by how much the page is wider than the screen."""
+        """Return how much wider the page is than the screen, in pixels."""
         width: int = self.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
@@ -172,7 +172,7 @@ MakePerson = Callable[..., BrowserUser]
 
 
 class Operator:
-    """API behind the page, with which a test prepares data."""
+    """API behind the page, for a test's preparations."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
@@ -228,7 +228,7 @@ class Operator:
         return content
 
     def grab(self, sub: str, packet_id: str, nickname: str | None = None) -> dict[str, Any]:
-        """Grab for *sub*; return the answer."""
+        """Grab for *sub*, and return the answer."""
         claims = {"nickname": nickname} if nickname else {}
         answer = self.as_user(sub, **claims).post(f"/packets/{packet_id}/grab", json={})
         content: dict[str, Any] = answer.json()

@@ -83,7 +83,7 @@ class Device:
     script: str = ""
     """Script that runs before every page."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the browser's context."""
+    """Options of the browser context."""
     prepare: Prepare = _nothing
     remembers: bool = True
     """Whether a page load restores the signed-in user."""

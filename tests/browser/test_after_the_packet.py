@@ -43,7 +43,7 @@ def test_a_sender_follows_their_packet_and_a_claimer_thanks_them(
     expect(sender.page.locator("red-packet .thanks")).to_have_count(0)
 
 
-def test_an_opened_packet_is_a_conversation_which_the_luckiest_carries_on(
+def test_an_opened_packet_is_a_conversation_that_the_luckiest_user_continues(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("ann-talks")
@@ -134,7 +134,7 @@ def test_a_sender_ends_their_packet_and_reads_the_refund(
     assert (record["status"], record["claimed_fen"], record["refunded_fen"]) == ("closed", 500, 500)
 
 
-def test_a_packet_that_has_not_started_tells_its_sender_when_it_will_and_ends_too(
+def test_a_packet_that_has_not_started_shows_its_start_to_the_sender_and_can_be_ended(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("eva-ends", 1_000)
@@ -154,7 +154,7 @@ def test_a_packet_that_has_not_started_tells_its_sender_when_it_will_and_ends_to
     assert (record["status"], record["refunded_fen"]) == ("closed", 1_000)
 
 
-def test_readers_see_everybodys_luck_before_they_open(
+def test_readers_see_the_amounts_of_others_before_they_open(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(count=3)
@@ -189,7 +189,7 @@ def test_readers_see_everybodys_luck_before_they_open(
     expect(late.page.locator("red-packet li")).to_have_count(3)
 
 
-def test_a_late_reader_of_a_campaigns_packet_finds_what_else_is_open(
+def test_a_late_reader_of_a_campaign_packet_finds_the_open_ones(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, title="年会红包", budget_fen=2_000)
@@ -209,7 +209,7 @@ def test_a_late_reader_of_a_campaigns_packet_finds_what_else_is_open(
     assert other in [packet["packet_id"] for packet in packets]
 
 
-def test_history_names_senders_greetings_and_what_is_taken(
+def test_history_lists_senders_greetings_and_claimed_amounts(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("ann-history")
@@ -246,7 +246,7 @@ def test_history_names_senders_greetings_and_what_is_taken(
     assert lucky == 1
 
 
-def test_a_campaign_is_seen_without_an_account_and_a_tap_signs_in(
+def test_a_campaign_is_visible_without_an_account_and_a_tap_signs_in(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")

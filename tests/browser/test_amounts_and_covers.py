@@ -18,7 +18,7 @@ fill="#b8562f"/><path d="M0 340q90-60 170-10t130-20v90H0z" fill="#8d2f22"/>
 
 
 def _show_cover(person: BrowserUser) -> list[str]:
-    """Serve the picture as its own host; return the `Referer` headers of the requests."""
+    """Serve the picture from a separate host, and return the `Referer` headers of the requests."""
     calls: list[str] = []
 
     def serve(route: Route) -> None:
@@ -63,7 +63,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     assert cover == [""]  # the picture's host does not learn who reads which packet
     jo.shoot("packet-cover", full=False)
 
-    # Jo sees the own amount, and that another one is sealed; so does the sender.
+    # Jo and the sender see Jo's own amount; the other amount stays sealed.
     operator.grab("kim", packet_id, "小金")
     coin(jo.page).click()
     state(jo.page, "opened").to_be_visible()
@@ -80,7 +80,7 @@ def test_a_packet_is_sent_with_a_cover_and_sealed_amounts(
     expect(jo.page.get_by_text(re.compile("3 个红包共 20.00 元"))).to_be_visible()
 
 
-def test_a_cover_that_is_gone_leaves_the_plain_one(
+def test_a_missing_cover_is_replaced_by_the_plain_one(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(cover_url=COVER, amounts_shown="end")
@@ -98,7 +98,7 @@ def test_a_cover_that_is_gone_leaves_the_plain_one(
     max_.shoot("light-packet-sealed-en")
 
 
-def test_avatars_are_shown_and_a_lost_one_leaves_the_letter(
+def test_avatars_are_shown_and_a_missing_one_is_replaced_by_the_initial(
     a_person: MakePerson, operator: Operator
 ) -> None:
     for name in ("nan", "lost"):
@@ -125,7 +125,7 @@ def test_avatars_are_shown_and_a_lost_one_leaves_the_letter(
 
     seals = pat.page.locator("red-packet .inside .seal")
     expect(seals).to_have_count(4)
-    # The sender, Pat without a picture, Nan's claim, and the lost picture's.
+    # Rows of the sender, Pat without a picture, Nan, and the missing picture.
     expect(pat.page.locator("red-packet .inside .seal img:visible")).to_have_count(2)
     expect(seals.filter(has_text="L").locator("img")).to_be_hidden()
     assert set(referrers) == {""}

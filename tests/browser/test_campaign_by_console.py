@@ -223,7 +223,7 @@ def _check_curves(page: Page) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Workbook contains no default style")
-def test_a_campaign_is_run_by_console_and_phone_alone(
+def test_the_console_and_a_phone_are_enough_to_run_a_campaign(
     a_person: MakePerson, operator: Operator, tmp_path: Path
 ) -> None:
     operator.fund("operator", 100_000_000)

@@ -51,7 +51,7 @@ def take_prize(person: BrowserUser) -> None:
 
 
 def play(person: BrowserUser) -> Locator:
-    """Begin a round of the rain, and return the button that hits a packet."""
+    """Begin a round of the rain, and return the button that catches a packet."""
     person.page.get_by_role("button", name="开始抢").click()
     return person.page.get_by_role("button", name="抢一个")
 
@@ -69,7 +69,7 @@ def lottery(operator: Operator) -> str:
     return campaign_id
 
 
-def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
+def test_a_wheel_stops_at_the_drawn_prize_and_counts_the_attempts(
     a_person: MakePerson, lottery: str
 ) -> None:
     una = a_person(f"una-{lottery}", f"/campaigns/{lottery}")
@@ -94,7 +94,7 @@ def test_a_wheel_turns_to_what_was_drawn_and_the_attempts_count(
     expect(una.page.get_by_text("当天结束后可以验证")).to_be_visible()
 
 
-def test_a_wheel_stops_when_the_wins_of_the_day_are_used_up(
+def test_a_wheel_refuses_spins_after_the_daily_limit_of_wins(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, rules={"wins_per_user_per_day": 1})
@@ -113,7 +113,7 @@ def test_a_wheel_stops_when_the_wins_of_the_day_are_used_up(
     expect(ida.page.get_by_role("button", name="抽奖", exact=True)).to_be_disabled()
 
 
-def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_keeps_what_was_won(
+def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_lists_the_win(
     a_person: MakePerson, operator: Operator
 ) -> None:
     rules = {"attempts_per_user_per_day": 3, "wins_per_user_per_day": 3}
@@ -162,7 +162,7 @@ def test_the_dialog_of_a_win_asks_for_the_address_and_the_tab_keeps_what_was_won
     expect(prizes.last).to_contain_text("奖品已发出")
 
 
-def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
+def test_sectors_of_a_wheel_show_their_odds_and_a_long_title_in_two_lines(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, miss_weight=5)
@@ -170,7 +170,7 @@ def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
     put_prize(operator, campaign_id, "cup", title="Fine porcelain tea cup", weight=15)
     ian = a_person(f"ian-{campaign_id}", f"/campaigns/{campaign_id}")
     sectors = ian.page.locator("rp-wheel .disc > g")
-    expect(sectors).to_have_count(6)  # each of the three twice
+    expect(sectors).to_have_count(6)  # three sectors, twice each
 
     texts = [sectors.nth(at).locator("text").all_text_contents() for at in range(3)]
 
@@ -190,7 +190,7 @@ def test_sectors_of_a_wheel_say_their_chance_and_a_long_title_in_two_lines(
     ian.audit_views("wheel-long-titles")
 
 
-def test_a_friend_who_says_the_phrase_gives_one_more_draw(
+def test_a_friend_who_types_the_phrase_gives_one_more_draw(
     a_person: MakePerson, operator: Operator, lottery: str
 ) -> None:
     inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
@@ -205,7 +205,7 @@ def test_a_friend_who_says_the_phrase_gives_one_more_draw(
     expect(wes.page.get_by_text("助力成功")).to_be_visible()
 
 
-def test_a_friend_may_say_the_phrase_aloud(
+def test_a_friend_can_speak_the_phrase(
     a_person: MakePerson, operator: Operator, lottery: str
 ) -> None:
     inviter = operator.as_user(f"vic-{lottery}").get("/me").json()["user_token"]
@@ -218,7 +218,7 @@ def test_a_friend_may_say_the_phrase_aloud(
     yan.shoot("help-given")
 
 
-def test_a_friend_may_say_the_phrase_aloud_in_wechat(
+def test_a_friend_can_speak_the_phrase_in_wechat(
     a_person: MakePerson, operator: Operator, lottery: str
 ) -> None:
     inviter = operator.as_user(f"vic2-{lottery}").get("/me").json()["user_token"]
@@ -283,7 +283,7 @@ def test_a_reload_in_the_middle_of_a_draw_uses_one_attempt(
     assert len(items) == 1
 
 
-def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
+def test_a_rain_credits_caught_packets_within_the_quota_and_a_reload_shows_them(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
@@ -329,7 +329,7 @@ def test_a_rain_brings_what_was_hit_within_the_quota_and_a_reload_shows_it(
     expect(zoe.page.get_by_role("button", name="开始抢")).to_have_count(0)
 
 
-def test_a_rain_covers_a_wide_screen_and_one_that_is_turned(
+def test_a_rain_covers_a_wide_screen_and_a_rotated_one(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
@@ -371,7 +371,7 @@ def test_a_rain_stops_while_its_campaign_is_paused(
     kai.audit_views("rain-paused")
 
 
-def test_a_campaign_with_prizes_and_packets_has_a_tab_for_each(
+def test_a_campaign_with_prizes_and_packets_has_one_tab_for_each(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
@@ -427,7 +427,7 @@ def test_a_rain_begins_when_its_campaign_does(a_person: MakePerson, operator: Op
         (2 * HOUR_MS, "en-US", r"Starts in 2 h 0 min · .* \(China Standard Time\)"),
     ],
 )
-def test_before_its_start_a_campaign_counts_down_and_can_be_noted(
+def test_a_campaign_counts_down_to_its_start_and_can_be_added_to_the_calendar(
     a_person: MakePerson, operator: Operator, ahead_ms: int, locale: str, passphrase: str
 ) -> None:
     campaign_id = plan(operator, starts_in_ms=ahead_ms + 50_000)

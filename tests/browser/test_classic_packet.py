@@ -46,7 +46,7 @@ def _copied(person: BrowserUser) -> str:
     return str(person.page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_a_packet_is_sent_shared_opened_and_checked(
+def test_a_packet_is_sent_shared_opened_and_verified(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("ann", 20_000)
@@ -110,7 +110,7 @@ def test_a_packet_is_sent_shared_opened_and_checked(
     assert balance_fen(operator, "u_E5_B0_8F_E6_9C_AC") == bens_fen
 
 
-def test_one_tap_is_one_request_and_a_503_is_asked_again_by_itself(
+def test_one_tap_sends_one_request_and_a_503_is_retried_automatically(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -137,7 +137,7 @@ def test_one_tap_is_one_request_and_a_503_is_asked_again_by_itself(
     assert calls == ["POST", "POST"]
 
 
-def test_a_reload_while_the_answer_is_lost_pays_once(
+def test_a_reload_before_the_answer_arrives_pays_once(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("eve", 5_000)
@@ -164,7 +164,7 @@ def test_a_reload_while_the_answer_is_lost_pays_once(
     assert balance_fen(operator, "eve") == before_fen - 2_000
 
 
-def test_offline_is_told_and_goes_on_when_the_network_is_back(
+def test_the_page_reports_a_lost_network_and_continues_when_it_returns(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -179,7 +179,7 @@ def test_offline_is_told_and_goes_on_when_the_network_is_back(
     state(fay.page, "opened").to_be_visible()
 
 
-def test_back_goes_back_and_a_link_opens_where_it_points(
+def test_back_returns_to_the_previous_page_and_a_link_opens_its_target(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -198,7 +198,7 @@ def test_back_goes_back_and_a_link_opens_where_it_points(
     expect(gus.page.get_by_text("你已领取过这个红包")).to_be_visible()
 
 
-def test_a_packet_of_two_steps_is_grabbed_then_opened(
+def test_a_two_step_packet_is_grabbed_and_then_opened(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(opening="two_step")
@@ -212,9 +212,7 @@ def test_a_packet_of_two_steps_is_grabbed_then_opened(
     state(hal.page, "opened").to_be_visible()
 
 
-def test_a_passphrase_is_asked_for_and_a_wrong_one_may_be_tried_again(
-    a_person: MakePerson, operator: Operator
-) -> None:
+def test_a_wrong_passphrase_can_be_corrected(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send(passphrase="新年快乐")
     ida = a_person("Ida", f"/packets/{packet_id}")
     field = ida.page.get_by_label("输入或说出口令才能领")
@@ -229,12 +227,12 @@ def test_a_passphrase_is_asked_for_and_a_wrong_one_may_be_tried_again(
     state(ida.page, "opened").to_be_visible()
 
 
-def test_a_passphrase_may_be_said_aloud(a_person: MakePerson, operator: Operator) -> None:
+def test_a_passphrase_can_be_spoken(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send(passphrase="新年快乐")
     ivy = a_person("Ivy", f"/packets/{packet_id}")
     expect(coin(ivy.page)).to_be_visible()
     fake_speech_recognition(ivy.page)
-    # The element looks for the recognition when it renders.
+    # The element looks for speech recognition when it renders.
     ivy.page.evaluate("document.querySelector('red-packet').requestUpdate()")
 
     ivy.page.get_by_role("button", name="用语音说口令").click()
@@ -242,7 +240,7 @@ def test_a_passphrase_may_be_said_aloud(a_person: MakePerson, operator: Operator
     state(ivy.page, "opened").to_be_visible()
 
 
-def test_a_passphrase_may_be_said_aloud_in_wechat(a_person: MakePerson, operator: Operator) -> None:
+def test_a_passphrase_can_be_spoken_in_wechat(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send(passphrase="新年快乐")
     joy = a_person("Joy", None, user_agent=WECHAT_AGENT)
     fake_js_sdk(joy.page)
@@ -255,7 +253,7 @@ def test_a_passphrase_may_be_said_aloud_in_wechat(a_person: MakePerson, operator
     state(joy.page, "opened").to_be_visible()
 
 
-def test_a_passphrase_is_typed_where_wechat_signs_nothing(
+def test_a_passphrase_is_typed_if_wechat_signs_nothing(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(passphrase="新年快乐")
@@ -278,7 +276,7 @@ def test_a_passphrase_is_typed_where_wechat_signs_nothing(
     state(joe.page, "opened").to_be_visible()
 
 
-def test_an_exclusive_packet_opens_for_its_people_only(
+def test_an_exclusive_packet_opens_only_for_its_recipients(
     a_person: MakePerson, operator: Operator
 ) -> None:
     token = operator.as_user("jan", nickname="Jan").get("/me").json()["user_token"]
@@ -294,7 +292,9 @@ def test_an_exclusive_packet_opens_for_its_people_only(
     assert amount_fen(jan.page) == 1000
 
 
-def test_an_expired_packet_says_what_went_back(a_person: MakePerson, operator: Operator) -> None:
+def test_an_expired_packet_shows_the_refunded_amount(
+    a_person: MakePerson, operator: Operator
+) -> None:
     packet_id = operator.send(expires_in_s=1)
 
     leo = a_person("Leo", None)
@@ -305,7 +305,7 @@ def test_an_expired_packet_says_what_went_back(a_person: MakePerson, operator: O
     leo.shoot("packet-expired", full=False)
 
 
-def test_a_link_that_leads_nowhere_says_so(a_person: MakePerson) -> None:
+def test_an_unknown_link_shows_a_message(a_person: MakePerson) -> None:
     max_ = a_person("Max", "/packets/t000000000000000000000000000000")
     expect(max_.page.locator("red-packet .note")).to_contain_text("这个红包不存在，或不是发给你的")
     expect(max_.page.get_by_role("button", name="再试一次")).to_have_count(0)
@@ -314,7 +314,7 @@ def test_a_link_that_leads_nowhere_says_so(a_person: MakePerson) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_wide_screen_shows_the_list_beside_the_amount_and_a_code_before(
+def test_a_wide_screen_shows_the_list_beside_the_amount_and_a_code_before_opening(
     a_person: MakePerson, operator: Operator, scheme: str
 ) -> None:
     packet_id = operator.send()
@@ -336,7 +336,7 @@ def test_a_wide_screen_shows_the_list_beside_the_amount_and_a_code_before(
     ned.shoot(f"wide-open-{scheme}", full=False)
 
 
-def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for(
+def test_an_envelope_is_shown_before_the_script_runs_and_sound_is_off_by_default(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -377,7 +377,7 @@ def test_an_envelope_is_there_before_the_script_and_sound_is_off_until_asked_for
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en-GB"])
-def test_the_page_speaks_the_readers_language(
+def test_the_page_uses_the_language_of_the_reader(
     a_person: MakePerson, operator: Operator, locale: str
 ) -> None:
     packet_id = operator.send()
@@ -393,7 +393,9 @@ def test_the_page_speaks_the_readers_language(
     expect(coin(nia.page)).to_be_visible()
 
 
-def test_readers_of_traditional_chinese_get_it(a_person: MakePerson, operator: Operator) -> None:
+def test_readers_of_traditional_chinese_get_traditional_characters(
+    a_person: MakePerson, operator: Operator
+) -> None:
     packet_id = operator.send()
 
     mei = a_person("Mei", f"/packets/{packet_id}", locale="zh-HK")
@@ -405,7 +407,7 @@ def test_readers_of_traditional_chinese_get_it(a_person: MakePerson, operator: O
     mei.shoot("wallet-traditional")
 
 
-def test_a_copied_code_says_so_and_survives_a_change_of_language(a_person: MakePerson) -> None:
+def test_a_copied_code_is_confirmed_and_survives_a_change_of_language(a_person: MakePerson) -> None:
     kim = a_person("Kim", "/")
     copied = _copied(kim)
     kim.speak("en")
@@ -414,7 +416,7 @@ def test_a_copied_code_says_so_and_survives_a_change_of_language(a_person: MakeP
     assert copied == kim.page.locator(".code code").inner_text()
 
 
-def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
+def test_the_page_works_with_the_keyboard_alone(a_person: MakePerson, operator: Operator) -> None:
     packet_id = operator.send()
     oli = a_person("Oli", f"/packets/{packet_id}")
     state(oli.page, "ready").to_be_visible()
@@ -431,7 +433,7 @@ def test_a_keyboard_is_enough(a_person: MakePerson, operator: Operator) -> None:
     expect(oli.page.locator("red-packet [role=status]")).to_contain_text("红包已打开")
 
 
-def test_motion_is_shown_only_to_people_who_want_it(
+def test_motion_is_shown_only_to_users_who_allow_it(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -450,7 +452,7 @@ def test_motion_is_shown_only_to_people_who_want_it(
     lively.shoot("packet-bursting", full=False, is_moving=True)
 
 
-def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
+def test_the_page_calls_no_third_parties_and_scripts_obey_the_policy(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -468,7 +470,7 @@ def test_nothing_is_asked_of_third_parties_and_scripts_are_held_to_the_policy(
     assert "unsafe" not in policy
 
 
-def test_a_long_name_is_whole_in_a_narrow_header(a_person: MakePerson) -> None:
+def test_a_long_name_is_shown_whole_in_a_narrow_header(a_person: MakePerson) -> None:
     bart = a_person("Bartholomew-Longname", "/", viewport=NARROW, locale="en-US")
     expect(bart.page.locator(".bar .name")).to_be_visible()
 
@@ -479,9 +481,7 @@ def test_a_long_name_is_whole_in_a_narrow_header(a_person: MakePerson) -> None:
     assert (cut, bart.overflow_px()) == ([], 0)
 
 
-def test_axe_finds_nothing_serious_and_320_px_are_enough(
-    a_person: MakePerson, operator: Operator
-) -> None:
+def test_axe_finds_nothing_serious_at_320_pixels(a_person: MakePerson, operator: Operator) -> None:
     open_id = operator.send(greeting="祝你平安喜乐万事如意身体健康" * 3, passphrase="新年快乐")
     gone_id = operator.send(total_fen=100, count=1)
     operator.grab("taker", gone_id, "一个名字特别特别特别特别长的人一个名字特别长")

@@ -1,4 +1,4 @@
-"""Main jobs on hostile devices: the API stores the user's intent, and the page confirms it."""
+"""Main tasks on hostile devices: the API stores the user's intent, and the page confirms it."""
 
 import re
 import time
@@ -49,7 +49,7 @@ SOME_JOBS = {
     "right-to-left-name": ("open",),
     "joined-emoji-name": ("open", "send"),
 }
-"""Jobs of devices that do not run all; tests below have scenarios for other devices."""
+"""Tasks for devices that do not run all of them; the tests below cover other devices."""
 WITH_ALL_JOBS = (
     "storage-throws",
     "storage-null",
@@ -123,7 +123,7 @@ class Phone:
         if not self.device.remembers:
             self._sign_in(is_operator=is_operator)
         shown = page.locator(seen).first
-        # Ways to continue that the page offers: a reload, and another try of a module.
+        # Ways to continue that the page offers: reload the page, or reload a module.
         ways_on = page.locator(".late a, .problem button").first
         for _ in range(2):
             expect(shown.or_(ways_on).first).to_be_visible()
@@ -135,7 +135,7 @@ class Phone:
 
     @property
     def nickname(self) -> str:
-        """Name that friends see: a user who cannot be remembered types it at each sign-in."""
+        """Name that friends see. A user without storage types it at each sign-in."""
         return self.device.nickname if self.device.remembers else self.sub
 
     def _sign_in(self, *, is_operator: bool) -> None:
@@ -173,13 +173,13 @@ class Phone:
         raise AssertionError("the settlement did not come")
 
     def typed(self, yuan: str) -> str:
-        """Return an amount as the device's keyboard types it."""
+        """Return an amount as typed on the device's keyboard."""
         if self.device.comma == ".":
             return yuan
         return yuan.translate(str.maketrans(".,", ",."))
 
     def agree(self, *said: str) -> None:
-        """Confirm the question, which must contain *said*."""
+        """Confirm the dialog, which must contain *said*."""
         question = self.person.page.locator("dialog.ask")
         for text in said:
             expect(question).to_contain_text(text)
@@ -194,7 +194,7 @@ def phone(
     stack: Stack,
     games: Games,
 ) -> Iterator[Phone]:
-    """Yield the device of the test's id, and save its last screenshot."""
+    """Yield the device with the test's id, and save its last screenshot."""
     device = DEVICES[request.param]
     made = Phone(device, a_person, operator, stack, games)
     yield made
@@ -366,27 +366,27 @@ def _yuan(fen: int) -> str:
 
 
 def _post(gateway: str, payment_id: str) -> None:
-    """Pay as a user who scans the code does."""
+    """Pay like a user who scans the code."""
     body = {"payment_id": payment_id}
     answer = httpx.post(f"{gateway}/_fake/pay", json=body, trust_env=False, timeout=30)
     assert answer.is_success, answer.text
 
 
 def _cell(device: str, job: str) -> Any:
-    """Return a test's parameters, with its place in the table that the suite prints."""
+    """Return a test's parameters, with its position in the table that the suite prints."""
     return pytest.param(device, job, id=f"{device}-{job}", marks=pytest.mark.device(device, job))
 
 
 @pytest.mark.parametrize(
     ("phone", "job"), [_cell(device, job) for device, job in MATRIX], indirect=["phone"]
 )
-def test_a_job_is_done_on_a_hostile_device(phone: Phone, job: str) -> None:
+def test_a_task_succeeds_on_a_hostile_device(phone: Phone, job: str) -> None:
     JOBS[job](phone)
 
 
 @pytest.mark.parametrize("phone", ["reduced-motion"], indirect=True)
 @pytest.mark.device("reduced-motion", "open")
-def test_nothing_moves_for_who_wants_no_motion(phone: Phone) -> None:
+def test_nothing_moves_for_users_who_disable_motion(phone: Phone) -> None:
     _open(phone)
 
     assert phone.person.page.evaluate(MOVING) == []
@@ -432,11 +432,11 @@ def test_two_tabs_send_a_packet_each(phone: Phone) -> None:
 
 
 @pytest.mark.device("frozen-page", "open")
-def test_a_frozen_page_that_comes_back_tells_what_happened_meanwhile(
+def test_a_frozen_page_shows_what_happened_meanwhile_when_it_resumes(
     browser: Browser, operator: Operator, stack: Stack
 ) -> None:
     packet_id = operator.send(count=1, total_fen=100)
-    # Playwright disables the cache for Back, because its own pages would lose events.
+    # Playwright disables the back-forward cache, because its own pages would lose events.
     keeping = browser.browser_type.launch(
         executable_path=chromium(),
         args=["--no-sandbox"],

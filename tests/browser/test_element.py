@@ -118,7 +118,7 @@ def test_elements_in_two_languages_store_nothing_in_the_hosts_page(
     assert kept == [{}, {}]
 
 
-def test_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) -> None:
+def test_an_error_for_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) -> None:
     packet_id = operator.send()
 
     guest = visit("plain", packet_id, origin=REFUSED)
@@ -131,7 +131,7 @@ def test_a_refused_origin_names_the_setting(visit: Visit, operator: Operator) ->
     assert f"make up EMBED={REFUSED}" in own[0]
 
 
-def test_a_host_gets_the_code_of_a_refusal(visit: Visit, operator: Operator) -> None:
+def test_the_host_page_receives_the_code_of_a_refusal(visit: Visit, operator: Operator) -> None:
     packet_id = operator.send(total_fen=100, count=1)
     guest = visit("plain", packet_id, user="late")
     guest.page.get_by_role("button", name=SIGN_IN).click()
@@ -143,7 +143,7 @@ def test_a_host_gets_the_code_of_a_refusal(visit: Visit, operator: Operator) -> 
     expect(guest.page.locator("#message")).to_have_text("refused packet_emptied")
 
 
-def test_a_token_comes_by_message_from_the_named_origin_only(
+def test_the_element_accepts_a_token_only_from_the_configured_origin(
     visit: Visit, operator: Operator
 ) -> None:
     packet_id = operator.send()
@@ -171,7 +171,7 @@ def test_a_token_comes_by_message_from_the_named_origin_only(
     assert guest.page.evaluate(kept), "a renewed token interrupts nothing"
 
 
-def test_a_packet_is_as_wide_as_its_size_says(visit: Visit, operator: Operator) -> None:
+def test_a_packet_has_the_width_of_its_size_attribute(visit: Visit, operator: Operator) -> None:
     guest = visit("plain", operator.send(greeting="平安喜乐万事如意"), user="sized")
     guest.page.get_by_role("button", name=SIGN_IN).click()
     coin = guest.page.get_by_role("button", name=OPEN)
@@ -192,7 +192,7 @@ def test_a_packet_is_as_wide_as_its_size_says(visit: Visit, operator: Operator) 
         guest.shoot(f"element-size-{size or 'default'}", full=False)
 
 
-def test_the_element_is_one_small_file_which_is_there_by_its_version(stack: Stack) -> None:
+def test_the_element_is_one_small_file_served_under_its_version(stack: Stack) -> None:
     content = (places.PAGE / "red-packet.js").read_bytes()
     by_version = httpx.get(f"{stack.api}/red-packet@{redpacket.__version__}.js", trust_env=False)
     assert by_version.content == content

@@ -7,7 +7,7 @@ from tests.browser.test_classic_packet import coin, state
 from tests.browser.test_sending import PICTURE
 
 
-def test_a_chosen_seal_and_name_are_seen_at_once_and_by_everybody(
+def test_a_chosen_seal_and_name_are_visible_to_all_users_at_once(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(count=3)
@@ -45,7 +45,7 @@ def test_a_chosen_seal_and_name_are_seen_at_once_and_by_everybody(
     assert seen.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") > 0
 
 
-def test_a_picture_of_ones_own_is_on_the_cover_and_in_the_friends_list(
+def test_the_own_picture_is_on_the_cover_and_in_the_list_of_friends(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("cleo-face", 1_000)

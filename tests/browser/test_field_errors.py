@@ -1,4 +1,4 @@
-"""Refusals of the API, each shown at the field with the refused value."""
+"""API refusals, each shown at the field with the refused value."""
 
 import json
 import re
@@ -125,7 +125,7 @@ def _note(field: Locator, page: Page) -> Locator:
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_the_api_refuses_is_told_at_its_field(
+def test_api_refusals_are_shown_at_their_fields(
     a_person: MakePerson, operator: Operator, case: str
 ) -> None:
     refusal = REFUSALS[case]
@@ -147,7 +147,7 @@ def test_what_the_api_refuses_is_told_at_its_field(
         person.shoot(f"field-{case.replace(' ', '-')}-{scheme}", full=False)
 
 
-def test_two_fields_with_one_name_have_notes_of_their_own(
+def test_two_fields_with_the_same_name_have_separate_notes(
     a_person: MakePerson,
 ) -> None:
     boss = a_person("Operator", "/operator/new")
@@ -165,7 +165,7 @@ def test_two_fields_with_one_name_have_notes_of_their_own(
     assert boss.audit(is_strict=True) == []
 
 
-def test_signing_out_of_the_console_asks(a_person: MakePerson) -> None:
+def test_signing_out_of_the_console_requires_a_confirmation(a_person: MakePerson) -> None:
     boss = a_person("Operator", "/operator")
     page = boss.page
     page.locator(".who").click()

@@ -13,7 +13,7 @@ from tests.integration.test_readme import campaign_of, run_tutorial
 GUIDE = places.ROOT / "docs" / "guide" / "first-campaign.md"
 
 
-def test_the_guides_own_campaign_has_a_winner_a_rain_and_a_lottery(
+def test_the_campaign_of_the_guide_has_a_winner_a_rain_and_a_lottery(
     a_person: MakePerson, operator: Operator, stack: Stack, tmp_path: Path
 ) -> None:
     operator.fund("operator", 1_000_000)

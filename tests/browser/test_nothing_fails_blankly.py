@@ -1,4 +1,4 @@
-"""Screens that wait, are left, or are small: each shows a message and a way to continue."""
+"""Screens that wait, resume or are small: each shows a message and a way to continue."""
 
 import json
 import re
@@ -57,14 +57,14 @@ def bottom_px(page: Page) -> float:
 
 
 def _received(operator: Operator, sub: str) -> list[str]:
-    """Return the ids of the packets with a settled share of *sub*."""
+    """Return the ids of packets with a settled share of *sub*."""
     client = operator.as_user(sub)
     wait_for(lambda: client.get("/me/received").json()["count"] > 0, "the share of " + sub)
     return [item["packet_id"] for item in client.get("/me/received").json()["items"]]
 
 
 @pytest.mark.parametrize("viewport", [SIDEWAYS, ZOOMED], ids=["sideways", "zoomed"])
-def test_the_coin_is_on_a_low_screen_without_scrolling(
+def test_the_coin_is_visible_on_a_low_screen_without_scrolling(
     a_person: MakePerson, operator: Operator, viewport: ViewportSize
 ) -> None:
     packet_id = operator.send(passphrase="新年快乐", greeting="岁" * 50, opening="two_step")
@@ -92,7 +92,7 @@ def test_the_coin_is_on_a_low_screen_without_scrolling(
     assert _received(operator, name.lower()) == [packet_id]
 
 
-def test_an_admission_counts_its_seconds_down_and_is_grabbed_again_after_them(
+def test_an_admission_counts_down_its_seconds_and_then_grabs_again(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(opening="two_step")
@@ -124,7 +124,7 @@ def test_an_admission_counts_its_seconds_down_and_is_grabbed_again_after_them(
     assert _received(operator, "late-two") == [packet_id]
 
 
-def test_a_page_that_was_left_shows_what_happened_meanwhile(
+def test_a_page_shows_what_happened_meanwhile_when_the_user_returns(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("leaver", 1_000)
@@ -147,7 +147,7 @@ def test_a_page_that_was_left_shows_what_happened_meanwhile(
     assert balance_fen(operator, "leaver") == 1_500
 
 
-def test_a_view_that_is_opened_without_a_network_waits_for_it(
+def test_a_view_that_opens_offline_waits_for_the_network(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("tunnel", 1_000)
@@ -178,7 +178,7 @@ def test_a_view_that_is_opened_without_a_network_waits_for_it(
     assert tunnel.page.url.startswith(tunnel.api)
 
 
-def test_what_a_view_shows_until_its_data_comes_keeps_nobody_out(
+def test_a_loading_view_does_not_show_that_access_is_denied(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id, campaign_id = operator.send(), plan(operator)

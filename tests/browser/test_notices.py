@@ -69,7 +69,7 @@ def _happen(operator: Operator, sub: str) -> dict[str, str]:
     }
 
 
-def test_home_counts_what_happened_and_each_notice_leads_there(
+def test_home_counts_notices_and_each_notice_links_to_its_subject(
     a_person: MakePerson, operator: Operator
 ) -> None:
     paths = _happen(operator, "nora-news")
@@ -131,7 +131,7 @@ def test_home_counts_what_happened_and_each_notice_leads_there(
     expect(page.get_by_role("link", name="消息", exact=True)).to_be_visible()
 
 
-def test_a_long_list_goes_on_and_adds_what_happens_meanwhile_in_front(
+def test_a_long_list_loads_more_pages_and_shows_new_notices_first(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("fay-news", 5_000)
@@ -157,7 +157,7 @@ def test_a_long_list_goes_on_and_adds_what_happens_meanwhile_in_front(
     assert _unread(operator, "fay-news") == 0
 
 
-def test_an_empty_list_says_what_it_is_for_and_a_lost_network_is_waited_for(
+def test_an_empty_list_explains_itself_and_a_list_waits_for_the_network(
     a_person: MakePerson,
 ) -> None:
     gil = a_person("Gil-News", "/")

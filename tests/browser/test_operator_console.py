@@ -17,14 +17,14 @@ DESK: ViewportSize = {"width": 1200, "height": 800}
 # ApprovalFen of the local stack plus one fen.
 ABOVE_THE_LIMIT_YUAN = "1000000.01"
 CACHED_MS = 130_000
-"""Milliseconds until a count of refusals is fetched again: two minutes of caches. Only counts that
-another suite read on the same stack need the wait.
+"""Milliseconds until refusal counts are fetched again: the lifetimes of two caches, one minute
+each. Wait only for counts that another suite read on the same stack.
 """
 
 
 @pytest.fixture(scope="module")
 def campaign(operator: Operator) -> str:
-    """Plan a lottery of goods; Quinn and Rosa have won one each."""
+    """Plan a lottery of goods; Quinn and Rosa have won one prize each."""
     campaign_id = plan(operator, title="年货节", budget_fen=50_000)
     put_prize(operator, campaign_id, "tea", title="明前龙井", total=20)
     for sub in ("quinn", "rosa"):
@@ -47,7 +47,7 @@ def _agree(person: BrowserUser, name: str) -> None:
     person.page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
 
 
-def test_an_operator_filters_winners_hands_over_and_saves_the_list(
+def test_an_operator_filters_winners_marks_a_prize_as_shipped_and_exports_the_list(
     a_person: MakePerson, campaign: str, tmp_path: Path
 ) -> None:
     boss = a_person("Operator", "/", viewport=DESK)
@@ -119,9 +119,7 @@ def test_a_second_operator_approves_a_deposit_above_the_limit(
     assert operator.as_user(payee).get("/me").json()["balance_fen"] == 100_000_001
 
 
-def test_campaign_money_is_moved_to_another_account(
-    a_person: MakePerson, operator: Operator
-) -> None:
+def test_campaign_money_moves_to_another_account(a_person: MakePerson, operator: Operator) -> None:
     chest, till = (f"{name}-{uuid.uuid4().hex[:8]}" for name in ("chest", "till"))
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 6_000, "is_for_campaigns": True}
@@ -165,14 +163,16 @@ def test_an_operator_ends_one_packet_of_a_campaign_with_a_reason(
     boss.shoot("console-packets-ended")
     assert operator.grab("late", packet_id)["code"] in {"packet_expired", "packet_emptied"}
     boss.go(f"/operator/packets/{packet_id}")
-    expect(boss.page.get_by_role("button", name="立即结束")).to_be_visible()  # a repeat is harmless
+    expect(
+        boss.page.get_by_role("button", name="立即结束")
+    ).to_be_visible()  # A repeat has no effect.
     boss.go(f"/operator/journal?subject=campaign:{campaign_id}")
     ended = _row(boss, f"提前结束了 活动 {campaign_id} 的红包 {packet_id}")
     ended.locator("summary").first.click()
     expect(ended).to_contain_text("金额写错了")
 
 
-def test_an_auditor_reads_claims_by_a_reference_and_the_log_has_their_look_up(
+def test_an_auditor_finds_claims_by_reference_and_the_audit_log_records_the_search(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")

@@ -1,4 +1,4 @@
-"""Sign-in of an operator of the stack's own user pool to the console, at the emulator's Cognito."""
+"""Sign-in to the console by an operator of the stack's own user pool, on the emulator's Cognito."""
 
 import re
 import uuid
@@ -100,7 +100,7 @@ def test_an_operator_of_the_pool_signs_in_to_the_console_with_their_roles(
     ann.page.locator("[name=password]").fill(PASSWORD)
     ann.page.get_by_role("button", name="Sign in").click()
 
-    # Back at the same list, with the roles of the groups and without the code.
+    # Back at the same list: the roles come from the groups, and the URL has no code.
     expect(ann.page.get_by_role("heading", name="操作日志")).to_be_visible()
     assert ann.page.url == f"{ann.api}/operator/journal"
     expect(ann.page.locator(".roles")).to_contain_text("财务和审计")

@@ -97,7 +97,7 @@ def _until_claimed(operator: Operator, name: str, packet_id: str) -> None:
     _until_answered(operator, name, f"/packets/{packet_id}/grab", {})
 
 
-def test_answers_previews_and_exports_name_no_yuan(
+def test_answers_previews_and_exports_do_not_mention_yuan(
     stack: Stack, operator: Operator, played: dict[str, str]
 ) -> None:
     ids = operator.http.get("/admin/packets", params={"campaign_id": played["campaign"]}).json()
@@ -126,7 +126,7 @@ def test_answers_previews_and_exports_name_no_yuan(
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_command_names_no_yuan(stack: Stack, played: dict[str, str], language: str) -> None:
+def test_the_cli_does_not_mention_yuan(stack: Stack, played: dict[str, str], language: str) -> None:
     packet, campaign = played["packet"], played["campaign"]
     commands = [
         f"deposit user-{language} 1500",
@@ -156,7 +156,7 @@ def test_the_command_names_no_yuan(stack: Stack, played: dict[str, str], languag
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "en-US"])
-def test_the_page_and_the_console_name_no_yuan(
+def test_the_page_and_the_console_do_not_mention_yuan(
     a_person: MakePerson, operator: Operator, played: dict[str, str], locale: str
 ) -> None:
     name = f"Dan{locale[:2]}"
@@ -215,7 +215,7 @@ def test_the_page_and_the_console_name_no_yuan(
     assert "100,000,001 pts" in shown["console-approvals"]
 
 
-def test_the_element_reads_the_unit_of_its_api(
+def test_the_element_reads_the_unit_from_its_api(
     a_person: MakePerson, operator: Operator, played: dict[str, str]
 ) -> None:
     host = a_person(None, None)
@@ -232,7 +232,7 @@ def test_the_element_reads_the_unit_of_its_api(
     assert not YUAN.search(host.page.evaluate(_TEXTS))
 
 
-def test_another_unit_turns_every_switch_off(stack: Stack, operator: Operator) -> None:
+def test_a_second_unit_turns_off_every_switch(stack: Stack, operator: Operator) -> None:
     table, key = stack.outputs["SwitchesTable"], {"pk": {"S": "switches"}}
     operator.fund("eve")
     dynamodb = stack.aws("dynamodb")

@@ -77,7 +77,9 @@ def _wait_until_scrolled(person: BrowserUser) -> None:
     raise AssertionError("the page is at its top")
 
 
-def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator: Operator) -> None:
+def test_limits_are_shown_while_the_user_types_an_amount(
+    a_person: MakePerson, operator: Operator
+) -> None:
     operator.fund("una", 1_000)
     una = a_person("Una", "/send")
     told = una.page.locator("#amount-wrong")
@@ -115,7 +117,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     expect(told).to_have_text("单个红包 0.01 到 200 元")
     expect(una.page.locator(".sum")).to_have_text("¥1.50")
 
-    # The missing amount is paid in on the way, and typed fields are kept.
+    # The user pays in the missing amount meanwhile; the form keeps its fields.
     una.page.locator("[name=amount]").fill("30")
     expect(una.page.locator(".shortage")).to_contain_text("还差 20.00 元")
     una.audit_views("send-short")
@@ -129,7 +131,7 @@ def test_limits_are_told_while_an_amount_is_typed(a_person: MakePerson, operator
     expect(una.page.locator(".qr img")).to_be_visible()
 
 
-def test_the_split_that_is_chosen_stays_shown_and_is_sent(
+def test_the_chosen_split_stays_selected_and_is_sent(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("sue", 1_000)
@@ -147,7 +149,7 @@ def test_the_split_that_is_chosen_stays_shown_and_is_sent(
     assert (sent.value.post_data_json or {})["split"] == "bell"
 
 
-def test_a_packet_for_chosen_people_is_theirs_alone(
+def test_a_packet_for_chosen_users_is_theirs_alone(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("vic", 10_000)
@@ -173,7 +175,7 @@ def test_a_packet_for_chosen_people_is_theirs_alone(
     expect(vic.page.locator("red-packet li")).to_contain_text("小霞")
 
 
-def test_a_packet_for_one_goes_to_the_first_who_opens_its_link(
+def test_a_packet_for_one_user_goes_to_the_first_who_opens_its_link(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("yan", 10_000)
@@ -191,7 +193,7 @@ def test_a_packet_for_one_goes_to_the_first_who_opens_its_link(
     assert operator.grab("late", packet_id)["code"] == "packet_emptied"
 
 
-def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
+def test_a_gallery_cover_is_shown_on_the_packet_its_ticket_and_its_card(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("abe", 10_000)
@@ -218,7 +220,7 @@ def test_a_cover_of_the_gallery_is_on_the_packet_its_ticket_and_its_card(
     bea.shoot("packet-cover-desktop", full=False)
 
 
-def test_a_senders_own_picture_is_on_the_packet_until_an_operator_removes_it(
+def test_the_picture_of_a_sender_is_shown_until_an_operator_removes_it(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("ned", 10_000)
@@ -249,7 +251,7 @@ def test_a_senders_own_picture_is_on_the_packet_until_an_operator_removes_it(
     expect(late.page.locator("red-packet .has-art")).to_have_count(0)
 
 
-def test_a_photo_of_a_phone_is_upright_on_the_packet_and_by_the_api(
+def test_a_rotated_phone_photo_is_upright_on_the_packet_and_in_the_api(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("kai", 10_000)
@@ -280,7 +282,7 @@ def test_a_photo_of_a_phone_is_upright_on_the_packet_and_by_the_api(
     assert direct.evaluate(REDNESS, [0.5, 0.1]) > direct.evaluate(REDNESS, [0.5, 0.9])
 
 
-def test_a_winner_says_where_goods_go_until_they_are_sent(
+def test_a_winner_can_change_the_address_until_the_goods_are_shipped(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, miss_weight=0)
@@ -293,7 +295,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     cal.page.get_by_role("button", name="我的奖品").click()
     form = cal.page.locator("form.address")
     form.get_by_label("收件人").fill("王小明")
-    # The format of a phone's contacts.
+    # Format of contacts on a phone.
     form.get_by_label("电话").fill("\u202d１３８ 0013\u20138000\u202c")
     form.get_by_label("地址").fill("上海市世纪大道 1 号")
     cal.audit_views("address-form")
@@ -313,7 +315,7 @@ def test_a_winner_says_where_goods_go_until_they_are_sent(
     cal.audit_views("address-sent")
 
 
-def test_a_reload_and_the_way_back_keep_the_tab(a_person: MakePerson, operator: Operator) -> None:
+def test_reload_and_back_keep_the_tab(a_person: MakePerson, operator: Operator) -> None:
     operator.fund("dot", 5_000)
     sender = operator.as_user("dot", nickname="Dot")
     for _ in range(12):

@@ -33,7 +33,7 @@ class Provider:
     page_url: str
 
     def welcome(self, person: BrowserUser, path: str) -> None:
-        """Send *person* to the page of this provider."""
+        """Send *person* to this provider's page."""
         person.api = self.page_url
         person.go(path)
 
@@ -99,7 +99,7 @@ def _agree(page: Page) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
-def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
+def test_a_packet_opens_after_a_sign_in_at_the_provider(
     a_person: MakePerson, provider: Provider, packet_id: str
 ) -> None:
     ann = a_person(None, None)
@@ -112,7 +112,7 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     _log_in(ann.page, "ann")
     _agree(ann.page)
 
-    # Back at the same link, as the user that the provider named; the code is in no history.
+    # Back at the same link, signed in as the provider's user; no history entry has the code.
     state(ann.page, "ready").to_be_visible()
     assert ann.page.url == f"{ann.api}/packets/{packet_id}?from=chat#top"
     expect(ann.page.get_by_role("button", name="ann Lin")).to_be_visible()
@@ -129,16 +129,16 @@ def test_a_packet_is_opened_after_a_sign_in_at_the_provider(
     grant = parse_qs(exchange.post_data or "")
     assert grant["code_verifier"][0] not in started.url
     kept = ann.page.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}])")
-    assert "eyJ" not in kept  # no token is stored
+    assert "eyJ" not in kept  # No token is stored.
 
-    # A reload deletes the token; the provider remembers the user, and asks nothing.
+    # A reload deletes the token; the provider remembers the user and shows no form.
     ann.page.reload()
     ann.page.get_by_role("button", name="登录后领取").click()
     state(ann.page, "opened").to_be_visible()
     assert json.loads(kept)[0].get("redpacket.sign-in") is None
 
 
-def test_denied_consent_is_told_and_may_be_thought_over(
+def test_denied_consent_is_reported_and_can_be_given_later(
     a_person: MakePerson, provider: Provider
 ) -> None:
     ben = a_person(None, None)
@@ -153,19 +153,19 @@ def test_denied_consent_is_told_and_may_be_thought_over(
     ben.shoot("sign-in-denied")
     assert ben.audit() == []
     ben.page.get_by_role("button", name="登录", exact=True).click()
-    # The provider already knows the user, and only asks for consent.
+    # The provider has a session for the user, and asks only for consent.
     _agree(ben.page)
     expect(ben.page.get_by_role("heading", name="发红包")).to_be_visible()
     expect(ben.page.get_by_text("你取消了登录")).to_have_count(0)
 
 
-def test_back_from_the_provider_and_back_to_it_break_nothing(
+def test_going_back_from_and_to_the_provider_breaks_nothing(
     a_person: MakePerson, provider: Provider, packet_id: str
 ) -> None:
     cat = a_person(None, None)
     provider.welcome(cat, f"/packets/{packet_id}")
 
-    # Back before the sign-in: the packet is shown, and the sign-in begins again.
+    # Back before the sign-in: the packet is shown, and the sign-in starts again.
     cat.page.get_by_role("button", name="登录后领取").click()
     expect(cat.page.locator("[name=login]")).to_be_visible()
     cat.page.go_back()
@@ -174,7 +174,8 @@ def test_back_from_the_provider_and_back_to_it_break_nothing(
     _agree(cat.page)
     state(cat.page, "ready").to_be_visible()
 
-    # Back after it: the provider's old question. Forward again: the packet, one tap from a sign-in.
+    # Back after the sign-in: the provider's earlier form. Forward again: the packet, one tap before
+    # a sign-in.
     cat.page.go_back()
     cat.page.go_forward()
     signed_in = cat.page.get_by_role("button", name="cat Lin")
@@ -185,7 +186,9 @@ def test_back_from_the_provider_and_back_to_it_break_nothing(
     state(cat.page, "ready").to_be_visible()
 
 
-def test_an_answer_to_another_question_is_refused(a_person: MakePerson, provider: Provider) -> None:
+def test_an_answer_to_another_sign_in_request_is_refused(
+    a_person: MakePerson, provider: Provider
+) -> None:
     dan = a_person(None, None)
     provider.welcome(dan, "/send")
     dan.page.get_by_role("button", name="登录", exact=True).click()
@@ -197,7 +200,7 @@ def test_an_answer_to_another_question_is_refused(a_person: MakePerson, provider
     expect(dan.page.get_by_role("button", name="登录", exact=True)).to_be_visible()
 
 
-def test_a_session_that_expired_says_so_and_goes_on_where_it_was(
+def test_an_expired_session_is_reported_and_continues_on_the_same_page(
     a_person: MakePerson, provider: Provider
 ) -> None:
     eve = a_person(None, None)
@@ -243,7 +246,7 @@ def test_a_session_that_ends_before_a_send_sends_once_after_the_next_sign_in(
     expect(fay.page.get_by_text("登录已过期，请重新登录")).to_be_visible()
     fay.page.get_by_role("button", name="登录", exact=True).click()
 
-    # The provider remembers the user, and the page the typed fields.
+    # The provider remembers the user, and the page keeps the form's fields.
     fay.page.wait_for_url("**/share")
     fay.shoot("device-session-ends-send")
     assert answers == [httpx.codes.UNAUTHORIZED, httpx.codes.CREATED]

@@ -37,7 +37,7 @@ def _stage(boss: BrowserUser, name: str) -> None:
         boss.speak(language)
         for screen in SCREENS:
             boss.page.set_viewport_size(screen)
-            # Dark in either setting.
+            # The stage is dark in both color schemes.
             boss.page.emulate_media(color_scheme="light")
             view = f"{name}-{language[:2]}-{screen['height']}"
             found[view] = [*boss.audit(is_strict=True), *_wrong(boss, screen)]
@@ -77,7 +77,7 @@ def _wrong(boss: BrowserUser, screen: ViewportSize) -> list[str]:
     return wrong
 
 
-def test_the_stage_counts_down_to_the_start_beside_a_code_for_the_whole_room(
+def test_the_stage_counts_down_to_the_start_and_shows_a_code_to_the_audience(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, starts_in_ms=2 * HOUR_MS, title="年会红包雨")
@@ -89,7 +89,7 @@ def test_the_stage_counts_down_to_the_start_beside_a_code_for_the_whole_room(
     _stage(boss, "stage-before")
 
 
-def test_names_and_sums_arrive_on_the_stage_with_a_podium_and_without_money_of_operators(
+def test_the_stage_shows_names_sums_and_a_podium_but_no_operator_balances(
     a_person: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator, title="年会红包雨", budget_fen=BUDGET_FEN, amounts_shown="live")
@@ -112,12 +112,12 @@ def test_names_and_sums_arrive_on_the_stage_with_a_podium_and_without_money_of_o
     assert sorted(claim["amount_fen"] for claim in feed["claims"]) == sorted(caught)
     assert "876.54" not in boss.page.locator("body").inner_text()
     _stage(boss, "stage-party")
-    # Open packets also count in their list.
+    # The list also counts open packets.
     boss.go(f"/operator/packets?campaign_id={campaign_id}")
     expect(boss.page.locator("td[data-label='Claimed']")).to_have_text("9")
 
 
-def test_the_stage_counts_a_round_down_then_its_seconds_and_ends_on_a_podium(
+def test_the_stage_counts_down_to_a_round_and_through_it_and_ends_on_a_podium(
     a_person: MakePerson, operator: Operator
 ) -> None:
     operator.fund("operator")
@@ -136,7 +136,7 @@ def test_the_stage_counts_a_round_down_then_its_seconds_and_ends_on_a_podium(
     caught = [
         catch(operator, f"stage-{number}-{campaign_id}", first["packets"][0]) for number in range(3)
     ]
-    # Its seconds are also counted.
+    # The timer also counts the round's seconds.
     expect(boss.page.get_by_role("timer")).to_have_text(re.compile("^00:00:0"))
     expect(boss.page.get_by_text("下一轮红包雨")).to_be_visible()
     ended_ms = time.time() * 1000

@@ -16,7 +16,7 @@ MISSING = "value: null"
 
 @pytest.mark.parametrize("path", ["/", "/operator"])
 @pytest.mark.device("old-web-view", "start")
-def test_a_script_that_a_browser_can_not_read_leaves_words_and_a_way_on(
+def test_a_script_that_the_browser_cannot_parse_leaves_a_message_and_a_link(
     a_person: MakePerson, path: str
 ) -> None:
     old = a_person(None, None)
@@ -77,7 +77,7 @@ def test_a_page_without_storage_opens_packets_and_a_repeated_send_pays_once(
     assert keys[0] == keys[1]
 
 
-def test_a_view_whose_module_was_lost_once_is_loaded_by_the_next_tap(
+def test_the_next_tap_loads_a_view_if_its_module_failed_once(
     a_person: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send()

@@ -13,7 +13,7 @@ PAID_AT = re.compile(r"/payments/([0-9a-f]{32})")
 
 
 def _pay(stack: Stack, page: Page) -> None:
-    """Pay the shown code, as a user who scans it does."""
+    """Pay the shown code, like a user who scans it."""
     page.wait_for_url(PAID_AT)
     match = PAID_AT.search(page.url)
     assert match
@@ -52,13 +52,15 @@ def _top_up(wu: BrowserUser) -> None:
     wu.agree("充值 ¥8.88")
 
 
-def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack: Stack) -> None:
+def test_money_is_paid_in_and_withdrawn_through_a_gateway(
+    a_person: MakePerson, stack: Stack
+) -> None:
     wu = a_person("Wu", "/")
     wu.page.get_by_role("link", name="钱包").click()
     expect(wu.page.locator(".balance")).to_have_text("¥0.00")
     _top_up(wu)
     wu.page.wait_for_url(PAID_AT)
-    wu.page.reload()  # the payment is still open
+    wu.page.reload()  # The payment is still open.
     expect(wu.page.locator(".qr img")).to_be_visible()
     expect(wu.page.get_by_role("timer")).to_contain_text(re.compile("请在 1[45] 分 .*内付款"))
     expect(wu.page.get_by_label("在微信里打开的链接")).to_have_value(f"{wu.api}/wallet")
@@ -82,7 +84,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     expect(wu.page.get_by_role("alert")).to_contain_text("请先绑定收款账户")
     wu.page.get_by_role("button", name="绑定微信").click()
     expect(wu.page.get_by_text("微信已绑定")).to_be_visible()
-    assert wu.page.url == f"{wu.api}/wallet"  # the code is in no history
+    assert wu.page.url == f"{wu.api}/wallet"  # No history entry has the code.
     wu.shoot("wallet-bound")
     form.get_by_label("提现: 金额").fill("2")
     form.get_by_label("渠道").select_option("wechat")
@@ -104,7 +106,7 @@ def test_money_is_put_in_by_a_gateway_and_taken_out(a_person: MakePerson, stack:
     wu.audit_views("wallet")
 
 
-def test_a_packet_is_paid_by_a_gateway_and_shared_then(
+def test_a_packet_is_paid_through_a_gateway_and_then_shared(
     a_person: MakePerson, operator: Operator, stack: Stack
 ) -> None:
     xu = a_person("Xu", "/send")
@@ -114,7 +116,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     xu.agree()
 
     expect(xu.page.locator(".qr img")).to_be_visible()
-    xu.context.set_offline(True)  # as a phone is while it changes to WeChat
+    xu.context.set_offline(True)  # The page is hidden, as when a phone switches to WeChat.
     expect(xu.page.get_by_text("网络断开了，恢复后会继续")).to_be_visible()
     _pay(stack, xu.page)
     xu.context.set_offline(False)
@@ -124,7 +126,7 @@ def test_a_packet_is_paid_by_a_gateway_and_shared_then(
     assert operator.grab("guest", packet_id)["outcome"] == "claimed"
 
 
-def test_a_host_wallet_that_names_its_page_is_opened_there(a_person: MakePerson) -> None:
+def test_a_host_wallet_with_a_page_url_is_opened_there(a_person: MakePerson) -> None:
     ola = a_person("Ola", "/wallet")
     prompt = {"url": "javascript:alert(1)"}
 
@@ -147,7 +149,7 @@ def test_a_host_wallet_that_names_its_page_is_opened_there(a_person: MakePerson)
 CONFIRM_URL = "https://host.example/confirm?app=1"
 
 
-def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
+def test_the_host_confirms_a_debit_from_the_balance_and_a_link_cannot(
     a_person: MakePerson, operator: Operator, stack: Stack
 ) -> None:
     operator.fund("pin", 1_000)
@@ -192,7 +194,7 @@ def test_the_host_confirms_what_leaves_the_balance_and_no_link_can(
     pin.page.wait_for_url("**/share")
     assert balance_fen() == 500
 
-    # A state is valid once, and a withdrawal asks again.
+    # A state is valid once, so a withdrawal needs another one.
     pin.go(f"/send?confirmed={asked[1]['state'][0]}")
     expect(pin.page.get_by_role("button", name="塞钱进红包")).to_be_visible()
     pin.go("/wallet")

@@ -78,7 +78,7 @@ def a_guest(a_person: MakePerson, stack: Stack) -> MakePerson:
     return make
 
 
-def test_wechat_signs_in_without_a_question_and_comes_back(
+def test_wechat_signs_in_without_a_form_and_returns_to_the_page(
     a_guest: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(total_fen=1_000, count=2)
@@ -86,7 +86,7 @@ def test_wechat_signs_in_without_a_question_and_comes_back(
 
     ann = a_guest(path)
     state(ann.page, "ready").to_be_visible()
-    assert ann.page.url == ann.api + path  # the code is in no history
+    assert ann.page.url == ann.api + path  # No history entry has the code.
     coin(ann.page).click()
     state(ann.page, "opened").to_be_visible()
     ann.page.reload()
@@ -97,7 +97,7 @@ def test_wechat_signs_in_without_a_question_and_comes_back(
     assert "redpacket.wechat-sign-in" not in kept
 
 
-def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
+def test_wechat_gives_no_name_so_the_page_asks_once_after_the_amount(
     a_guest: MakePerson, operator: Operator
 ) -> None:
     packets = [operator.send(count=3) for _ in range(2)]
@@ -122,7 +122,7 @@ def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
             sheet.get_by_role("button", name="以后再说").click()
         expect(sheet).to_have_count(0)
         open_packet(person, next_path)
-        person.page.wait_for_timeout(2_500)  # longer than the sheet waits
+        person.page.wait_for_timeout(2_500)  # Longer than the sheet waits.
         expect(sheet).to_have_count(0)
 
     claims = operator.as_user("reader").get(next_path).json()["claims"]
@@ -130,7 +130,7 @@ def test_wechat_names_nobody_so_the_page_asks_once_after_the_amount(
     expect(shy.page.get_by_role("button", name="填昵称")).to_be_visible()
 
 
-def test_wechat_gives_name_and_picture_to_those_who_want_it(
+def test_wechat_gives_name_and_picture_to_users_who_consent(
     a_guest: MakePerson, a_person: MakePerson, operator: Operator
 ) -> None:
     path = f"/packets/{operator.send(count=3)}"
@@ -158,7 +158,7 @@ def test_wechat_gives_name_and_picture_to_those_who_want_it(
     expect(row.locator("img")).to_have_attribute("src", picture)
 
 
-def test_after_a_win_the_page_asks_for_a_name_when_the_dialog_is_closed(
+def test_after_a_win_the_page_asks_for_a_name_when_the_dialog_closes(
     a_guest: MakePerson, operator: Operator
 ) -> None:
     campaign_id = plan(operator)
@@ -177,7 +177,7 @@ def test_after_a_win_the_page_asks_for_a_name_when_the_dialog_is_closed(
     expect(ron.page.locator(".bar .name")).to_have_text("老榕")
 
 
-def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> None:
+def test_an_answer_to_another_sign_in_request_signs_nobody_in(a_guest: MakePerson) -> None:
     calls: list[str] = []
     ben = a_guest("/signed-in?code=code-mallory&state=forged")
     ben.page.on("request", lambda request: calls.append(request.url))
@@ -190,7 +190,7 @@ def test_an_answer_to_another_question_signs_nobody_in(a_guest: MakePerson) -> N
     assert ben.page.url == f"{ben.api}/"
 
 
-def test_a_refused_code_does_not_go_round_in_circles(a_guest: MakePerson, stack: Stack) -> None:
+def test_a_refused_code_does_not_cause_a_redirect_loop(a_guest: MakePerson, stack: Stack) -> None:
     visits: list[str] = []
 
     def refuse(route: Route) -> None:
@@ -209,7 +209,7 @@ def test_a_refused_code_does_not_go_round_in_circles(a_guest: MakePerson, stack:
     assert len(visits) == 1
 
 
-def test_another_browser_is_told_to_open_the_link_in_wechat(
+def test_another_browser_shows_how_to_open_the_link_in_wechat(
     a_guest: MakePerson, operator: Operator
 ) -> None:
     packet_id = operator.send(total_fen=1_000, count=2)
@@ -220,7 +220,7 @@ def test_another_browser_is_told_to_open_the_link_in_wechat(
 
     expect(dan.page.get_by_text("请在微信里打开这个链接")).to_be_visible()
     code = dan.page.get_by_role("img", name="用手机扫码打开")
-    expect(code).to_have_count(0)  # no phone scans its own screen
+    expect(code).to_have_count(0)  # A phone cannot scan its own screen.
     dan.audit_views("wechat-elsewhere")
     dan.page.set_viewport_size(DESK)
     dan.page.reload()
@@ -229,7 +229,7 @@ def test_another_browser_is_told_to_open_the_link_in_wechat(
     dan.audit_views("wechat-elsewhere-code")
 
 
-def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
+def test_money_moves_from_a_payment_to_a_shared_packet_and_to_a_withdrawal(
     a_guest: MakePerson, stack: Stack
 ) -> None:
     eve = a_guest("/send", color_scheme="dark")
@@ -252,14 +252,14 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     assert card["title"] == '<b>"新年"</b>'
     assert card["link"].startswith(page.url.removesuffix("/share"))
     assert card["imgUrl"] == f"{eve.api}/share.png"
-    assert not any(sign in card["desc"] for sign in ("5.00", "元", "¥"))  # a token may have a 5
+    assert not any(sign in card["desc"] for sign in ("5.00", "元", "¥"))  # A token can contain a 5.
     page.get_by_role("button", name="发给朋友").click()
     expect(page.get_by_role("dialog")).to_contain_text("右上角")
     eve.shoot("wechat-menu", full=False)
     page.get_by_role("button", name="知道了").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
 
-    # Pictures for a long press.
+    # Pictures that users save by a long press.
     code = page.get_by_role("img", name="扫一扫领红包")
     assert (code.get_attribute("src") or "").startswith("data:image/png;base64,")
     page.get_by_role("button", name="保存红包卡片").click()
@@ -272,7 +272,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     coin(page).click()
     state(page, "opened").to_be_visible()
     expect(page).to_have_title('<b>"新年"</b> · 红包')
-    for _ in range(20):  # the share is settled a moment later
+    for _ in range(20):  # The share is settled a moment later.
         eve.go("/wallet")
         expect(page.locator(".balance")).not_to_have_text("–")
         if page.locator(".balance").inner_text() == "¥5.00":
@@ -285,7 +285,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
         eve.agree("提现 ¥5.00")
     number = made.value.json()["withdrawal_id"]
     page.evaluate("id => { globalThis.transfers = [id]; }", number)
-    stack.aws("lambda").invoke(  # run the schedule's work at once
+    stack.aws("lambda").invoke(  # Run the schedule's work at once.
         FunctionName=stack.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
     )
     page.get_by_role("dialog").get_by_role("button", name="完成").click()
@@ -296,7 +296,7 @@ def test_money_goes_from_a_payment_to_a_shared_packet_and_out_again(
     eve.shoot("wechat-wallet")
 
 
-def test_a_crawler_sees_greeting_and_sender_and_nothing_of_an_exclusive_packet(
+def test_a_crawler_sees_greeting_and_sender_but_nothing_of_an_exclusive_packet(
     operator: Operator, stack: Stack
 ) -> None:
     guest = operator.as_user("guest").get("/me").json()["user_token"]
@@ -326,7 +326,7 @@ def test_a_crawler_sees_greeting_and_sender_and_nothing_of_an_exclusive_packet(
     assert "妈妈" not in hidden.text
 
 
-def test_the_mini_program_sends_takes_and_rains_on_a_stack(
+def test_the_mini_program_sends_claims_and_plays_rains_on_a_stack(
     operator: Operator, stack: Stack
 ) -> None:
     operator.fund("operator")
