@@ -1,7 +1,7 @@
 """Fixtures of the contract suites.
 
-The ledger's scenarios run on the fake and on the emulator. Those of payments run with each
-gateway's adapter over HTTP; its counterparty starts once, and is emptied before each test.
+The ledger's scenarios run on the fake and on the emulator. The payment suites run each gateway's
+adapter over HTTP. Its counterparty starts once, and its data is deleted before each test.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def books(request: pytest.FixtureRequest) -> Iterator[Books]:
 
 @pytest.fixture(scope="session")
 def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatSide]:
-    """Return WeChat Pay as the fake gateway simulates it."""
+    """Return WeChat Pay, simulated by the fake gateway."""
     with a_wechat_side(tmp_path_factory.mktemp("gateway")) as side:
         yield side
 
@@ -46,7 +46,7 @@ def running_wechat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeChatS
 def running_host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Side]:
-    """Return the simulated wallet of an embedding app, or the one that `wallet-check` names."""
+    """Return the simulated wallet of an embedding app, or the one under test by `wallet-check`."""
     own: Side | None = request.config.stash.get(OWN_WALLET, None)
     if own:
         yield own
@@ -57,14 +57,14 @@ def running_host(
 
 @pytest.fixture
 def wechat(running_wechat: WeChatSide) -> WeChatSide:
-    """Return WeChat Pay with empty books."""
+    """Return WeChat Pay without stored data."""
     running_wechat.empty()
     return running_wechat
 
 
 @pytest.fixture
 def host(running_host: Side) -> Side:
-    """Return the host's wallet with empty books."""
+    """Return the host's wallet without stored data."""
     running_host.empty()
     return running_host
 
@@ -76,8 +76,8 @@ def memory() -> Side:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a scenario with each provider that it requests; also in memory if its module
-    declares so.
+    """Run a scenario with each provider that it requests, and in memory if its module declares
+    so.
     """
     if "side" in metafunc.fixturenames:
         in_memory = ["memory"] if getattr(metafunc.module, "IN_MEMORY_TOO", False) else []

@@ -54,7 +54,7 @@ KINDS = ("fake", "emulator")
 
 PAID_MS = NOW_MS + 5_000
 REFUNDED_MS = NOW_MS + 70_000
-"""Time at which these tests pay and refund: packets end before it."""
+"""Time at which these tests pay and refund; packets end before it."""
 
 
 @contextmanager
@@ -136,7 +136,7 @@ class Books:
         return self.ledger.refund([some_refund(packet, *share_nos)], REFUNDED_MS)
 
     def ended(self, packet: Packet) -> PacketEnd:
-        """Return the sums of a packet whose shares all have their outcomes."""
+        """Return the sums of a packet after each share has its outcome."""
         end = find_end(list_shares(self.packets, packet.packet_id), packet.terms.count)
         assert end
         return end

@@ -59,7 +59,7 @@ def insider(cache: OperatorCache) -> Insider:
 
 
 @pytest.mark.parametrize(("rules", "refusal"), GATED)
-def test_a_packet_without_its_mark_of_rules_still_asks_for_them(
+def test_a_packet_without_its_rules_flag_still_enforces_its_rules(
     insider: Insider, rules: dict[str, Any], refusal: type[Rejected]
 ) -> None:
     system = insider.system
@@ -75,7 +75,7 @@ def test_a_packet_without_its_mark_of_rules_still_asks_for_them(
 
 @pytest.mark.parametrize("is_loaded", [True, False])
 @pytest.mark.parametrize(("rules", "refusal"), GATED)
-def test_a_number_in_the_cache_does_not_replace_an_invitation(
+def test_a_claim_number_in_the_cache_does_not_replace_an_invitation(
     insider: Insider, rules: dict[str, Any], refusal: type[Rejected], *, is_loaded: bool
 ) -> None:
     system = insider.system
@@ -90,7 +90,7 @@ def test_a_number_in_the_cache_does_not_replace_an_invitation(
     assert not system.ledger_state().shares
 
 
-def test_a_number_in_the_cache_does_not_replace_a_grab_token(insider: Insider) -> None:
+def test_a_claim_number_in_the_cache_does_not_replace_a_grab_token(insider: Insider) -> None:
     system = insider.system
     packet = system.send(count=2, rules=Rules(opening=Opening.TWO_STEP))
     insider.give(packet, "thief", 1)
@@ -99,7 +99,7 @@ def test_a_number_in_the_cache_does_not_replace_a_grab_token(insider: Insider) -
         system.open(packet, "thief", "made up")
 
 
-def test_a_number_in_the_cache_makes_nobody_a_member_of_a_campaign(insider: Insider) -> None:
+def test_a_claim_number_in_the_cache_makes_no_user_a_campaign_member(insider: Insider) -> None:
     system = insider.system
     campaign = system.rain(required_claims=(("vip", ("true",)),))
     packet = system.send_of(campaign, count=2)
@@ -109,7 +109,7 @@ def test_a_number_in_the_cache_makes_nobody_a_member_of_a_campaign(insider: Insi
         system.grab(packet, "thief")
 
 
-def test_a_user_whose_claim_was_cut_off_gets_the_number_by_the_same_request(
+def test_a_user_whose_claim_was_interrupted_gets_the_number_by_the_same_request(
     insider: Insider,
 ) -> None:
     system = insider.system
@@ -119,7 +119,7 @@ def test_a_user_whose_claim_was_cut_off_gets_the_number_by_the_same_request(
     assert system.grab(packet, "ann", passphrase="恭喜发财").share.share_no == 1
 
 
-def test_a_forged_amount_is_told_to_nobody(insider: Insider) -> None:
+def test_a_forged_amount_is_shown_to_no_user(insider: Insider) -> None:
     system = insider.system
     packet = system.send(total_fen=100, count=1)
     insider.replace(packet.packet_id, ",2s,", ",fk0,")
@@ -131,7 +131,7 @@ def test_a_forged_amount_is_told_to_nobody(insider: Insider) -> None:
 
 
 @pytest.mark.parametrize("state", ["O", "nonsense", "O0000000000010", "é" * 60])
-def test_a_state_that_can_not_be_read_is_loaded_again(insider: Insider, state: str) -> None:
+def test_an_unreadable_state_is_loaded_again(insider: Insider, state: str) -> None:
     system = insider.system
     packet = system.send(total_fen=100, count=1)
     insider.cache.hset(keys.claim_cache(packet.packet_id), STATE, state)
@@ -139,7 +139,7 @@ def test_a_state_that_can_not_be_read_is_loaded_again(insider: Insider, state: s
     assert system.grab(packet, "ann").share.amount_fen == 100
 
 
-def test_the_state_of_another_packet_is_not_believed(insider: Insider) -> None:
+def test_the_state_of_another_packet_is_rejected(insider: Insider) -> None:
     system = insider.system
     poor, rich = system.send(total_fen=100, count=1), system.send(total_fen=900, count=1)
     state = insider.cache.hget(keys.claim_cache(rich.packet_id), STATE)
@@ -148,7 +148,7 @@ def test_the_state_of_another_packet_is_not_believed(insider: Insider) -> None:
     assert system.grab(poor, "ann").share.amount_fen == 100
 
 
-def test_a_part_of_a_packet_is_not_believed_as_another(insider: Insider) -> None:
+def test_a_shard_is_rejected_in_place_of_another(insider: Insider) -> None:
     system = insider.system
     packet = system.send_in_shards(2, 6)
     cache_ids = [shard_id(packet.packet_id, part) for part in range(2)]
@@ -202,7 +202,7 @@ def test_a_packet_whose_key_has_another_type_is_loaded_again(
     assert set(system.logger.events) == {"packet_altered"}
 
 
-def test_a_process_that_saw_the_packet_open_loads_a_key_of_another_type(insider: Insider) -> None:
+def test_a_process_that_saw_the_packet_open_reloads_a_key_of_another_type(insider: Insider) -> None:
     system = insider.system
     packet = system.send(count=3)
     system.grab(packet, "ann")
@@ -213,7 +213,7 @@ def test_a_process_that_saw_the_packet_open_loads_a_key_of_another_type(insider:
     assert shares == {1, 2, 3}
 
 
-def test_places_of_another_type_are_given_again(insider: Insider) -> None:
+def test_admission_slots_of_another_type_are_created_again(insider: Insider) -> None:
     system = insider.system
     packet = system.send(count=2, rules=Rules(opening=Opening.TWO_STEP))
     insider.cache.set(keys.admitted(packet.packet_id), "broken")
@@ -235,7 +235,7 @@ def test_a_packet_whose_key_has_another_type_can_be_closed(insider: Insider) -> 
     system.claim_cache.close(packet.packet_id)
 
 
-def test_a_forged_state_is_found_once_and_the_true_one_is_believed(insider: Insider) -> None:
+def test_a_forged_state_is_reported_once_and_the_correct_one_is_accepted(insider: Insider) -> None:
     system = insider.system
     packet = system.send(total_fen=300, count=3)
     insider.replace(packet.packet_id, ",8c,", ",fk0,")
@@ -250,7 +250,7 @@ FORGED_ODDS = "phone:1000000000|0"
 
 
 @pytest.mark.parametrize("change", ["odds", "units", "end"])
-def test_a_lottery_that_was_altered_gives_nobody_a_prize(insider: Insider, change: str) -> None:
+def test_an_altered_lottery_gives_no_prize(insider: Insider, change: str) -> None:
     system, cache = insider.system, insider.cache
     system.draw_cache = RedisDraws(cache)
     now_ms = system.clock.now_ms()

@@ -51,7 +51,7 @@ def _parsed(text: str) -> int | None:
         return None
 
 
-def test_both_languages_write_and_read_the_same_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_languages_format_and_parse_the_same_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(46)
     fen = [0, 1, -5, 99, 100, *(rng.randrange(-(10**9), 10**12) for _ in range(200))]
     texts = {unit: [_typed(rng, unit) for _ in range(500)] for unit in UNITS}

@@ -29,7 +29,7 @@ ALLOW, DENY = AudienceMode.ALLOW, AudienceMode.DENY
 ANN, LIFE_MS = "ann", 10_000
 BUCKET = audience_bucket(ANN)
 BOB = next(user for n in range(10_000) if audience_bucket(user := f"bob-{n}") == BUCKET)
-"""User in the same part of a list."""
+"""Second user in the same part of a list."""
 
 
 # ---- the ledger
@@ -80,7 +80,7 @@ def test_an_edit_is_counted_once(office: Office) -> None:
     assert sizes == [2, 3, 2, 2, 3]
 
 
-def test_a_part_of_a_list_is_read_without_who_was_removed(office: Office) -> None:
+def test_a_part_of_a_list_omits_removed_users(office: Office) -> None:
     campaign_id = office.made().campaign_id
     office.rows.edit(campaign_id, [ANN, BOB], [])
     office.rows.edit(campaign_id, [], [ANN])
@@ -89,7 +89,7 @@ def test_a_part_of_a_list_is_read_without_who_was_removed(office: Office) -> Non
     assert office.rows.list_members(campaign_id, (BUCKET + 1) % 256) == []
 
 
-def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Office) -> None:
+def test_the_use_of_a_list_is_returned_with_the_campaign_and_its_snapshot(office: Office) -> None:
     campaign = office.made()
     assert campaign.audience_mode is None
     versions: list[int] = []
@@ -108,7 +108,7 @@ def test_what_a_list_is_for_is_told_with_the_campaign_and_its_table(office: Offi
     assert versions == [2, 3]
 
 
-def test_a_draw_learns_who_is_on_the_list(office: Office) -> None:
+def test_a_draw_checks_who_is_on_the_list(office: Office) -> None:
     campaign = office.made()
     office.rows.edit(campaign.campaign_id, ["ann", "bob"], [])
     office.rows.edit(campaign.campaign_id, [], ["bob"])
@@ -127,7 +127,7 @@ def test_a_draw_learns_who_is_on_the_list(office: Office) -> None:
         (DENY, ["not_in_audience", "recorded", "recorded"]),
     ],
 )
-def test_a_claim_is_durable_only_for_who_may_take_part(
+def test_a_claim_is_durable_only_for_eligible_users(
     office: Office, mode: AudienceMode, answers: list[str]
 ) -> None:
     campaign = office.made()
@@ -145,7 +145,7 @@ def test_a_claim_is_durable_only_for_who_may_take_part(
     assert told == answers
     counts = [office.claims.count_claims(campaign.campaign_id, user) for user in users]
     assert counts == [int(answer == "recorded") for answer in answers]
-    # An owner of a share gets it again, whatever the current list.
+    # The owner of a share gets it again, regardless of the current list.
     office.rows.edit(campaign.campaign_id, [unknown], [listed])
     taken = [
         (number, user)
@@ -160,7 +160,7 @@ def test_a_claim_is_durable_only_for_who_may_take_part(
 
 
 class Copies:
-    """Both sides of a list in the cache."""
+    """Both uses of a list in the cache."""
 
     def __init__(self, audiences: AudienceCache, quotas: Quotas) -> None:
         self.audiences, self.quotas = audiences, quotas
@@ -184,7 +184,7 @@ def copies(request: pytest.FixtureRequest) -> Copies:
     return Copies(RedisAudiences(cache), RedisQuotas(cache))
 
 
-def test_a_quota_is_reserved_for_who_may_take_part(copies: Copies) -> None:
+def test_a_quota_is_reserved_only_for_eligible_users(copies: Copies) -> None:
     copies.loaded(ANN)
 
     assert copies.answers(ALLOW) == ["reserved", "not_in_audience"]
@@ -193,7 +193,7 @@ def test_a_quota_is_reserved_for_who_may_take_part(copies: Copies) -> None:
     assert [copies.quotas.find_member("gala", user) for user in (ANN, BOB)] == [True, False]
 
 
-def test_a_list_that_is_not_loaded_is_not_taken_for_an_empty_one(copies: Copies) -> None:
+def test_an_unloaded_list_does_not_count_as_empty(copies: Copies) -> None:
     assert copies.answers(ALLOW) == ["audience_not_loaded"] * 2
     assert copies.quotas.find_member("gala", ANN) is None
     copies.loaded()
@@ -201,19 +201,19 @@ def test_a_list_that_is_not_loaded_is_not_taken_for_an_empty_one(copies: Copies)
     assert copies.quotas.find_member("gala", ANN) is False
 
 
-def test_one_of_many_loads(copies: Copies) -> None:
+def test_one_of_many_callers_loads(copies: Copies) -> None:
     first = copies.audiences.begin_load("gala", BUCKET, LIFE_MS)
 
     assert first
     assert copies.audiences.begin_load("gala", BUCKET, LIFE_MS) is None
     assert not copies.audiences.load("gala", BUCKET, "another turn", [ANN])
     assert copies.audiences.load("gala", BUCKET, first, [ANN])
-    # The turn of the loader is over.
+    # The loader's lease has expired.
     assert not copies.audiences.load("gala", BUCKET, first, [BOB])
     assert copies.answers(ALLOW) == ["reserved", "not_in_audience"]
 
 
-def test_an_edit_reaches_what_is_loaded_and_ends_a_load_that_is_not_done(copies: Copies) -> None:
+def test_an_edit_updates_loaded_parts_and_cancels_an_unfinished_load(copies: Copies) -> None:
     turn = copies.audiences.begin_load("gala", BUCKET, LIFE_MS)
     assert turn
     copies.audiences.edit("gala", [BOB], [])
@@ -226,14 +226,14 @@ def test_an_edit_reaches_what_is_loaded_and_ends_a_load_that_is_not_done(copies:
     assert copies.answers(ALLOW) == ["not_in_audience", "reserved"]
 
 
-def test_a_later_load_leaves_no_user_of_an_earlier_one(copies: Copies) -> None:
+def test_a_later_load_removes_all_users_of_an_earlier_one(copies: Copies) -> None:
     copies.loaded(ANN)
     copies.loaded(BOB)
 
     assert copies.answers(ALLOW) == ["not_in_audience", "reserved"]
 
 
-def test_a_part_of_thousands_is_loaded_in_chunks_and_whole_at_the_end(copies: Copies) -> None:
+def test_a_part_of_thousands_is_loaded_in_chunks_and_complete_at_the_end(copies: Copies) -> None:
     users = [f"user-{number}" for number in range(2_500)]
 
     copies.loaded(*users, ANN)
@@ -247,7 +247,7 @@ def test_a_part_is_read_again_after_ten_minutes(cache: OperatorCache) -> None:
     assert 0 < cache.pttl(keys.audience("gala", BUCKET)) <= 600_000
 
 
-def test_an_edit_between_two_chunks_of_a_load_ends_it(
+def test_an_edit_between_two_chunks_cancels_the_load(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audiences, quotas = RedisAudiences(cache), RedisQuotas(cache)

@@ -34,7 +34,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 REGION = "us-east-1"
 TIMEOUT_S = 0.3
 EMULATOR_TIMEOUT_S = 10.0
-"""Seconds; a write whose answer comes late is repeated, and then finds its own row."""
+"""Seconds. A write with a late answer is repeated, and finds its own row."""
 
 Connect = Callable[[str, str], Any]
 Reach = Callable[[str], Any]
@@ -75,7 +75,7 @@ def made_by(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def connect(made_by: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """Connect to a failing service."""
-    # Waits of both clients before a second try: half a second on average after throttling.
+    # Delay of both clients before a second attempt: half a second on average after throttling.
     monkeypatch.setattr("time.sleep", lambda _: None)
     with ExitStack() as made:
         yield lambda service, url: made.enter_context(closing(made_by(service, url)))
@@ -113,7 +113,7 @@ def pk(request: pytest.FixtureRequest) -> str:
 # ---- on the emulator
 
 
-def test_what_is_written_is_read(dynamo: Dynamo, pk: str) -> None:
+def test_writes_are_readable(dynamo: Dynamo, pk: str) -> None:
     row: Row = {"pk": pk, "sk": "a", "count": 7, "is_it": True, "text": '"红包" 🧧 \n\\'}
 
     assert dynamo.write(put("packets", row))
@@ -123,7 +123,7 @@ def test_what_is_written_is_read(dynamo: Dynamo, pk: str) -> None:
     assert many == [row]
 
 
-def test_bytes_that_are_written_are_read(dynamo: Dynamo, pk: str) -> None:
+def test_binary_writes_are_readable(dynamo: Dynamo, pk: str) -> None:
     row: Row = {"pk": pk, "sk": "a", "packed": bytes(range(256)), "B": "text"}
     other: Row = {"pk": pk, "sk": "b"}
 
@@ -144,7 +144,7 @@ def test_a_failed_condition_does_not_raise(dynamo: Dynamo, pk: str) -> None:
     assert not dynamo.write(once)
 
 
-def test_a_canceled_transaction_tells_what_stood_there(dynamo: Dynamo, pk: str) -> None:
+def test_a_canceled_transaction_returns_the_existing_item(dynamo: Dynamo, pk: str) -> None:
     taken: Row = {"pk": pk, "sk": "a", "n": 5}
     dynamo.write(put("packets", taken))
 
@@ -179,7 +179,7 @@ def test_the_errors_of_both_clients_have_one_shape(client: Any, pk: str) -> None
     assert failed.value.response["Item"] == item
 
 
-def test_pages_follow_each_other(dynamo: Dynamo, pk: str) -> None:
+def test_all_pages_are_returned_in_order(dynamo: Dynamo, pk: str) -> None:
     for number in range(7):
         dynamo.write(put("packets", {"pk": pk, "sk": str(number)}))
 
@@ -194,12 +194,12 @@ def test_pages_follow_each_other(dynamo: Dynamo, pk: str) -> None:
     assert [row["sk"] for row in rows] == list("0123456")
 
 
-def test_a_fault_of_ours_is_not_taken_for_an_outage(dynamo: Dynamo) -> None:
+def test_a_client_error_is_not_reported_as_an_outage(dynamo: Dynamo) -> None:
     with pytest.raises((ClientError, AwsRefused), match="ResourceNotFoundException"):
         dynamo.get("no-such-table", {"pk": "a", "sk": "a"})
 
 
-def test_messages_arrive(cloud: Cloud, reach: Reach, pk: str) -> None:
+def test_messages_are_received(cloud: Cloud, reach: Reach, pk: str) -> None:
     name = f"queue-{abs(hash(pk))}"
     queue_url, _ = cloud.make_queues(name, visibility_timeout_s=30)
     sqs = reach("sqs")
@@ -214,7 +214,7 @@ def test_messages_arrive(cloud: Cloud, reach: Reach, pk: str) -> None:
     assert json.loads(answer["Messages"][0]["Body"])["body"]["packet_id"] == "p" * 22
 
 
-def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, reach: Reach) -> None:
+def test_a_missing_queue_is_a_client_error(cloud: Cloud, reach: Reach) -> None:
     url = f"http://127.0.0.1:{cloud.ports.emulator}"
     sqs = reach("sqs")
 
@@ -222,7 +222,7 @@ def test_a_queue_that_is_not_there_is_a_fault_of_ours(cloud: Cloud, reach: Reach
         SqsPayouts(lambda: sqs, f"{url}/000000000000/none", lambda: 5).put([ShareRef("p", 1)])
 
 
-def test_a_secret_is_read(cloud: Cloud, reach: Reach, pk: str) -> None:
+def test_a_secret_can_be_read(cloud: Cloud, reach: Reach, pk: str) -> None:
     name = f"secret-{abs(hash(pk))}"
     arn = cloud.aws("secretsmanager").create_secret(Name=name, SecretString="红包 'key'")["ARN"]
     store = reach("secretsmanager")
@@ -230,7 +230,7 @@ def test_a_secret_is_read(cloud: Cloud, reach: Reach, pk: str) -> None:
     assert CacheSecret(lambda: store, arn)() == "红包 'key'"
 
 
-def test_a_secret_that_is_not_there_is_a_fault_of_ours(reach: Reach) -> None:
+def test_a_missing_secret_is_a_client_error(reach: Reach) -> None:
     store = reach("secretsmanager")
 
     with pytest.raises((ClientError, AwsRefused), match="ResourceNotFoundException"):
@@ -246,7 +246,7 @@ def test_several_threads_share_a_client(dynamo: Dynamo, pk: str) -> None:
     assert stored == rows
 
 
-# ---- where a service has a bad day
+# ---- with a failing service
 
 CLAIM = [put("table", {"pk": "a"})]
 THROTTLED = Says(400, {"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException"})
@@ -267,7 +267,7 @@ THROTTLED = Says(400, {"__type": "com.amazonaws.dynamodb.v20120810#ThrottlingExc
     ],
     ids=str,
 )
-def test_a_bad_moment_is_got_over_and_a_bad_hour_is_unavailable(
+def test_brief_failures_are_retried_and_long_ones_are_unavailability(
     bad: Says | Drops | Hangs, connect: Connect
 ) -> None:
     good = Says(body={"Item": {"pk": {"S": "a"}}})
@@ -282,7 +282,7 @@ def test_a_bad_moment_is_got_over_and_a_bad_hour_is_unavailable(
     assert len(stub.calls) == 4
 
 
-def test_a_write_that_meets_a_transaction_waits_for_its_turn(connect: Connect) -> None:
+def test_a_write_that_conflicts_with_a_transaction_is_retried(connect: Connect) -> None:
     held = Says(400, {"__type": "x#TransactionConflictException"})
     with an_aws_stub(held, held, held, Says()) as stub:
         client = connect("dynamodb", stub.url)
@@ -299,7 +299,7 @@ def test_a_write_that_is_throttled_for_long_is_unavailable(connect: Connect) -> 
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
-def test_what_does_not_pass_is_asked_once(code: str, connect: Connect) -> None:
+def test_a_permanent_error_is_not_retried(code: str, connect: Connect) -> None:
     with an_aws_stub(Says(400, {"__type": f"com.amazon.coral.service#{code}"})) as stub:
         client = connect("dynamodb", stub.url)
 
@@ -331,7 +331,7 @@ class _Ledger:
 
 
 def _behave(stub: AwsStub, ledger: _Ledger, *lost: Drops | Hangs | Says) -> None:
-    """Answer as a ledger whose first answers are replaced."""
+    """Answer like a ledger with replaced first answers."""
     losses = list(lost)
 
     def next_deed(call: Call) -> Any:
@@ -357,7 +357,7 @@ def test_a_claim_whose_answer_was_lost_is_recorded_and_not_refused(
             Dynamo(lambda: client, TABLE_NAMES).transact(CLAIM)
 
 
-def test_reasons_that_do_not_pass_are_told(connect: Connect) -> None:
+def test_permanent_errors_report_their_reasons(connect: Connect) -> None:
     reasons = [{"Code": "ValidationError", "Message": "too large"}]
     canceled = Says(
         400, {"__type": "x#TransactionCanceledException", "CancellationReasons": reasons}
@@ -369,7 +369,7 @@ def test_reasons_that_do_not_pass_are_told(connect: Connect) -> None:
             Dynamo(lambda: client, TABLE_NAMES).transact(CLAIM)
 
 
-def test_keys_that_were_left_unread_are_asked_for_again(connect: Connect) -> None:
+def test_unprocessed_keys_are_requested_again(connect: Connect) -> None:
     def item(name: str) -> dict[str, Any]:
         return {"pk": {"S": name}}
 
@@ -387,7 +387,7 @@ def test_keys_that_were_left_unread_are_asked_for_again(connect: Connect) -> Non
     assert stub.calls[1].arguments["RequestItems"]["table"]["Keys"] == [item("b")]
 
 
-def test_a_connection_is_kept(connect: Connect) -> None:
+def test_connections_are_reused(connect: Connect) -> None:
     with an_aws_stub() as stub:
         client = connect("dynamodb", stub.url)
         for _ in range(3):
@@ -396,7 +396,7 @@ def test_a_connection_is_kept(connect: Connect) -> None:
     assert stub.connection_count == 1
 
 
-def test_a_connection_that_the_server_has_closed_costs_no_try(connect: Connect) -> None:
+def test_a_connection_that_the_server_closed_costs_no_attempt(connect: Connect) -> None:
     with an_aws_stub(Says(ends=True), Says(ends=True)) as stub:
         client = connect("dynamodb", stub.url)
         for _ in range(2):
@@ -409,7 +409,7 @@ def test_a_connection_that_the_server_has_closed_costs_no_try(connect: Connect) 
     assert stub.connection_count == 4
 
 
-def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
+def test_an_unreachable_service_is_unavailable(connect: Connect) -> None:
     client = connect("dynamodb", "http://127.0.0.1:1")
 
     with pytest.raises(Unavailable, match="the ledger does not answer"):
@@ -420,21 +420,21 @@ def test_a_service_that_is_away_is_unavailable(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("cut", [Says(cut_off=True), Says(body=b'{"Item": {"pk"')], ids=str)
-def test_a_truncated_answer_is_asked_for_again(cut: Says) -> None:
+def test_a_truncated_answer_is_requested_again(cut: Says) -> None:
     with an_aws_stub(cut, Says(), cut, cut) as stub, closing(_ours("dynamodb", stub.url)) as client:
         assert Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"}) is None
         with pytest.raises(Unavailable):
             Dynamo(lambda: client, TABLE_NAMES).get("table", {"pk": "a"})
 
 
-def test_a_token_of_the_callers_own_is_kept() -> None:
+def test_the_token_of_the_caller_is_kept() -> None:
     with an_aws_stub() as stub:
         _ours("dynamodb", stub.url).transact_write_items(TransactItems=[], ClientRequestToken="own")
 
     assert stub.calls[0].arguments["ClientRequestToken"] == "own"
 
 
-def test_keys_are_asked_for_at_each_call() -> None:
+def test_credentials_are_read_at_each_call() -> None:
     renewed = [Keys("first", "secret", ""), Keys("second", "secret", "token")]
     with an_aws_stub() as stub:
         client = _ours("sqs", stub.url)
@@ -449,7 +449,7 @@ def test_keys_are_asked_for_at_each_call() -> None:
 
 
 @pytest.mark.parametrize(("bad", "most_s"), [(THROTTLED, 1.0), (Says(503), 0.05), (Drops(), 0.05)])
-def test_the_wait_before_a_second_try_is_jittered_and_bounded(
+def test_the_delay_before_a_second_attempt_is_jittered_and_bounded(
     bad: Says | Drops, most_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits_s: list[float] = []

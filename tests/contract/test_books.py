@@ -1,4 +1,4 @@
-"""Suite for reads of accounts' books, on the fake and on the AWS emulator."""
+"""Suite for account history, on the fake and on the AWS emulator."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def _order(entry: Entry) -> tuple[int, bool]:
     return -entry.position_ms, entry.kind is TransferKind.SETTLE
 
 
-def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books) -> None:
+def test_account_history_of_any_kind_is_paged_newest_first(books: Books) -> None:
     account = user_account(_a_full_book(books))
     whole = [entry for entry in books.ledger_state().entries if entry.account == account]
     assert len(whole) == 8
@@ -50,7 +50,7 @@ def test_a_book_is_paged_newest_first_whatever_it_is_of(books: Books) -> None:
         assert [_order(entry) for entry in entries] == sorted(_order(entry) for entry in whole)
 
 
-def test_a_settled_claim_stands_where_it_was_claimed(books: Books) -> None:
+def test_a_settled_claim_is_listed_at_its_claim_time(books: Books) -> None:
     packet, user_id = books.sent(), a_user_id()
     share = books.settled(packet, 1, user_id)
 
@@ -61,7 +61,7 @@ def test_a_settled_claim_stands_where_it_was_claimed(books: Books) -> None:
     assert (entry.kind, entry.amount_fen) == (TransferKind.SETTLE, share.amount_fen)
 
 
-def test_a_book_that_does_not_exist_is_empty(books: Books) -> None:
+def test_unknown_accounts_have_no_history(books: Books) -> None:
     account = user_account(a_user_id())
 
     assert books.ledger.list_entries(account, None, 9) == ([], None)
@@ -75,7 +75,7 @@ _BAD_CURSORS = [
 ]
 
 
-def test_a_cursor_of_something_else_is_refused(books: Books) -> None:
+def test_a_cursor_of_another_list_is_refused(books: Books) -> None:
     for cursor in _BAD_CURSORS:
         with pytest.raises(InvalidRequest):
             books.ledger.list_entries("user:ann", cursor, 9)
@@ -83,14 +83,14 @@ def test_a_cursor_of_something_else_is_refused(books: Books) -> None:
             books.ledger.list_received("ann", None, cursor, 9)
 
 
-# ---- what was received
+# ---- received claims
 
 
 def _received(books: Books, user_id: str, *times_ms: int) -> list[Share]:
     return [books.settled(books.sent(), 1, user_id, decided_at_ms=at_ms) for at_ms in times_ms]
 
 
-def test_what_a_user_received_is_paged_newest_first_and_by_year(books: Books) -> None:
+def test_received_claims_are_paged_newest_first_and_by_year(books: Books) -> None:
     user_id = a_user_id()
     old, *new = _received(books, user_id, LONG_AGO_MS, *(NOW_MS + at for at in (1, 2, 3)))
     books.deposited(user_id, 5)
@@ -111,7 +111,7 @@ def test_what_a_user_received_is_paged_newest_first_and_by_year(books: Books) ->
     assert everything == [item(share) for share in (*reversed(new), old)]
 
 
-def test_claims_of_one_moment_are_all_listed(books: Books) -> None:
+def test_claims_of_the_same_millisecond_are_all_listed(books: Books) -> None:
     user_id = a_user_id()
     shares = _received(books, user_id, *[NOW_MS + 5] * 4)
     received_items, cursor = books.ledger.list_received(user_id, 2026, None, 3)
@@ -141,7 +141,7 @@ def test_sums_are_kept_by_the_year_of_the_claim_and_of_the_send(books: Books) ->
     assert books.ledger.year_sums(a_user_id(), None) == YearSums()
 
 
-def test_a_refund_is_nothing_that_was_received(books: Books) -> None:
+def test_refunds_do_not_count_as_received(books: Books) -> None:
     packet = books.sent(700)
     assert books.refunded(packet, 1, 2, 3, 4)
 
@@ -151,7 +151,7 @@ def test_a_refund_is_nothing_that_was_received(books: Books) -> None:
     assert books.ledger.list_received(packet.sender.user_id, None, None, 9) == ([], None)
 
 
-# ---- what an audit asks
+# ---- queries of an audit
 
 
 def _facts(books: Books) -> tuple[Packet, PacketFacts]:
@@ -163,7 +163,7 @@ def _facts(books: Books) -> tuple[Packet, PacketFacts]:
     return packet, PacketFacts(packet, list_shares(books.packets, packet.packet_id))
 
 
-def test_entries_are_found_where_a_packets_outcomes_say_that_they_are(books: Books) -> None:
+def test_entries_are_found_under_the_ids_in_the_outcomes_of_a_packet(books: Books) -> None:
     _, facts = _facts(books)
     wanted = expected_entries(facts)
     assert len(wanted) == 3
@@ -175,7 +175,7 @@ def test_entries_are_found_where_a_packets_outcomes_say_that_they_are(books: Boo
     assert books.ledger.list_postings([]) == []
 
 
-def test_receipts_are_found_of_shares_whose_money_moved(books: Books) -> None:
+def test_receipts_of_shares_whose_money_moved_are_found(books: Books) -> None:
     packet, facts = _facts(books)
     refs = [ShareRef(packet.packet_id, number) for number in (1, 2, 3, 4, 5)]
 
@@ -187,7 +187,7 @@ def test_receipts_are_found_of_shares_whose_money_moved(books: Books) -> None:
     assert books.ledger.list_receipts([]) == []
 
 
-def test_more_entries_and_receipts_are_read_than_one_call_takes(books: Books) -> None:
+def test_entries_and_receipts_beyond_one_call_are_read(books: Books) -> None:
     packet, facts = _facts(books)
     refs = [ShareRef(packet.packet_id, number) for number in range(1, 252)]
     (settled,) = [entry for entry in expected_entries(facts) if entry.kind is TransferKind.SETTLE]

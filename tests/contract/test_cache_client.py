@@ -55,7 +55,7 @@ def test_one_connection_serves_one_thread(cache: OperatorCache, made: Made) -> N
     assert made.count == 1
 
 
-def test_threads_get_their_own_answers(cache: OperatorCache, made: Made) -> None:
+def test_threads_receive_their_own_answers(cache: OperatorCache, made: Made) -> None:
     client = ServerClient(made)
     cache.mset({f"rp:{number}": number for number in range(500)})
 
@@ -66,7 +66,7 @@ def test_threads_get_their_own_answers(cache: OperatorCache, made: Made) -> None
     assert made.count <= 20
 
 
-def test_an_error_of_the_server_costs_no_connection(cache: OperatorCache, made: Made) -> None:
+def test_a_server_error_keeps_the_connection(cache: OperatorCache, made: Made) -> None:
     client = ServerClient(made)
     cache.set("rp:key", "text")
 
@@ -77,7 +77,7 @@ def test_an_error_of_the_server_costs_no_connection(cache: OperatorCache, made: 
     assert made.count == 1
 
 
-def test_connections_that_broke_are_replaced_all_at_once(cache: OperatorCache, made: Made) -> None:
+def test_all_broken_connections_are_replaced_at_once(cache: OperatorCache, made: Made) -> None:
     client = ServerClient(made)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: client.ask("GET", "rp:key"), range(100)))
@@ -90,7 +90,7 @@ def test_connections_that_broke_are_replaced_all_at_once(cache: OperatorCache, m
     assert made.count == before + 1
 
 
-def test_a_server_that_is_away_is_asked_twice() -> None:
+def test_an_unreachable_server_is_called_twice() -> None:
     made = Made(lambda: 1)
 
     with pytest.raises(CacheAway):
@@ -99,7 +99,7 @@ def test_a_server_that_is_away_is_asked_twice() -> None:
     assert made.count == 2
 
 
-def test_a_late_answer_is_not_taken_for_another_one(start: Callable[..., Server]) -> None:
+def test_a_late_answer_is_not_returned_for_another_command(start: Callable[..., Server]) -> None:
     server = start()
     made = Made(lambda: server.port)
     cache = Cache(ServerClient(made))
@@ -118,7 +118,7 @@ def test_a_late_answer_is_not_taken_for_another_one(start: Callable[..., Server]
     assert 2 * TIMEOUT_S <= took_s < 2 * TIMEOUT_S + 0.2
 
 
-def test_a_server_that_timed_out_rests_for_a_moment(start: Callable[..., Server]) -> None:
+def test_a_server_that_timed_out_is_not_called_for_a_moment(start: Callable[..., Server]) -> None:
     server = start()
     made = Made(lambda: server.port)
     cache = Cache(ServerClient(made))
@@ -134,7 +134,9 @@ def test_a_server_that_timed_out_rests_for_a_moment(start: Callable[..., Server]
     assert cache.ask("GET", "rp:key") is None
 
 
-def test_a_primary_that_became_a_replica_is_left_at_once(start: Callable[..., Server]) -> None:
+def test_a_primary_that_became_a_replica_is_disconnected_at_once(
+    start: Callable[..., Server],
+) -> None:
     old, new = start(), start()
     address = Address(old)
     cache = Cache(address.client())
@@ -150,7 +152,7 @@ def test_a_primary_that_became_a_replica_is_left_at_once(start: Callable[..., Se
     assert new.admin.get("rp:key") == "new"
 
 
-def test_the_second_try_goes_where_the_address_leads_by_then(
+def test_the_second_attempt_resolves_the_address_again(
     start: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = start(), start()
@@ -167,11 +169,11 @@ def test_the_second_try_goes_where_the_address_leads_by_then(
     assert cache.ask("SET", "rp:key", "new") == "OK"
 
 
-def test_a_server_that_loads_its_data_is_away_for_now() -> None:
+def test_a_server_that_loads_its_data_is_unavailable() -> None:
     assert issubclass(BusyLoadingError, FAILURES)
 
 
-def test_a_full_server_is_unavailable_and_says_why(start: Callable[..., Server]) -> None:
+def test_a_full_server_is_unavailable_and_the_error_says_why(start: Callable[..., Server]) -> None:
     server = start(maxmemory_policy="noeviction")
     cache = Cache(Address(server).client())
     server.admin.config_set("maxmemory", 1)
@@ -183,7 +185,7 @@ def test_a_full_server_is_unavailable_and_says_why(start: Callable[..., Server])
     assert isinstance(refused.value.__cause__, OutOfMemoryError)
 
 
-def test_what_is_interrupted_leaves_no_answer_behind(
+def test_an_interrupted_command_leaves_no_answer_behind(
     cache: OperatorCache, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = ServerClient(made)

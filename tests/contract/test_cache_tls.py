@@ -63,7 +63,7 @@ def cluster(authority: Authority) -> Iterator[tuple[Cluster, list[Front]]]:
 
         def start_behind(**options: str | int) -> Server:
             front = next(left)
-            # The port that clients and MOVED get is the one with TLS.
+            # Clients and MOVED get the TLS port.
             server = start(**options, cluster_announce_port=front.port)
             _make_user(server, "+cluster|slots", "+asking")
             front.target = server.port
@@ -129,7 +129,9 @@ def _use_everything(client: Client) -> None:
     assert RedisDraws(client).begin_load(packet.packet_id, 1000)
 
 
-def test_everything_goes_over_tls_as_the_functions_user(front: Front, connected: Connected) -> None:
+def test_all_commands_use_tls_as_the_user_of_the_functions(
+    front: Front, connected: Connected
+) -> None:
     before = front.count
     client = connected(front.port)
 
@@ -139,7 +141,7 @@ def test_everything_goes_over_tls_as_the_functions_user(front: Front, connected:
     client.close()
 
 
-def test_a_connection_that_is_cut_is_made_again(front: Front, connected: Connected) -> None:
+def test_a_dropped_connection_is_opened_again(front: Front, connected: Connected) -> None:
     client = connected(front.port)
     client.ask("SET", "rp:key", "value")
 
@@ -148,7 +150,7 @@ def test_a_connection_that_is_cut_is_made_again(front: Front, connected: Connect
     assert client.ask("GET", "rp:key") == "value"
 
 
-def test_a_wrong_password_gets_nothing(front: Front, connected: Connected) -> None:
+def test_a_wrong_password_gives_no_access(front: Front, connected: Connected) -> None:
     with pytest.raises(CacheAway) as refused:
         RedisShards(connected(front.port, "another password"), PUBLISHED_SEEDS).grab(
             "p" * 22, "ann"
@@ -169,7 +171,7 @@ def test_a_server_with_an_untrusted_certificate_gets_no_password(
     assert front.count == before
 
 
-def test_a_server_of_another_name_gets_no_password(
+def test_a_server_with_another_host_name_gets_no_password(
     authority: Authority, connected: Connected
 ) -> None:
     elsewhere = authority.server_context("cache.example")
@@ -196,7 +198,7 @@ def test_a_cluster_is_found_and_used_over_tls(
     cluster_client.close()
 
 
-def test_a_slot_that_moves_is_followed_over_tls(
+def test_a_moved_slot_is_followed_over_tls(
     cluster: tuple[Cluster, list[Front]], cluster_client: Client
 ) -> None:
     nodes, _ = cluster

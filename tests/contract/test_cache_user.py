@@ -61,7 +61,7 @@ def _client_of(cache: OperatorCache, rules: list[str]) -> Iterator[ServerClient]
     cache.execute_command("ACL", "DELUSER", "functions")  # type: ignore[no-untyped-call]
 
 
-def test_it_may_have_two_passwords_while_one_is_replaced(cache: OperatorCache) -> None:
+def test_the_user_can_have_two_passwords_during_a_rotation(cache: OperatorCache) -> None:
     first, second = "f" * 64, "s" * 64
     port = cache.connection_pool.connection_kwargs["port"]
     rules = access_rules()
@@ -92,7 +92,9 @@ def _packet(cache: OperatorCache, **changes: Any) -> Packet:
     return a_packet(300, 3, created_at_ms=seconds * 1000 - 1000, **changes)
 
 
-def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: ServerClient) -> None:
+def test_the_user_can_run_all_commands_that_a_packet_needs(
+    cache: OperatorCache, functions: ServerClient
+) -> None:
     claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache)
     claim_cache.load(packet, [], is_new=True)
@@ -112,7 +114,7 @@ def test_it_may_do_all_that_a_packet_needs(cache: OperatorCache, functions: Serv
     claim_cache.close(packet.packet_id)
 
 
-def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) -> None:
+def test_the_user_can_admit_and_grab(cache: OperatorCache, functions: ServerClient) -> None:
     claim_cache = RedisShards(functions, PUBLISHED_SEEDS)
     packet = _packet(cache, rules=Rules(opening=Opening.TWO_STEP))
     claim_cache.load(packet, [])
@@ -126,7 +128,7 @@ def test_it_may_admit_and_take(cache: OperatorCache, functions: ServerClient) ->
     assert claim_cache.take(packet.packet_id, "ann", str(packet.terms)).share_no == 1
 
 
-def test_it_may_count_against_a_quota(functions: ServerClient) -> None:
+def test_the_user_can_count_against_a_quota(functions: ServerClient) -> None:
     quotas = RedisQuotas(functions)
     quota = Quota("newyear", 2)
 
@@ -135,14 +137,14 @@ def test_it_may_count_against_a_quota(functions: ServerClient) -> None:
     quotas.release(quota, "ann", "one")
 
 
-def test_it_may_limit_rates(functions: ServerClient) -> None:
+def test_the_user_can_limit_rates(functions: ServerClient) -> None:
     limits = RedisLimits(functions)
 
     for _ in range(2):
         assert limits.take(Limit("quick", per_minute=600, burst=3), "ann") == 0
 
 
-def test_it_may_copy_the_switches(functions: ServerClient) -> None:
+def test_the_user_can_copy_the_switches(functions: ServerClient) -> None:
     copy = RedisSwitches(functions, TEXTS)
     copy.keep(SwitchesSeen(frozenset({Switch.GRAB})), 1000)
 
@@ -165,7 +167,7 @@ NEEDLESS = [
 
 @pytest.mark.parametrize("user", ["functions", "readers"])
 @pytest.mark.parametrize("command", NEEDLESS)
-def test_it_can_not_run_commands_that_no_function_needs(
+def test_the_user_cannot_run_commands_that_no_function_needs(
     request: pytest.FixtureRequest, user: str, command: tuple[str, ...]
 ) -> None:
     client: ServerClient = request.getfixturevalue(user)
@@ -200,24 +202,26 @@ def test_a_reader_limits_reads(readers: ServerClient) -> None:
         ("SET", "rp:limit:{readers:ann}", "0"),
     ],
 )
-def test_a_reader_reaches_no_packet_no_lottery_no_decision_and_no_other_limit(
+def test_a_reader_cannot_access_packets_lotteries_decisions_or_other_limits(
     readers: ServerClient, command: tuple[str | int, ...]
 ) -> None:
     with pytest.raises(redis.exceptions.RedisError, match=r"(?i)permission"):
         readers.ask(*command)
 
 
-def test_a_lottery_that_was_altered_can_be_dropped(functions: ServerClient) -> None:
+def test_an_altered_lottery_can_be_dropped(functions: ServerClient) -> None:
     RedisDraws(functions).drop(DrawRequest("gala", "ann", "draw", DrawDay("20270101", 0, 1), 0))
 
 
-def test_the_rights_for_a_given_cache_are_those_of_the_template() -> None:
+def test_the_rights_for_a_given_cache_equal_the_rights_in_the_template() -> None:
     page = (ROOT / "docs" / "how-to" / "own-cache.md").read_text()
 
     assert " ".join(access_rules()[1:]) in page
 
 
-def test_what_it_may_not_run_is_our_fault(cache: OperatorCache, functions: ServerClient) -> None:
+def test_a_missing_right_is_reported_as_a_client_error(
+    cache: OperatorCache, functions: ServerClient
+) -> None:
     cache.execute_command("ACL", "SETUSER", "functions", "-hmget")  # type: ignore[no-untyped-call]
 
     with pytest.raises(redis.exceptions.NoPermissionError):

@@ -104,7 +104,7 @@ def office(request: pytest.FixtureRequest) -> Iterator[Office]:
 # ---- campaigns
 
 
-def test_a_campaign_is_found_as_it_was_put(office: Office) -> None:
+def test_a_stored_campaign_is_read_unchanged(office: Office) -> None:
     campaign = office.made(
         passphrase="恭喜发财",
         rules=DrawRules(3, 1),
@@ -144,7 +144,7 @@ def test_an_edit_replaces_the_version_that_was_read(office: Office) -> None:
     assert office.campaigns.find_campaign(before.campaign_id) == after
 
 
-def test_an_edit_of_the_budget_keeps_what_was_spent_meanwhile(office: Office) -> None:
+def test_an_edit_of_the_budget_keeps_concurrent_spending(office: Office) -> None:
     before = office.made()
     office.fund(office.packet_of(before, 4_000))
 
@@ -153,7 +153,7 @@ def test_an_edit_of_the_budget_keeps_what_was_spent_meanwhile(office: Office) ->
     assert office.left_fen(before) == 3_000
 
 
-def test_a_budget_is_not_lowered_below_what_was_spent_meanwhile(office: Office) -> None:
+def test_a_budget_is_not_lowered_below_concurrent_spending(office: Office) -> None:
     before = office.made()
     office.fund(office.packet_of(before, 4_000))
 
@@ -164,7 +164,7 @@ def test_a_budget_is_not_lowered_below_what_was_spent_meanwhile(office: Office) 
     assert office.left_fen(before) == 0
 
 
-def test_there_is_no_campaign_to_edit_before_it_is_created(office: Office) -> None:
+def test_a_campaign_cannot_be_edited_before_it_is_created(office: Office) -> None:
     never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
 
     assert not office.campaigns.edit(replace(never, version=2), never)
@@ -172,7 +172,7 @@ def test_there_is_no_campaign_to_edit_before_it_is_created(office: Office) -> No
     assert office.campaigns.find_campaign(never.campaign_id) is None
 
 
-def test_the_packets_of_a_campaign_are_listed_page_by_page(office: Office) -> None:
+def test_the_packets_of_a_campaign_are_paged(office: Office) -> None:
     campaign = office.made()
     other = office.made(campaign_id=f"{office.operator.user_id}-other")
     sent = sorted(office.fund(office.packet_of(campaign, 40)) for _ in range(5))
@@ -188,7 +188,7 @@ def test_the_packets_of_a_campaign_are_listed_page_by_page(office: Office) -> No
     assert listed(sent[4], 2) == []
 
 
-def test_the_newest_packets_of_a_campaign_come_first(office: Office) -> None:
+def test_the_newest_packets_of_a_campaign_are_listed_first(office: Office) -> None:
     campaign = office.made()
     other = office.made(campaign_id=f"{office.operator.user_id}-other")
     sent = []
@@ -232,7 +232,7 @@ def test_the_last_fen_of_a_budget_can_be_spent_and_no_more(office: Office) -> No
     assert late.packet_id not in office.campaigns.list_packet_ids(campaign.campaign_id, None, 9)
 
 
-def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
+def test_a_budget_does_not_replace_the_money_of_the_operator(office: Office) -> None:
     campaign = office.made(budget_fen=FUNDS_FEN * 2, budget_left_fen=FUNDS_FEN * 2)
 
     with pytest.raises(InsufficientFunds, match="account"):
@@ -251,7 +251,7 @@ def test_a_budget_does_not_replace_the_operators_money(office: Office) -> None:
     ],
     ids=str,
 )
-def test_a_campaign_that_is_off_or_over_gives_nothing(
+def test_a_campaign_that_is_off_or_over_funds_nothing(
     office: Office, changes: dict[str, Any], refusal: type[errors.RedPacketError]
 ) -> None:
     campaign = office.made(**changes)
@@ -265,7 +265,7 @@ def test_a_campaign_that_is_off_or_over_gives_nothing(
     assert office.packets.find_packet(packet.packet_id) is None
 
 
-def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
+def test_a_campaign_funds_packets_until_its_last_millisecond(office: Office) -> None:
     campaign = office.made(ends_at_ms=NOW_MS + 1)
 
     office.fund(office.packet_of(campaign, expires_at_ms=campaign.ends_at_ms))
@@ -274,7 +274,7 @@ def test_a_campaign_gives_until_its_last_millisecond(office: Office) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"starts_at_ms": 1}, {"ends_at_ms": -1}])
-def test_a_packet_outside_of_an_edited_window_is_not_funded(
+def test_a_packet_outside_the_edited_window_is_not_funded(
     office: Office, changes: dict[str, int]
 ) -> None:
     campaign = office.made()
@@ -290,7 +290,7 @@ def test_a_packet_outside_of_an_edited_window_is_not_funded(
     assert office.left_fen(campaign) == campaign.budget_fen
 
 
-def test_a_campaign_that_does_not_exist_gives_nothing(office: Office) -> None:
+def test_an_unknown_campaign_funds_nothing(office: Office) -> None:
     never = a_campaign(campaign_id=f"{office.operator.user_id}-never")
 
     with pytest.raises(CampaignNotFound):
@@ -316,7 +316,7 @@ def test_a_repeat_spends_nothing_and_gets_the_first_answer_after_changes(office:
     assert office.campaigns.list_packet_ids(campaign.campaign_id, None, 9) == [first.packet_id]
 
 
-def test_a_packet_without_a_campaign_touches_no_budget(office: Office) -> None:
+def test_a_packet_without_a_campaign_uses_no_budget(office: Office) -> None:
     campaign = office.made()
 
     office.fund(office.packet_of(campaign, rules=Rules()))
@@ -327,7 +327,7 @@ def test_a_packet_without_a_campaign_touches_no_budget(office: Office) -> None:
 # ---- quotas
 
 
-def test_a_claim_over_the_quota_has_no_effect_at_all(office: Office) -> None:
+def test_a_claim_over_the_quota_has_no_effect(office: Office) -> None:
     campaign = office.made()
     quota = Quota(campaign.campaign_id, 1)
     first, second = (office.packet_of(campaign) for _ in range(2))

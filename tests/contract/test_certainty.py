@@ -1,4 +1,6 @@
-"""Refusals of a claim cache without the ledger: one suite for the fake and a real server."""
+"""Claim refusals that the cache decides without the ledger: one suite for the fake and a real
+server.
+"""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ from testing.fakes import FakeClock, FakeShards
 from testing.platform.servers import OperatorCache, Server, some_servers, wait_for
 
 LARGE = 1_500
-"""More claims than one call of the load script can load."""
+"""More claims than one call of the load script accepts."""
 
 
 @pytest.fixture(params=["fake", "redis"])
@@ -41,7 +43,7 @@ def _packet(count: int = 3, **changes: Any) -> Packet:
 
 
 def _knows(claim_cache: ShardCache, packet: Packet) -> bool:
-    """Read as a new process does."""
+    """Read like a new process."""
     fresh = (
         RedisShards(claim_cache._client, PUBLISHED_SEEDS)
         if isinstance(claim_cache, RedisShards)
@@ -55,7 +57,7 @@ def _all_shares(packet: Packet) -> list[Share]:
     return [*claims, a_refund(packet, packet.terms.count)]
 
 
-def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: ShardCache) -> None:
+def test_a_state_that_received_every_claim_lists_all_claimers(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.grab(packet.packet_id, "ann")
@@ -65,7 +67,7 @@ def test_a_board_that_has_seen_every_claim_knows_all_takers(claim_cache: ShardCa
     assert claim_cache.grab(packet.packet_id, "ann").terms == str(packet.terms)
 
 
-def test_a_board_that_was_loaded_later_does_not(claim_cache: ShardCache) -> None:
+def test_a_state_that_was_loaded_later_does_not(claim_cache: ShardCache) -> None:
     loaded, never = _packet(), _packet()
     claim_cache.load(loaded, [])
 
@@ -73,7 +75,7 @@ def test_a_board_that_was_loaded_later_does_not(claim_cache: ShardCache) -> None
     assert not _knows(claim_cache, never)
 
 
-def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: ShardCache) -> None:
+def test_a_send_that_arrives_after_another_load_proves_nothing(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [])
     claim_cache.load(packet, [], is_new=True)
@@ -81,7 +83,7 @@ def test_a_send_that_comes_after_another_load_proves_nothing(claim_cache: ShardC
     assert not _knows(claim_cache, packet)
 
 
-def test_a_later_load_takes_no_knowledge_away(claim_cache: ShardCache) -> None:
+def test_a_later_load_keeps_certainty(claim_cache: ShardCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [], is_new=True)
     claim_cache.load(packet, [a_claim(packet, 1, "ann")])
@@ -105,7 +107,7 @@ def test_a_packet_is_certain_once_every_outcome_is_loaded(
     assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
-def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: ShardCache) -> None:
+def test_a_claim_that_bypassed_the_state_makes_it_uncertain(claim_cache: ShardCache) -> None:
     taken, owned, freed = _packet(), _packet(), _packet()
     for packet in (taken, owned, freed):
         claim_cache.load(packet, [], is_new=True)
@@ -119,7 +121,7 @@ def test_a_claim_that_the_board_did_not_see_makes_it_doubt(claim_cache: ShardCac
     assert claim_cache.grab(owned.packet_id, "bob").terms == str(owned.terms)
 
 
-def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: ShardCache) -> None:
+def test_a_shard_is_certain_about_the_users_who_start_there(claim_cache: ShardCache) -> None:
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     other = _packet(40, packet_id=a_packet_id(4))
@@ -132,7 +134,7 @@ def test_a_part_vouches_for_the_users_who_begin_there(claim_cache: ShardCache) -
     assert not any(sharded.has_all_claimers(other.packet_id, user) for user in users)
 
 
-def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: ShardCache) -> None:
+def test_a_shard_is_uncertain_about_users_of_other_shards(claim_cache: ShardCache) -> None:
     sharded = ShardedClaims(claim_cache, clock=FakeClock(_now_ms()))
     packet = _packet(40, packet_id=a_packet_id(4))
     claim_cache.load(packet, [], 0, is_new=True)
@@ -146,7 +148,7 @@ def test_a_part_is_not_certain_about_users_of_other_parts(claim_cache: ShardCach
 
 
 @pytest.mark.parametrize("missed_a_claim", [True, False])
-def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
+def test_a_refusal_while_a_number_is_returned_is_certain_only_if_no_claim_was_missed(
     claim_cache: ShardCache, *, missed_a_claim: bool
 ) -> None:
     packet = _packet(2)
@@ -167,10 +169,10 @@ def test_a_refusal_while_a_number_waits_is_certain_only_if_no_claim_was_missed(
     assert [each.is_certain for each in refused] == [not missed_a_claim] * 2
 
 
-# ---------------------------------------------------------------- what only a real server shows
+# ---------------------------------------------------------------- only on a real server
 
 
-def test_what_is_certain_is_remembered_for_a_second(
+def test_certainty_is_cached_for_a_second(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_cache, packet, doubted = RedisShards(cache, PUBLISHED_SEEDS), _packet(), _packet()
@@ -197,7 +199,7 @@ def test_what_is_certain_is_remembered_for_a_second(
 
 
 @pytest.mark.parametrize("loss", ["flush", "life"])
-def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
+def test_a_large_packet_that_is_lost_during_a_load_is_uncertain(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch, loss: str
 ) -> None:
     claim_cache, packet = (
@@ -219,7 +221,7 @@ def test_a_large_packet_that_is_lost_while_it_is_told_is_not_known(
     assert claim_cache.grab(packet.packet_id, "late").status == "packet_expired"
 
 
-def test_a_server_without_a_life_is_only_certain_about_what_the_ledger_told_it(
+def test_a_server_without_a_run_id_is_only_certain_about_ledger_loads(
     cache: OperatorCache,
 ) -> None:
     rules = ("on", "~rp:*", "+@all", "-info")
@@ -266,7 +268,7 @@ def _follows(replica: Server, primary: Server) -> None:
     wait_for(is_up_to_date, "a replica that has everything")
 
 
-def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server]) -> None:
+def test_after_a_failover_only_ledger_loads_are_certain(pair: tuple[Server, Server]) -> None:
     first, second = pair
     claim_cache = _claim_cache_on(first)
     sent, told = _packet(), _packet()
@@ -282,14 +284,16 @@ def test_after_a_failover_only_what_was_told_is_known(pair: tuple[Server, Server
     promoted.load(later, [], is_new=True)
     assert _knows(promoted, later)
 
-    # The first one returns with the data of the second, as the same process as before.
+    # The first server returns with the data of the second, and with the same run id as before.
     first.admin.replicaof(HOST, second.port)
     _follows(first, second)
     first.admin.replicaof("NO", "ONE")
     assert [_knows(claim_cache, packet) for packet in (sent, told, later)] == [False, True, False]
 
 
-def test_a_sign_is_five_characters_and_leaves_the_hash_packed(cache: OperatorCache) -> None:
+def test_a_certainty_mark_has_five_characters_and_leaves_the_hash_packed(
+    cache: OperatorCache,
+) -> None:
     claim_cache, packet = RedisShards(cache, PUBLISHED_SEEDS), _packet()
     claim_cache.load(packet, [], is_new=True)
 

@@ -1,4 +1,4 @@
-"""One suite for every chat connector, on a platform as strict as its documents."""
+"""One suite for every chat connector, on a platform as strict as its documentation."""
 
 import dataclasses
 import time
@@ -22,12 +22,12 @@ SENT = "/hongbao 8.88 5"
 
 @pytest.fixture(params=["telegram", "lark", "pigeon"])
 def chat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Joined]:
-    """Join each connector of the registry, to which one is added, to its platform."""
+    """Connect each connector of the registry, and one more, to its platform."""
     line = registry_line()
     monkeypatch.setitem(ConnectorName._member_map_, "PIGEON", line)
     monkeypatch.setitem(ConnectorName._value2member_map_, "pigeon", line)
     with joined(ConnectorName(request.param)) as chat:
-        # Time of rate limits moves when a test says so.
+        # The rate limiter's clock advances only when a test advances it.
         clock = [0.0]
 
         def next_second() -> float:
@@ -39,7 +39,7 @@ def chat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def mention(chat: Joined, text: str) -> str:
-    """Return *text* as a member addresses the bot of a group."""
+    """Return *text* as a group member sends it to the bot."""
     return f"@{chat.platform.bot_name} {text}" if chat.platform.name == "lark" else text
 
 
@@ -53,7 +53,7 @@ def text_of(chat: Joined, message_id: str) -> str:
     return "".join(text for text, _ in shown.runs)
 
 
-def test_a_command_arrives_with_its_member_and_chat(chat: Joined) -> None:
+def test_a_command_has_its_member_and_chat(chat: Joined) -> None:
     chat.write(ANN, mention(chat, SENT))
 
     message = chat.call()
@@ -64,7 +64,7 @@ def test_a_command_arrives_with_its_member_and_chat(chat: Joined) -> None:
     assert message.member.host_id.startswith(f"{chat.platform.name}:")
 
 
-def test_members_have_different_ids_and_keep_them(chat: Joined) -> None:
+def test_members_have_different_and_constant_ids(chat: Joined) -> None:
     host_ids = []
     for person in (MING, ANN, ANN):
         chat.write(person, mention(chat, "/balance"))
@@ -76,7 +76,7 @@ def test_members_have_different_ids_and_keep_them(chat: Joined) -> None:
     assert ann == again
 
 
-def test_words_that_answer_a_card_name_it(chat: Joined) -> None:
+def test_a_reply_to_a_card_names_the_card(chat: Joined) -> None:
     card = posted(chat)
 
     chat.write(BOB, mention(chat, "芝麻开门"), answers=card)
@@ -85,7 +85,7 @@ def test_words_that_answer_a_card_name_it(chat: Joined) -> None:
     assert (message.text, message.answers_message_id) == ("芝麻开门", card)
 
 
-def test_words_in_a_private_chat_are_private(chat: Joined) -> None:
+def test_messages_in_a_private_chat_are_private(chat: Joined) -> None:
     chat.write(ANN, "/balance", place="private")
 
     assert chat.call().is_private
@@ -106,13 +106,13 @@ def test_an_altered_or_forged_call_is_refused(chat: Joined) -> None:
 
 
 @pytest.mark.parametrize("card", [CARD, HOSTILE])
-def test_a_card_shows_its_texts_as_they_are(chat: Joined, card: Card) -> None:
+def test_a_card_shows_its_texts_literally(chat: Joined, card: Card) -> None:
     message_id = posted(chat, card)
 
     assert text_of(chat, message_id) == "\n".join([card.title, *card.lines])
 
 
-def test_a_card_of_any_length_fits(chat: Joined) -> None:
+def test_a_card_of_any_length_is_accepted(chat: Joined) -> None:
     lines = tuple(f"{n} 好<&>😀" * 8 for n in range(2_000))
 
     message_id = posted(chat, dataclasses.replace(CARD, lines=lines))
@@ -136,7 +136,7 @@ def test_a_tap_names_the_packet_and_only_the_tapper_sees_the_answer(chat: Joined
     assert chat.toasts(BOB) == []
 
 
-def test_a_forged_tap_names_the_chat_in_which_it_happened(chat: Joined) -> None:
+def test_a_forged_tap_names_the_chat_of_its_message(chat: Joined) -> None:
     message_id = posted(chat)
 
     chat.tap(ANN, message_id, data="a-packet-of-another-chat")
@@ -158,7 +158,7 @@ def test_an_edit_replaces_the_card_and_its_repeat_succeeds(chat: Joined) -> None
     assert len(chat.group.messages) == 1
 
 
-def test_a_limited_call_is_busy_and_says_how_long(chat: Joined) -> None:
+def test_a_rate_limited_call_reports_its_delay(chat: Joined) -> None:
     chat.platform.rates.now_s = lambda: 1_000.0
 
     def flood() -> None:
@@ -171,12 +171,12 @@ def test_a_limited_call_is_busy_and_says_how_long(chat: Joined) -> None:
     assert refused.value.retry_after_s >= 1
 
 
-def test_a_chat_that_the_bot_left_is_gone(chat: Joined) -> None:
+def test_a_chat_without_the_bot_is_gone(chat: Joined) -> None:
     with pytest.raises(ChatGone):
         chat.connector.post("-100999", CARD, "key-1")
 
 
-def test_a_member_is_notified_alone(chat: Joined) -> None:
+def test_a_notification_reaches_only_its_member(chat: Joined) -> None:
     chat.write(ANN, "/start", place="private")
     member = chat.call().member
 
@@ -186,7 +186,7 @@ def test_a_member_is_notified_alone(chat: Joined) -> None:
     assert chat.group.messages == []
 
 
-def test_a_member_without_a_private_chat_is_no_error_and_the_group_learns_nothing(
+def test_a_member_without_a_private_chat_is_not_an_error_and_the_group_sees_nothing(
     chat: Joined,
 ) -> None:
     chat.write(ANN, mention(chat, "/balance"))
@@ -197,7 +197,7 @@ def test_a_member_without_a_private_chat_is_no_error_and_the_group_learns_nothin
     assert "8.88" not in str(chat.group.messages)
 
 
-def test_a_failed_delivery_of_words_is_repeated_with_the_same_id(chat: Joined) -> None:
+def test_a_failed_delivery_of_a_message_is_repeated_with_the_same_id(chat: Joined) -> None:
     chat.status = 500
 
     chat.write(ANN, mention(chat, SENT))
@@ -207,7 +207,9 @@ def test_a_failed_delivery_of_words_is_repeated_with_the_same_id(chat: Joined) -
     assert first.message_id == second.message_id
 
 
-def test_a_form_sends_once_for_each_member_and_answers_alone(chat: Joined) -> None:
+def test_a_form_sends_once_for_each_member_and_only_the_sender_sees_the_answer(
+    chat: Joined,
+) -> None:
     chat.write(ANN, mention(chat, "/hongbao"))
     member, chat_id = chat.call().member, chat.group.chat_id
     if not chat.connector.offer_form(member, chat_id):

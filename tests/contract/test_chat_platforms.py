@@ -1,4 +1,4 @@
-"""Simulated chat platforms refuse what the real ones' documents refuse."""
+"""Simulated chat platforms reject what the documentation of the real ones forbids."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def lark() -> Iterator[Joined]:
 
 
 def without_limits(chat: Joined) -> None:
-    """Let a minute pass before each call."""
+    """Advance the clock by a minute before each call."""
     clock = iter(range(0, 10**6, 61))
     chat.platform.rates.now_s = lambda: next(clock)
 
@@ -82,7 +82,7 @@ def test_telegram_refuses_html_that_is_not_escaped_or_closed(telegram: Joined, t
 @pytest.mark.parametrize(
     ("length", "is_ok"), [(0, False), (1, True), (4_096, True), (4_097, False)]
 )
-def test_telegram_takes_1_to_4096_characters(telegram: Joined, length: int, is_ok: bool) -> None:  # noqa: FBT001
+def test_telegram_accepts_1_to_4096_characters(telegram: Joined, length: int, is_ok: bool) -> None:  # noqa: FBT001
     assert bot_api(telegram, "sendMessage", text="a" * length)["ok"] is is_ok
 
 
@@ -96,7 +96,7 @@ def test_telegram_takes_1_to_4096_characters(telegram: Joined, length: int, is_o
         {"text": "a", "callback_data": "a", "url": "https://a.example"},
     ],
 )
-def test_telegram_refuses_buttons_over_64_bytes_and_of_no_kind(
+def test_telegram_refuses_buttons_that_are_over_64_bytes_or_have_no_type(
     telegram: Joined, button: dict[str, str]
 ) -> None:
     markup = {"inline_keyboard": [[button]]}
@@ -106,7 +106,7 @@ def test_telegram_refuses_buttons_over_64_bytes_and_of_no_kind(
     assert answer["error_code"] == 400
 
 
-def test_telegram_limits_a_chat_to_one_message_in_a_second(telegram: Joined) -> None:
+def test_telegram_limits_a_chat_to_one_message_per_second(telegram: Joined) -> None:
     telegram.platform.rates.now_s = lambda: 100.0
 
     first, second = (bot_api(telegram, "sendMessage", text="a") for _ in range(2))
@@ -115,7 +115,7 @@ def test_telegram_limits_a_chat_to_one_message_in_a_second(telegram: Joined) -> 
     assert (second["error_code"], second["parameters"]) == (429, {"retry_after": 1})
 
 
-def test_telegram_limits_a_group_to_20_messages_in_a_minute_edits_included(
+def test_telegram_limits_a_group_to_20_messages_per_minute_including_edits(
     telegram: Joined,
 ) -> None:
     clock = iter(range(100, 200))
@@ -130,7 +130,7 @@ def test_telegram_limits_a_group_to_20_messages_in_a_minute_edits_included(
     assert answers[-1]["parameters"]["retry_after"] == 40
 
 
-def test_telegram_says_that_an_edit_changes_nothing(telegram: Joined) -> None:
+def test_telegram_rejects_an_edit_without_changes(telegram: Joined) -> None:
     without_limits(telegram)
     sent = bot_api(telegram, "sendMessage", text="a")["result"]["message_id"]
 
@@ -139,7 +139,7 @@ def test_telegram_says_that_an_edit_changes_nothing(telegram: Joined) -> None:
     assert "message is not modified" in answer["description"]
 
 
-def test_telegram_knows_the_token_and_takes_an_answer_to_a_tap_once(telegram: Joined) -> None:
+def test_telegram_checks_the_token_and_accepts_one_answer_per_tap(telegram: Joined) -> None:
     assert bot_api(telegram, "sendMessage", "1:wrong", text="a")["error_code"] == 401
 
     message_id = telegram.connector.post(telegram.group.chat_id, CARD, "k")
@@ -151,14 +151,14 @@ def test_telegram_knows_the_token_and_takes_an_answer_to_a_tap_once(telegram: Jo
     assert "query is too old" in answer["description"]
 
 
-def test_telegram_keeps_words_without_a_command_from_the_bot(telegram: Joined) -> None:
+def test_telegram_hides_messages_without_a_command_from_the_bot(telegram: Joined) -> None:
     telegram.write(ANN, "hello")
     telegram.write(ANN, "/help")
 
     assert telegram.call().text == "/help"
 
 
-def test_telegram_repeats_a_failed_tap_before_the_next_of_its_user(telegram: Joined) -> None:
+def test_telegram_repeats_a_failed_tap_before_the_next_one_of_its_user(telegram: Joined) -> None:
     message_id = telegram.connector.post(telegram.group.chat_id, CARD, "k")
     telegram.status = 500
 
@@ -199,7 +199,7 @@ def test_lark_drops_a_repeated_uuid_and_refuses_a_long_one(lark: Joined) -> None
     assert lark_api(lark, lark_card(), uuid="u" * 51)["code"] == 230001
 
 
-def test_lark_limits_a_group_to_five_messages_in_a_second(lark: Joined) -> None:
+def test_lark_limits_a_group_to_five_messages_per_second(lark: Joined) -> None:
     lark.platform.rates.now_s = lambda: 100.0
 
     codes = [lark_api(lark, lark_card())["code"] for _ in range(6)]
@@ -217,7 +217,7 @@ def test_lark_refuses_calls_without_the_token_of_the_app(lark: Joined) -> None:
     assert login.json()["code"] != 0
 
 
-def test_lark_keeps_words_that_do_not_mention_the_bot_from_it(lark: Joined) -> None:
+def test_lark_hides_messages_that_do_not_mention_the_bot(lark: Joined) -> None:
     lark.write(ANN, "/help")
     lark.write(MING, f"@{lark.platform.bot_name} /balance")
 

@@ -93,7 +93,7 @@ def _grab(claim_cache: ClaimCache, packet: Packet, user_id: str) -> tuple[str, i
     return outcome.status, outcome.share_no
 
 
-def test_one_of_many_is_told_to_load_a_part(turns: LoadTurns) -> None:
+def test_one_of_many_callers_is_asked_to_load_a_shard(turns: LoadTurns) -> None:
     packet_id = _packet().packet_id
 
     answers = [turns.begin_load(packet_id, 0, 300) for _ in range(3)]
@@ -105,7 +105,7 @@ def test_one_of_many_is_told_to_load_a_part(turns: LoadTurns) -> None:
     assert turns.begin_load(packet_id, 0, 300)
 
 
-def test_a_turn_can_be_lengthened_and_ended(turns: LoadTurns) -> None:
+def test_a_lease_can_be_extended_and_ended(turns: LoadTurns) -> None:
     packet_id = _packet().packet_id
     assert turns.begin_load(packet_id, 0, 100)
 
@@ -127,7 +127,7 @@ def test_the_window_is_checked(claim_cache: ClaimCache) -> None:
     assert _grab(claim_cache, late, "ann") == ("packet_expired", None)
 
 
-def test_the_window_of_a_packet_with_rules_is_checked_by_a_take(claim_cache: ClaimCache) -> None:
+def test_a_grab_checks_the_window_of_a_packet_with_rules(claim_cache: ClaimCache) -> None:
     early = _gated(claim_cache, starts_at_ms=_now_ms() + 60_000)
     late = _gated(claim_cache, expires_at_ms=_now_ms() - 500)
 
@@ -135,7 +135,7 @@ def test_the_window_of_a_packet_with_rules_is_checked_by_a_take(claim_cache: Cla
     assert claim_cache.take(late.packet_id, "ann", "").status == "packet_expired"
 
 
-def test_the_cache_has_no_window_of_a_campaigns_packet(claim_cache: ClaimCache) -> None:
+def test_the_cache_has_no_window_for_a_campaign_packet(claim_cache: ClaimCache) -> None:
     rain = Rules(campaign_id="rain")
     early = _packet(starts_at_ms=_now_ms() + 60_000, rules=rain)
     late = _packet(expires_at_ms=_now_ms() - 500, rules=rain)
@@ -148,7 +148,7 @@ def test_the_cache_has_no_window_of_a_campaigns_packet(claim_cache: ClaimCache) 
         assert claim_cache.take(packet.packet_id, "bob", "").status == "packet_expired"
 
 
-def test_an_owner_learns_that_the_packet_is_closed(claim_cache: ClaimCache) -> None:
+def test_the_owner_of_a_share_sees_that_the_packet_is_closed(claim_cache: ClaimCache) -> None:
     packet = _packet()
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
@@ -175,7 +175,7 @@ def test_a_packet_that_ended_before_its_start_is_closed(claim_cache: ClaimCache)
     assert _grab(claim_cache, packet, "ann") == ("packet_expired", None)
 
 
-def test_a_load_with_another_end_neither_shortens_nor_closes_a_campaigns_packet(
+def test_a_load_with_another_end_neither_shortens_nor_closes_a_campaign_packet(
     claim_cache: ClaimCache, request: pytest.FixtureRequest
 ) -> None:
     packet = _packet(rules=Rules(campaign_id="rain"))
@@ -190,7 +190,7 @@ def test_a_load_with_another_end_neither_shortens_nor_closes_a_campaigns_packet(
         assert cache.pexpiretime(key) == extended.expires_at_ms + 2 * DAY_MS
 
 
-def test_a_returned_number_is_offered_in_time_after_the_key_lives_longer(
+def test_a_returned_number_is_offered_again_in_time_after_its_key_is_extended(
     claim_cache: ClaimCache,
 ) -> None:
     packet = _packet(count=1, rules=Rules(campaign_id="rain"))
@@ -205,14 +205,14 @@ def test_a_returned_number_is_offered_in_time_after_the_key_lives_longer(
     assert claim_cache.take(packet.packet_id, "bob", "").share_no == 1
 
 
-def test_an_admission_that_ends_makes_room(claim_cache: ClaimCache) -> None:
+def test_an_expired_admission_frees_its_slot(claim_cache: ClaimCache) -> None:
     packet = _gated(claim_cache)
     claim_cache.admit(packet.packet_id, "ann", life_ms=0, admitted_max=1)
 
     assert _admit(claim_cache, packet, "bob", admitted_max=1)[0] == "admitted"
 
 
-def test_no_user_is_admitted_where_there_is_nothing_to_open(claim_cache: ClaimCache) -> None:
+def test_no_user_is_admitted_if_nothing_is_left_to_open(claim_cache: ClaimCache) -> None:
     emptied, closed, unknown = _gated(claim_cache, count=1), _gated(claim_cache), _packet()
     early = _gated(claim_cache, starts_at_ms=_now_ms() + 60_000)
     late = _gated(claim_cache, expires_at_ms=_now_ms() - 500)
@@ -227,7 +227,7 @@ def test_no_user_is_admitted_where_there_is_nothing_to_open(claim_cache: ClaimCa
     assert _admit(claim_cache, unknown, "bob") == ("packet_not_loaded", 0)
 
 
-def test_what_a_quota_counts_is_forgotten_after_a_day(cache: OperatorCache) -> None:
+def test_the_count_of_a_quota_expires_after_a_day(cache: OperatorCache) -> None:
     quotas = RedisQuotas(cache)
     quotas.reserve(Quota("newyear", 2), "ann", "one")
     quotas.reserve(Quota("newyear", 2), "bob", "one", claimed_count=2)
@@ -254,7 +254,7 @@ class _Scenario:
         self.outcomes: dict[str, dict[int, str]] = {packet.packet_id: {} for packet in self.packets}
 
     def forget(self) -> None:
-        """Clear the processes' caches: here, no answer may depend on them."""
+        """Clear the process caches: no answer here may depend on them."""
         inner: list[ShardCache] = [self.fake, RedisShards(self.cache, PUBLISHED_SEEDS)]
         self.sides = [ShardedClaims(cache, clock=self.clock) for cache in inner]
 
@@ -278,7 +278,7 @@ class _Scenario:
         for cache_id in self._caches_of(packet):
             reopens_at_ms = self.fake.caches.get(cache_id, {}).get("reopens_at_ms", 0)
             if abs(reopens_at_ms - self.clock.at_ms) < 300:
-                return  # the server's clock may have passed this time
+                return  # The server's clock may have passed this time.
         user = self.random.choice("abcdefg")
         moves: list[Callable[[Packet, str], Callable[[ClaimCache], Any]]] = [
             *(self._load, self._close, self._admit, self._take, self._ask, self._outcome),
@@ -303,7 +303,7 @@ class _Scenario:
         )
 
     def _held(self, packet: Packet, user: str) -> int:
-        """Return the user's number, or else any."""
+        """Return the user's number, or any number if there is none."""
         held = held_numbers(self.sides[0], packet.packet_id, [user])
         return held.get(user, self.random.randint(1, packet.terms.count))
 
@@ -345,7 +345,7 @@ class _Scenario:
         return self._ask(packet, user)
 
     def _evict(self, packet: Packet, _: str) -> Callable[[ClaimCache], Any]:
-        """Delete a shard of a packet, as a server without memory would."""
+        """Delete a shard of a packet, like a server that lost its memory."""
         cache_id = self.random.choice(self._caches_of(packet))
         if self.random.random() < 0.1:
             self.fake.caches.pop(cache_id, None)
@@ -372,7 +372,7 @@ class _Scenario:
         return lambda side: side.close(packet.packet_id)
 
     def _correct(self, packet: Packet, user: str) -> Callable[[ClaimCache], Any]:
-        """Call what a use case calls after the ledger names the owner of a number."""
+        """Make the calls of a use case after the ledger names a number's owner."""
         packet_id = packet.packet_id
         share_no = self._held(packet, user)
         owner = self.outcomes[packet_id].get(share_no)
@@ -402,7 +402,7 @@ def _told(outcome: GrabOutcome) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: int) -> None:
+def test_the_scripts_and_the_fake_give_the_same_answers(cache: OperatorCache, seed: int) -> None:
     scenario = _Scenario(seed, cache)
 
     for _ in range(800):
@@ -412,7 +412,7 @@ def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: 
         scenario.move()
 
 
-def test_a_turn_that_a_writer_of_the_cache_keeps_is_taken(cache: OperatorCache) -> None:
+def test_a_lease_is_acquired_if_a_cache_writer_stores_it(cache: OperatorCache) -> None:
     turns, packet_id = RedisShards(cache, PUBLISHED_SEEDS), _packet().packet_id
     cache.set(keys.loading(packet_id, 0), "x")
     cache.set(keys.looking(packet_id), "x", px=3_600_000)

@@ -59,7 +59,7 @@ def test_an_ask_to_a_slotless_node_is_followed(cluster: Cluster, client: Cluster
     assert claim_cache.grab(packet.packet_id, "cat").status == "packet_expired"
 
 
-def test_a_quota_and_the_list_of_users_are_asked_in_one_slot(client: ClusterClient) -> None:
+def test_a_quota_and_the_list_of_users_are_checked_in_one_slot(client: ClusterClient) -> None:
     audiences, quotas = RedisAudiences(client), RedisQuotas(client)
     users = [f"user-{number}" for number in range(20)]
     for user in users:
@@ -72,7 +72,9 @@ def test_a_quota_and_the_list_of_users_are_asked_in_one_slot(client: ClusterClie
     assert answers == ["reserved"] * 10 + ["not_in_audience"] * 10
 
 
-def test_a_node_that_misses_scripts_is_given_them(cluster: Cluster, client: ClusterClient) -> None:
+def test_scripts_are_loaded_into_a_node_that_lacks_them(
+    cluster: Cluster, client: ClusterClient
+) -> None:
     claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache)
     slot = key_slot(keys.claim_cache(packet.packet_id).encode())
@@ -88,12 +90,12 @@ def test_a_node_that_misses_scripts_is_given_them(cluster: Cluster, client: Clus
             server.thaw()
 
 
-def test_a_cluster_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
+def test_an_unreachable_cluster_is_reported_as_unavailable_and_not_as_a_redis_error() -> None:
     with pytest.raises(CacheAway):
         RedisShards(_client(1), PUBLISHED_SEEDS).grab("p" * 22, "ann")
 
 
-def test_an_unserved_slot_is_not_taken_for_a_cluster_that_is_away(
+def test_an_unserved_slot_is_not_reported_as_an_unreachable_cluster(
     cluster: Cluster, client: ClusterClient
 ) -> None:
     claim_cache = RedisShards(client, PUBLISHED_SEEDS)
@@ -117,7 +119,7 @@ def _a_packet_of_each(cluster: Cluster, claim_cache: RedisShards) -> dict[int, P
     return packets
 
 
-def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: ClusterClient) -> None:
+def test_an_idle_client_has_no_connections(cluster: Cluster, client: ClusterClient) -> None:
     claim_cache = RedisShards(client, PUBLISHED_SEEDS)
     packets = _a_packet_of_each(cluster, claim_cache)
 
@@ -127,7 +129,7 @@ def test_a_client_that_slept_has_no_connection(cluster: Cluster, client: Cluster
         assert claim_cache.grab(packet.packet_id, user_id).share_no == 1
 
 
-def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
+def test_a_hanging_server_is_tried_twice_and_the_others_continue(
     cluster: Cluster, client: ClusterClient
 ) -> None:
     claim_cache = RedisShards(client, PUBLISHED_SEEDS)
@@ -147,7 +149,7 @@ def test_a_server_that_hangs_is_tried_twice_and_the_others_go_on(
     assert claim_cache.grab(packets[hanging.port].packet_id, "ann").share_no == 1
 
 
-def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -> None:
+def test_a_promoted_replica_is_found_while_its_primary_lives_and_afterwards() -> None:
     with some_servers() as start:
         cluster = Cluster(start)
         primary, _, replica = cluster.servers
@@ -161,7 +163,7 @@ def test_a_replica_that_took_over_is_found_while_its_primary_lives_and_after() -
         _ask(replica, "CLUSTER", "FAILOVER", "TAKEOVER")
         wait_for(lambda: primary.info("replication")["role"] == "slave", "the takeover")
         assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
-        # A client that knows only the primary.
+        # A client with only the primary's address.
         late = RedisShards(_client(cluster.servers[1].port), PUBLISHED_SEEDS)
         late.grab(packet.packet_id, "cat")
         primary.kill()
@@ -185,7 +187,7 @@ class _Moving:
         raise (AskError if len(self.requests) % 2 else MovedError)("1 :6380")
 
 
-def test_a_cluster_that_sends_everybody_on_is_given_up(
+def test_the_client_gives_up_on_a_cluster_that_redirects_every_call(
     client: ClusterClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_cache = RedisShards(client, PUBLISHED_SEEDS)

@@ -83,7 +83,7 @@ def test_codes_are_numbered_as_units_in_their_order(office: Office) -> None:
     assert office.stored(1, prize_id="pen") == ["B"]
 
 
-def test_a_code_that_the_prize_has_is_skipped(office: Office) -> None:
+def test_a_code_that_the_prize_already_has_is_skipped(office: Office) -> None:
     office.add("A", "B")
 
     assert office.add("B", "C", "A", "D") == 4
@@ -102,7 +102,7 @@ def test_a_call_of_many_codes_takes_several_transactions(office: Office) -> None
     assert office.stored(*range(51, 121)) == codes[50:]
 
 
-def test_each_row_of_a_code_expires_and_its_number_stays(office: Office) -> None:
+def test_the_row_of_each_code_expires_and_its_number_remains(office: Office) -> None:
     office.add("A")
 
     where = office.campaign_id, "tea"
@@ -121,7 +121,7 @@ def test_each_row_of_a_code_expires_and_its_number_stays(office: Office) -> None
     }
 
 
-def test_who_adds_at_the_same_time_gets_other_numbers(office: Office) -> None:
+def test_concurrent_adders_get_different_numbers(office: Office) -> None:
     transact, others = office.dynamo.transact, [("B", "C"), ("A", "D")]
 
     def meet(operations: Any) -> None:

@@ -1,6 +1,6 @@
-"""Imports of a loser's cold start: losing imports nothing that it does not need.
+"""Imports of a losing user's cold start: only the modules that a loss needs.
 
-`make bench ONLY=cold` measures the milliseconds; this test finds the importing module.
+`make bench ONLY=cold` measures the milliseconds; this test finds the module that causes an import.
 """
 
 import json
@@ -106,7 +106,7 @@ def _grab(cache: OperatorCache, packet_id: str) -> tuple[dict[str, Any], list[st
     ],
     ids=["all on", "others off", "grabs off"],
 )
-def test_a_cold_loser_imports_nothing_that_losing_does_not_need(
+def test_a_cold_loser_imports_only_what_losing_needs(
     cache: OperatorCache, off: frozenset[Switch], code: str
 ) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)

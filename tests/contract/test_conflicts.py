@@ -1,4 +1,6 @@
-"""Proxy before the emulator: it conflicts as the fake does, and is otherwise invisible."""
+"""Proxy in front of the emulator: it reports conflicts as the fake does, and is otherwise
+invisible.
+"""
 
 import threading
 import time
@@ -28,7 +30,7 @@ def cloud() -> Iterator[Cloud]:
 
 
 class Ledger:
-    """Client, and a way to hold an item during another call."""
+    """Client that can hold an item during another call."""
 
     def __init__(self, client: Any, hold: Callable[[Callable[[], Any]], Any]) -> None:
         self.client = client
@@ -81,7 +83,7 @@ def _refusal(do: Callable[[], Any]) -> Any:
     ]
 
 
-def test_a_transaction_that_meets_another_one_is_canceled(ledger: Ledger) -> None:
+def test_a_transaction_that_conflicts_with_another_one_is_canceled(ledger: Ledger) -> None:
     both = [put(TABLE, {"pk": "new", "sk": "row"}), update(TABLE, HELD, "ADD n :one", one=1)]
 
     refusal = ledger.during(
@@ -92,7 +94,7 @@ def test_a_transaction_that_meets_another_one_is_canceled(ledger: Ledger) -> Non
     assert refusal == ("TransactionCanceledException", [("None", None), conflict])
 
 
-def test_a_single_write_that_meets_one_is_refused(ledger: Ledger) -> None:
+def test_a_single_write_that_conflicts_with_a_transaction_is_refused(ledger: Ledger) -> None:
     wire = to_wire(HELD)
 
     refusal = ledger.during(
@@ -102,14 +104,14 @@ def test_a_single_write_that_meets_one_is_refused(ledger: Ledger) -> None:
     assert refusal == ("TransactionConflictException", [])
 
 
-def test_a_plain_read_is_not_refused(ledger: Ledger) -> None:
+def test_a_plain_read_does_not_conflict(ledger: Ledger) -> None:
     ledger.during(
         lambda: ledger.client.get_item(TableName=TABLE, Key=to_wire(HELD), ConsistentRead=True)
     )
 
 
-def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
-    # The emulator holds for longer than six tries may take at least.
+def test_the_adapter_retries_after_a_conflict(ledger: Ledger) -> None:
+    # The emulator holds the item for longer than the minimum duration of six attempts.
     dynamo = Dynamo(lambda: ledger.client, TABLE_NAMES, pause_s=lambda _: time.sleep(0.1))
     row = {"pk": f"mine-{time.monotonic_ns()}", "sk": "row"}
 
@@ -125,7 +127,7 @@ def test_the_adapter_waits_for_its_turn(ledger: Ledger) -> None:
         dynamo.transact([put(TABLE, row)])
 
 
-def test_other_services_pass_through(cloud: Cloud) -> None:
+def test_calls_to_other_services_are_forwarded(cloud: Cloud) -> None:
     sqs = cloud.aws("sqs")
     url, _ = cloud.make_queues("through", 30)
 
@@ -135,7 +137,7 @@ def test_other_services_pass_through(cloud: Cloud) -> None:
     assert message["Body"] == "喜"
 
 
-def test_credentials_pass_through(cloud: Cloud) -> None:
+def test_credentials_are_forwarded(cloud: Cloud) -> None:
     """The emulator identifies users by their access keys; unknown keys may do nothing."""
     stranger: Any = boto3.client(
         "dynamodb",

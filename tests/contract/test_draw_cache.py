@@ -1,4 +1,4 @@
-"""Suite for the cache of draws, in memory and on a real server.
+"""Suite for the draw cache, in memory and on a real server.
 
 The random scenario compares all answers; tests of use cases state the correct ones on the fake.
 """
@@ -37,7 +37,7 @@ from testing.platform.servers import OperatorCache
 
 HOUR_MS = 3_600_000
 LUCK = 2**51
-"""Point in the middle, where the prize with more than half of the weight wins."""
+"""Point in the middle, for which the prize with more than half of the weight wins."""
 
 
 def _now_ms() -> int:
@@ -111,7 +111,7 @@ def lottery(request: pytest.FixtureRequest) -> Lottery:
     ],
     ids=["ended", "not started", "paused", "ended and paused"],
 )
-def test_a_lottery_that_gives_nothing_now_says_why(
+def test_a_lottery_that_currently_gives_nothing_returns_the_reason(
     lottery: Lottery, changes: dict[str, Any], status: DrawStatus
 ) -> None:
     lottery.campaign = a_lottery(**changes)
@@ -122,7 +122,7 @@ def test_a_lottery_that_gives_nothing_now_says_why(
 
 
 @pytest.mark.parametrize("shift_ms", [-3 * HOUR_MS, 3 * HOUR_MS], ids=["yesterday", "tomorrow"])
-def test_a_day_that_is_not_todays_is_refused(lottery: Lottery, shift_ms: int) -> None:
+def test_a_draw_for_another_day_is_refused(lottery: Lottery, shift_ms: int) -> None:
     lottery.load(a_prize())
     day = lottery.day
     lottery.day = DrawDay("20270130", day.starts_at_ms + shift_ms, day.ends_at_ms + shift_ms)
@@ -133,7 +133,7 @@ def test_a_day_that_is_not_todays_is_refused(lottery: Lottery, shift_ms: int) ->
 @pytest.mark.parametrize(
     ("when_sold_out", "odds"), [(WhenSoldOut.REDISTRIBUTE, "|5"), (WhenSoldOut.MISS, "|15")]
 )
-def test_who_has_won_enough_can_only_miss(
+def test_a_user_at_the_limit_of_wins_can_only_miss(
     lottery: Lottery, when_sold_out: WhenSoldOut, odds: str
 ) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=5, when_sold_out=when_sold_out)
@@ -153,7 +153,7 @@ def test_who_has_won_enough_can_only_miss(
         (WhenSoldOut.MISS, ["pen:20|15", "pen:20|15", "pen:20|15", "|35"]),
     ],
 )
-def test_a_prize_that_is_sold_out_leaves_its_odds_as_the_campaign_says(
+def test_a_sold_out_prize_keeps_the_odds_of_the_others_unchanged(
     lottery: Lottery, when_sold_out: WhenSoldOut, odds: list[str]
 ) -> None:
     lottery.campaign = replace(lottery.campaign, miss_weight=5, when_sold_out=when_sold_out)
@@ -162,7 +162,7 @@ def test_a_prize_that_is_sold_out_leaves_its_odds_as_the_campaign_says(
     assert [lottery.draw(point=0).odds for _ in range(5)] == ["cup:10,pen:20|5", *odds]
 
 
-def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
+def test_daily_stock_belongs_to_one_day(lottery: Lottery) -> None:
     lottery.load(a_prize(total=5, per_day=2))
 
     won = []
@@ -177,7 +177,7 @@ def test_daily_stock_is_of_one_day(lottery: Lottery) -> None:
     assert won == [[(1, 1), (2, 2), (0, 0)], [(3, 1), (4, 2), (0, 0)], [(5, 1), (0, 0), (0, 0)]]
 
 
-def test_the_next_hour_releases_more(lottery: Lottery) -> None:
+def test_the_next_hour_releases_more_units(lottery: Lottery) -> None:
     now_ms = _now_ms()
     # The first hour is over in half a second.
     lottery.campaign = replace(lottery.campaign, starts_at_ms=now_ms - HOUR_MS + 500)
@@ -193,7 +193,7 @@ def test_the_next_hour_releases_more(lottery: Lottery) -> None:
     assert lottery.units(2) == [2, 0]
 
 
-def test_units_are_counted_where_the_lottery_is_loaded(lottery: Lottery) -> None:
+def test_units_are_counted_for_a_loaded_lottery(lottery: Lottery) -> None:
     claim_cache, campaign_id = lottery.claim_cache, lottery.campaign.campaign_id
     assert claim_cache.count_issued(campaign_id, ["cup"]) is None
 
@@ -209,7 +209,7 @@ def test_units_are_counted_where_the_lottery_is_loaded(lottery: Lottery) -> None
     assert claim_cache.count_issued(campaign_id, []) == {}
 
 
-def test_one_of_many_loads(lottery: Lottery) -> None:
+def test_one_of_many_callers_loads(lottery: Lottery) -> None:
     answers = [lottery.claim_cache.begin_load("spring", 300) for _ in range(3)]
 
     assert answers == [True, False, False]
@@ -222,7 +222,7 @@ def test_one_of_many_loads(lottery: Lottery) -> None:
 
 
 class _Scenario:
-    """Random calls, the same on the fake and on the server."""
+    """Random calls to the fake and to the server, which must give the same answers."""
 
     def __init__(self, seed: int, cache: OperatorCache) -> None:
         self._random = random.Random(seed)
@@ -242,7 +242,7 @@ class _Scenario:
             miss_weight=pick.choice([0, 1, 10, 10**9]),
             when_sold_out=pick.choice(list(WhenSoldOut)),
             rules=DrawRules(*(pick.choice([0, 0, limit]) for limit in (6, 3, 2))),
-            # Far from the change of an hour, at which the two clocks might differ.
+            # Far from the end of an hour, at which the two clocks might differ.
             starts_at_ms=_now_ms() - HOUR_MS * pick.choice([1, 3]) // 2,
         )
         prizes = [
@@ -298,8 +298,8 @@ class _Scenario:
     def drop(self) -> None:
         if self._asks:
             ask = self._random.choice(self._asks)
-            # All days: a scenario loads more than once a millisecond, so revisions run ahead of the
-            # clock, and a new lottery could have the revision of a day's odds.
+            # All days. A scenario loads more than once a millisecond, so revisions run ahead of the
+            # clock, and a new lottery could have the revision of one day's odds.
             for claim_cache, day in product(self._caches, self._days):
                 claim_cache.drop(replace(ask, day=day))
 
@@ -320,7 +320,7 @@ class _Scenario:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: int) -> None:
+def test_the_scripts_and_the_fake_give_the_same_answers(cache: OperatorCache, seed: int) -> None:
     scenario = _Scenario(seed, cache)
     moves = random.Random(seed)
     scenario.edit()
@@ -340,7 +340,7 @@ def test_the_scripts_and_the_fake_tell_one_scenario(cache: OperatorCache, seed: 
         move()
 
 
-def test_the_version_of_the_loaded_table_is_found(lottery: Lottery) -> None:
+def test_the_version_of_the_loaded_snapshot_is_found(lottery: Lottery) -> None:
     claim_cache, campaign_id = lottery.claim_cache, lottery.campaign.campaign_id
     assert claim_cache.find_version(campaign_id) is None
 
@@ -364,7 +364,7 @@ console.log(JSON.stringify({ count: cases.length, wrong: wrong.slice(0, 3) }));
 def test_every_implementation_of_the_odds_decides_10_000_draws_alike(
     cache: OperatorCache,
 ) -> None:
-    """Build the odds in script and fake, check the choice in Python, and repeat it in
+    """Build the odds in the script and the fake, check the choice in Python, and repeat it in
     TypeScript.
     """
     decided: list[tuple[str, int, str | None]] = []

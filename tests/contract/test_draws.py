@@ -181,7 +181,7 @@ def _fair(client: Any) -> Fair:
 
 @pytest.fixture(params=KINDS)
 def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
-    """Return a fair, and check its whole ledger after the test."""
+    """Return a fixture, and check its whole ledger after the test."""
     with a_client(request.param, request) as client:
         yield _fair(client)
         tables = ("accounts", "packets", "shares", "campaigns", "draws", "quotas", "payments")
@@ -191,7 +191,7 @@ def fair(request: pytest.FixtureRequest) -> Iterator[Fair]:
 # ---- prizes and their snapshot
 
 
-def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
+def test_a_stored_prize_is_read_unchanged(fair: Fair) -> None:
     prize = fair.put(
         kind=lottery.PrizeKind.PACKET,
         total=0,
@@ -210,14 +210,14 @@ def test_a_prize_is_found_as_it_was_put(fair: Fair) -> None:
     assert fair.prizes.list_prizes("no-such-campaign") == ()
 
 
-def test_prizes_come_in_the_order_of_their_ids(fair: Fair) -> None:
+def test_prizes_are_listed_by_id(fair: Fair) -> None:
     for prize_id in ("b", "a", "c-1", "c"):
         fair.put(prize_id)
 
     assert [prize.prize_id for prize in fair.snapshot().prizes] == ["a", "b", "c", "c-1"]
 
 
-def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
+def test_a_prize_is_replaced_if_it_is_unchanged_since_it_was_read(fair: Fair) -> None:
     before = fair.put()
     after = replace(before, weight=3, image_url=None, version=2)
 
@@ -228,7 +228,7 @@ def test_a_prize_is_replaced_where_it_is_as_it_was_read(fair: Fair) -> None:
     assert fair.prizes.list_prizes(fair.campaign.campaign_id) == (after,)
 
 
-def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
+def test_a_prize_needs_a_campaign(fair: Fair) -> None:
     nowhere = a_prize(f"{fair.campaign.campaign_id}-never")
 
     assert not fair.prizes.put_prize(
@@ -242,7 +242,7 @@ def test_there_is_no_prize_without_a_campaign(fair: Fair) -> None:
     assert fair.prizes.list_prizes(nowhere.campaign_id) == ()
 
 
-def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> None:
+def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_snapshot(fair: Fair) -> None:
     first = fair.snapshot()
     assert (first.campaign, first.prizes) == (fair.campaign.plan, ())
 
@@ -261,7 +261,7 @@ def test_every_edit_of_a_campaign_or_a_prize_makes_a_new_table(fair: Fair) -> No
     assert versions == sorted(set(versions))
 
 
-def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
+def test_a_refused_edit_leaves_the_snapshot_unchanged(fair: Fair) -> None:
     prize = fair.put()
     before = fair.snapshot()
 
@@ -271,7 +271,7 @@ def test_a_refused_edit_leaves_the_table_as_it_is(fair: Fair) -> None:
     assert fair.snapshot() == before
 
 
-def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
+def test_a_snapshot_of_a_hundred_prizes_is_read_unchanged(fair: Fair) -> None:
     prizes = [replace(prize, packets=()) for prize in real_prizes(fair.campaign.campaign_id, 100)]
     for prize in prizes:
         fair.write(prize)
@@ -279,7 +279,7 @@ def test_a_table_of_a_hundred_prizes_is_found_as_it_was_put(fair: Fair) -> None:
     assert fair.snapshot().prizes == tuple(prizes)
 
 
-def test_units_that_one_call_can_not_read_are_counted_over_several(
+def test_more_units_than_one_call_reads_are_counted_over_several(
     fair: Fair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unit_stock, "ROWS_PER_CALL", 5)
@@ -310,9 +310,9 @@ def test_units_that_one_call_can_not_read_are_counted_over_several(
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 12, (10,))
 
 
-# moto lets several transactions through at once; the fake runs one at a time.
+# moto interleaves transactions; the fake runs one at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
-def test_edits_that_race_are_all_done(fair: Fair) -> None:
+def test_concurrent_edits_all_succeed(fair: Fair) -> None:
     def put(number: int) -> None:
         prize, is_done = a_prize(fair.campaign.campaign_id, f"prize-{number}"), False
         while not is_done:
@@ -332,7 +332,7 @@ def test_edits_that_race_are_all_done(fair: Fair) -> None:
 # ---- pages
 
 
-def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
+def test_a_campaign_page_is_the_snapshot_with_its_notes(fair: Fair) -> None:
     campaign_id, prize = fair.campaign.campaign_id, fair.put()
 
     def page() -> tuple[lottery.CampaignSnapshot, lottery.PageNote]:
@@ -354,7 +354,7 @@ def test_a_page_is_the_table_with_what_was_noted_beside_it(fair: Fair) -> None:
     assert fair.snapshot().version == before.version + 2
 
 
-def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
+def test_an_unknown_campaign_has_no_page_and_accepts_no_note(fair: Fair) -> None:
     nowhere = f"{fair.campaign.campaign_id}-never"
 
     fair.prizes.note_page(nowhere, lottery.PageNote(frozenset(["cup"])))
@@ -366,7 +366,7 @@ def test_there_is_no_page_and_no_note_of_no_campaign(fair: Fair) -> None:
 # ---- draws
 
 
-def test_a_draw_is_found_as_it_was_recorded(fair: Fair) -> None:
+def test_a_recorded_draw_is_read_unchanged(fair: Fair) -> None:
     missed, won = fair.missed(point=2**52 - 1), fair.won(fair.put(), 1, draw_no=2)
 
     assert fair.record(missed) is lottery.RecordDrawStatus.RECORDED
@@ -377,7 +377,7 @@ def test_a_draw_is_found_as_it_was_recorded(fair: Fair) -> None:
     assert fair.find(fair.missed()) is None
 
 
-def test_a_draw_keeps_the_prize_as_it_was_then(fair: Fair) -> None:
+def test_a_draw_keeps_the_prize_of_its_time(fair: Fair) -> None:
     prize = fair.put()
     won = fair.won(prize, 1)
     fair.record(won)
@@ -461,14 +461,14 @@ def test_wins_of_a_user_are_limited_per_day(fair: Fair) -> None:
     assert fair.record(replace(second, day=NEXT_DAY), rules) is lottery.RecordDrawStatus.RECORDED
 
 
-def test_the_first_to_be_said_of_both_limits_is_the_attempts(fair: Fair) -> None:
+def test_the_limit_of_attempts_is_reported_before_the_limit_of_wins(fair: Fair) -> None:
     prize, rules = fair.put(), DrawRules(1, 1)
     fair.record(fair.won(prize, 1), rules)
 
     assert fair.record(fair.won(prize, 1), rules) is lottery.RecordDrawStatus.ATTEMPTS_EXHAUSTED
 
 
-def test_lowered_limits_hold_from_then_on(fair: Fair) -> None:
+def test_lowered_limits_apply_to_later_draws(fair: Fair) -> None:
     prize = fair.put()
     fair.record(fair.won(prize, 1), DrawRules(5, 5))
     fair.record(fair.won(prize, 2), DrawRules(5, 5))
@@ -495,7 +495,7 @@ def test_a_unit_is_won_once(fair: Fair) -> None:
     assert fair.record(replace(second, unit_no=2)) is lottery.RecordDrawStatus.RECORDED
 
 
-def test_a_unit_of_a_days_stock_is_won_once_a_day(fair: Fair) -> None:
+def test_a_unit_of_daily_stock_is_won_once_a_day(fair: Fair) -> None:
     prize = fair.put(per_day=1)
     fair.record(fair.won(prize, 1, "ann", day_no=1))
     second = fair.won(prize, 2, "bob", day_no=1)
@@ -523,7 +523,7 @@ def test_a_once_per_user_prize_is_won_once_per_user(fair: Fair) -> None:
     assert fair.record(fair.won(other, 1)) is lottery.RecordDrawStatus.RECORDED
 
 
-def test_the_stock_tells_the_highest_unit_and_those_below_it_that_are_free(fair: Fair) -> None:
+def test_the_stock_returns_the_highest_unit_and_the_free_ones_below_it(fair: Fair) -> None:
     prize, other = fair.put(total=9, per_day=9), fair.put("pen")
     for unit_no, day_no in ((2, 1), (3, 4), (7, 3)):
         fair.record(fair.won(prize, unit_no, day_no=day_no))
@@ -535,9 +535,9 @@ def test_the_stock_tells_the_highest_unit_and_those_below_it_that_are_free(fair:
     assert fair.stock(prize, NEXT_DAY) == lottery.PrizeStock("cup", 7, (1, 4, 5, 6))
 
 
-# moto lets several transactions through at once; the fake runs one at a time.
+# moto interleaves transactions; the fake runs one at a time.
 @pytest.mark.parametrize("fair", ["emulator"], indirect=True)
-def test_ten_units_are_won_by_ten_of_many_who_race_for_them(fair: Fair) -> None:
+def test_ten_units_are_won_by_ten_of_many_concurrent_users(fair: Fair) -> None:
     prize = fair.put(total=10)
     draws = [fair.won(prize, 1 + number % 10, f"user-{number}") for number in range(40)]
 
@@ -556,7 +556,7 @@ def test_ten_units_are_won_by_ten_of_many_who_race_for_them(fair: Fair) -> None:
 # ---- cash
 
 
-def test_a_unit_of_cash_is_a_claim_that_waits_to_be_settled(fair: Fair) -> None:
+def test_a_unit_of_cash_is_a_claim_that_waits_for_its_settlement(fair: Fair) -> None:
     prize = fair.cash(2, 3, per_day=5)
     (first, _), (second, _) = prize.packets
 
@@ -597,7 +597,7 @@ def test_a_unit_of_cash_is_won_once(fair: Fair) -> None:
     assert fair.player("bob") == lottery.Player()
 
 
-def test_a_unit_that_went_back_to_the_operator_is_not_won(fair: Fair) -> None:
+def test_a_unit_that_was_returned_to_the_operator_cannot_be_won(fair: Fair) -> None:
     prize = fair.cash(2)
     ((packet_id, _),) = prize.packets
     packet = fair.packet(packet_id)
@@ -629,7 +629,7 @@ def test_a_won_share_is_settled_like_any_claim(fair: Fair) -> None:
     assert fair.ledger.balance_fen(user_account(winner)) == 88
 
 
-def test_a_prizes_packet_is_funded_without_the_campaigns_budget(fair: Fair) -> None:
+def test_a_prize_packet_is_funded_without_the_budget_of_the_campaign(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
 
     campaign = fair.campaigns.find_campaign(fair.campaign.campaign_id)
@@ -639,7 +639,7 @@ def test_a_prizes_packet_is_funded_without_the_campaigns_budget(fair: Fair) -> N
     assert packet.rules == Rules(campaign_id=fair.campaign.campaign_id, prize_id="cash")
 
 
-def test_a_prizes_packet_waits_for_nothing_but_its_end(fair: Fair) -> None:
+def test_a_prize_packet_waits_only_for_its_end(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     packet = fair.packet(packet_id)
     end_ms = packet.expires_at_ms
@@ -668,7 +668,7 @@ def test_only_an_open_packet_of_a_prize_is_rescheduled(fair: Fair) -> None:
     assert fair.packets.find_packet("no-such-packet") is None
 
 
-def test_the_end_that_the_newest_table_says_stays(fair: Fair) -> None:
+def test_the_end_of_the_newest_snapshot_is_kept(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
 
     for snapshot_version, hour in ((5, 5), (4, 4), (5, 6), (7, 7), (6, 6)):
@@ -678,7 +678,7 @@ def test_the_end_that_the_newest_table_says_stays(fair: Fair) -> None:
     assert packet.expires_at_ms == NOW_MS + 7 * 3_600_000
 
 
-def test_an_end_may_be_moved_only_later(fair: Fair) -> None:
+def test_an_end_can_only_be_moved_later(fair: Fair) -> None:
     ((packet_id, _),) = fair.cash(3).packets
     end_ms = fair.campaign.ends_at_ms
     moved_ms = []
@@ -694,7 +694,7 @@ def test_an_end_may_be_moved_only_later(fair: Fair) -> None:
 # ---- money of prizes
 
 
-def test_an_edit_leaves_the_packets_that_a_prize_has(fair: Fair) -> None:
+def test_an_edit_keeps_the_packets_of_a_prize(fair: Fair) -> None:
     prize = fair.cash(2)
     ((packet_id, _),) = prize.packets
     packet = fair.packet(packet_id)
@@ -712,7 +712,7 @@ def _request(body_hash: str = "body", user_id: str = "operator") -> Request:
     return Request(f"{user_id}-of-requests", f"key-{next(_numbers)}", body_hash)
 
 
-def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
+def test_a_request_puts_a_prize_once_and_stores_the_result(fair: Fair) -> None:
     prize, request = fair.put(total=5), _request()
     after = replace(prize, total=8, attributes='{"a":"杯"}', version=2)
     assert fair.prizes.find_put(request) is None
@@ -726,7 +726,7 @@ def test_a_request_puts_a_prize_once_and_remembers_it(fair: Fair) -> None:
     assert fair.snapshot().prizes == (later,)
 
 
-def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
+def test_a_refused_put_is_not_stored(fair: Fair) -> None:
     prize, request = fair.put(), _request()
 
     stale = replace(fair.snapshot(), version=1)
@@ -736,7 +736,7 @@ def test_a_put_that_is_refused_is_not_remembered(fair: Fair) -> None:
     fair.write(replace(prize, total=9, version=2), request)
 
 
-def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> None:
+def test_a_put_with_the_key_of_another_body_is_refused(fair: Fair) -> None:
     prize, request = fair.put(), _request()
     after = replace(prize, total=8, version=2)
     fair.write(after, request)
@@ -752,10 +752,10 @@ def test_a_put_by_a_key_that_came_with_another_body_is_refused(fair: Fair) -> No
     fair.write(replace(after, total=9, version=3), mine)
 
 
-# ---- seeds of days
+# ---- daily seeds
 
 
-def test_a_days_seed_is_always_the_same_and_no_other_days(fair: Fair) -> None:
+def test_the_seed_of_a_day_is_constant_and_different_from_other_days(fair: Fair) -> None:
     campaign_id = fair.campaign.campaign_id
 
     seeds = [fair.prizes.day_seed(campaign_id, day) for day in (DAY, DAY, NEXT_DAY)]
@@ -778,10 +778,10 @@ def test_the_seeds_of_all_days_are_fixed_with_the_campaign(fair: Fair) -> None:
     assert fair.snapshot().commitment == shown
 
 
-# ---- what a key names
+# ---- draws by key
 
 
-def test_a_key_names_its_draw_for_ever_and_no_other(fair: Fair) -> None:
+def test_a_key_names_its_draw_permanently_and_no_other(fair: Fair) -> None:
     draw, other = fair.missed(), fair.missed()
     assert fair.attempt("key") == lottery.PlayerState(lottery.Player())
 
@@ -794,7 +794,7 @@ def test_a_key_names_its_draw_for_ever_and_no_other(fair: Fair) -> None:
     assert fair.find(other) is None
 
 
-def test_a_number_is_taken_by_one_key(fair: Fair) -> None:
+def test_a_number_belongs_to_one_key(fair: Fair) -> None:
     draw = fair.missed()
     assert fair.record(draw, key_hash="one") is lottery.RecordDrawStatus.RECORDED
 
@@ -831,7 +831,7 @@ def test_a_help_gives_one_more_attempt_that_day(fair: Fair) -> None:
     assert fair.player(day=NEXT_DAY) == lottery.Player()
 
 
-def test_a_help_may_come_before_the_first_draw(fair: Fair) -> None:
+def test_a_help_can_arrive_before_the_first_draw(fair: Fair) -> None:
     prize, rules = fair.put(), DrawRules(1, 1)
 
     assert fair.help("bob") is lottery.HelpStatus.HELPED
@@ -843,7 +843,7 @@ def test_a_help_may_come_before_the_first_draw(fair: Fair) -> None:
     assert fair.record(fair.missed(), rules) is lottery.RecordDrawStatus.ATTEMPTS_EXHAUSTED
 
 
-def test_a_friend_helps_a_user_once_for_ever(fair: Fair) -> None:
+def test_a_friend_helps_a_user_once(fair: Fair) -> None:
     fair.help("bob")
 
     assert fair.help("bob") is lottery.HelpStatus.HELPED_BEFORE
@@ -851,12 +851,12 @@ def test_a_friend_helps_a_user_once_for_ever(fair: Fair) -> None:
 
     assert fair.player() == lottery.Player(-1, help_count=1)
     assert fair.player(day=NEXT_DAY) == lottery.Player()
-    # The reverse direction, and another inviter, are other pairs.
+    # The reverse direction, and another inviter, are different pairs.
     assert fair.help("ann", inviter_id="bob") is lottery.HelpStatus.HELPED
     assert fair.help("bob", inviter_id="cat") is lottery.HelpStatus.HELPED
 
 
-def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
+def test_helps_per_user_and_day_are_limited(fair: Fair) -> None:
     assert fair.help("bob", helps_max=2) is lottery.HelpStatus.HELPED
     assert fair.help("cat", helps_max=2) is lottery.HelpStatus.HELPED
 
@@ -868,7 +868,7 @@ def test_friends_help_a_user_so_often_a_day_and_no_more(fair: Fair) -> None:
     assert fair.help("dan", helps_max=2, day=NEXT_DAY) is lottery.HelpStatus.HELPED
 
 
-def test_a_user_gives_so_many_helps_a_day(fair: Fair) -> None:
+def test_helps_that_one_user_gives_in_a_day_are_limited(fair: Fair) -> None:
     inviters = ("cat", "dan", "eve")
     given = [fair.help("bob", inviter_id=inviter, given_max=2) for inviter in inviters]
 
@@ -876,7 +876,7 @@ def test_a_user_gives_so_many_helps_a_day(fair: Fair) -> None:
     assert given[2] is lottery.HelpStatus.GIVEN_EXHAUSTED
     assert fair.help("bob", inviter_id="cat", given_max=2) is lottery.HelpStatus.HELPED_BEFORE
     assert fair.player("eve") == lottery.Player()
-    # Giving helps changes neither the giver's own draws nor the helps that they receive.
+    # Giving help changes neither the giver's own draws nor the help that they receive.
     assert fair.player("bob") == lottery.Player()
     assert fair.help("cat", inviter_id="bob") is lottery.HelpStatus.HELPED
     assert fair.help("bob", inviter_id="eve", given_max=2, day=NEXT_DAY) is (

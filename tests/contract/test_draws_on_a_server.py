@@ -57,7 +57,7 @@ def _keys(cache: OperatorCache) -> list[str]:
     return [str(key) for key in cache.scan_iter()]
 
 
-def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None:
+def test_a_hundred_threads_win_each_of_ten_units_once(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     claim_cache.load(_snapshot(_prize(per_day=10)), day, [])
 
@@ -71,7 +71,7 @@ def test_a_hundred_threads_win_ten_units_once_each(cache: OperatorCache) -> None
     assert Counter(outcome.status.value for outcome in outcomes) == {"won": 10, "missed": 90}
 
 
-def test_one_user_in_a_hundred_threads_makes_as_many_draws_as_allowed(cache: OperatorCache) -> None:
+def test_one_user_in_a_hundred_threads_makes_only_the_allowed_draws(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     rules = DrawRules(attempts_per_user_per_day=7, wins_per_user_per_day=3)
     claim_cache.load(_snapshot(_prize(total=100), rules=rules), day, [])
@@ -101,7 +101,7 @@ DRAWS = 25_000
 
 
 def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
-    """Make draws of users who draw once each, and yield the script's answers. The script runs a
+    """Make one draw for each of many users, and yield the script's answers. The script runs a
     thousand times in a call, because the client would take most of the time.
     """
     shebang, _, script = read_script("draw_prize").partition("\n")
@@ -125,7 +125,7 @@ def _drawn(cache: OperatorCache, day: days.DrawDay) -> Iterator[str]:
     [((1, 10, 100), 889), ((7, 3), 0), (tuple(range(1, 11)), 45)],
     ids=["rare prizes", "no miss", "ten prizes"],
 )
-def test_prizes_fall_by_their_weights(
+def test_prizes_are_drawn_by_their_weights(
     cache: OperatorCache, weights: tuple[int, ...], miss_weight: int
 ) -> None:
     prizes = [_prize(f"p{no:02d}", weight, DRAWS) for no, weight in enumerate(weights)]
@@ -152,7 +152,7 @@ def test_prizes_fall_by_their_weights(
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache, seed: int) -> None:
+def test_the_script_chooses_exactly_as_python_does(cache: OperatorCache, seed: int) -> None:
     claim_cache, day, pick = RedisDraws(cache), _day(), random.Random(seed)
     largest = pick.choice([3, 1_000, 10**9, 10**14])
     prizes = [_prize(f"p{no:02d}", pick.randint(1, largest), 10**6) for no in range(12)]
@@ -171,7 +171,7 @@ def test_the_script_chooses_as_python_does_to_the_last_bit(cache: OperatorCache,
     assert set(filter(None, chosen)) == {prize.prize_id for prize in prizes}
 
 
-def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -> None:
+def test_every_key_expires_and_shares_its_slot_with_the_others(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     snapshot = _snapshot(_prize(once_per_user=True))
 
@@ -190,7 +190,7 @@ def test_every_key_has_an_end_and_a_slot_with_the_others(cache: OperatorCache) -
 
 
 @pytest.mark.parametrize("first", ["load", "set_player", "mark_winner", "undo"])
-def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -> None:
+def test_a_key_expires_whichever_script_creates_it(cache: OperatorCache, first: str) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     ask = _ask(day, "ann", "draw")
     snapshot = _snapshot(_prize(per_day=3))
@@ -207,7 +207,7 @@ def test_a_key_has_its_end_whatever_makes_it(cache: OperatorCache, first: str) -
     assert len(_keys(cache)) > 1
 
 
-def test_an_edit_that_ends_later_keeps_all_for_longer(cache: OperatorCache) -> None:
+def test_a_later_end_extends_all_keys(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     snapshot = _snapshot(_prize(once_per_user=True))
     claim_cache.load(snapshot, day, [])
@@ -244,7 +244,7 @@ def test_a_lost_day_starts_again(cache: OperatorCache) -> None:
     assert cache.pttl(keys.draw_day("spring", day.name)) > 0
 
 
-def test_a_lottery_that_lost_its_hash_uses_the_new_table(cache: OperatorCache) -> None:
+def test_a_lottery_that_lost_its_hash_uses_the_new_snapshot(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     claim_cache.load(_snapshot(_prize("cup")), day, [])
     assert claim_cache.draw(_ask(day, "ann", "one")).odds == "cup:1|0"
@@ -256,7 +256,7 @@ def test_a_lottery_that_lost_its_hash_uses_the_new_table(cache: OperatorCache) -
     assert claim_cache.draw(_ask(day, "ann", "two")).odds == "pen:1|0"
 
 
-def test_a_unit_that_a_lost_hash_has_yet_to_issue_is_not_offered_too(cache: OperatorCache) -> None:
+def test_a_unit_that_a_lost_hash_will_issue_is_not_offered_twice(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     snapshot = _snapshot(_prize(total=2))
     claim_cache.load(snapshot, day, [])
@@ -289,7 +289,7 @@ def test_a_full_server_refuses_a_draw_without_using_up_anything(cache: OperatorC
     assert claim_cache.draw(asks[1]).unit_no == 1
 
 
-def test_a_table_of_hundreds_of_prizes_is_drawn_from(cache: OperatorCache) -> None:
+def test_draws_work_on_a_snapshot_of_hundreds_of_prizes(cache: OperatorCache) -> None:
     claim_cache, day = RedisDraws(cache), _day()
     prizes = [_prize(f"prize-{number:03d}", 1_000_000, 1_000_000) for number in range(600)]
     snapshot = _snapshot(*prizes, when_sold_out=WhenSoldOut.MISS, miss_weight=10**12)

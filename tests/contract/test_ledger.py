@@ -72,7 +72,7 @@ def test_a_deposit_is_posted_once_per_key(books: Books) -> None:
     assert books.balance_fen(user_id) == 500
 
 
-def test_a_key_that_comes_with_another_body_is_refused(books: Books) -> None:
+def test_a_key_with_another_body_is_refused(books: Books) -> None:
     user_id, request = a_user_id(), a_request("operator")
     books.deposits.deposit(a_deposit(user_id, 500), request)
 
@@ -82,7 +82,7 @@ def test_a_key_that_comes_with_another_body_is_refused(books: Books) -> None:
     assert books.balance_fen(user_id) == 500
 
 
-def test_an_account_that_never_moved_holds_nothing(books: Books) -> None:
+def test_an_unused_account_has_no_balance(books: Books) -> None:
     assert books.balance_fen(a_user_id()) == 0
 
 
@@ -112,7 +112,7 @@ def test_a_repeated_send_names_the_first_packet_and_moves_nothing(books: Books) 
     assert books.balance_fen(sender.user_id) == 4000
 
 
-def test_what_a_request_sent_before_is_found_by_its_key(books: Books) -> None:
+def test_an_earlier_send_is_found_by_its_idempotency_key(books: Books) -> None:
     sender = User(a_user_id("sender"))
     books.deposited(sender.user_id, 1000)
     packet, request = a_packet(sender=sender), a_request(sender.user_id)
@@ -138,7 +138,7 @@ def test_a_user_sends_no_more_than_they_have(books: Books) -> None:
     assert books.balance_fen(sender.user_id) == 999
 
 
-def test_a_refused_send_may_be_repeated_once_there_is_money(books: Books) -> None:
+def test_a_refused_send_can_be_repeated_once_the_user_has_money(books: Books) -> None:
     sender = User(a_user_id("sender"))
     request = a_request(sender.user_id)
     packet = a_packet(1000, sender=sender)
@@ -150,7 +150,7 @@ def test_a_refused_send_may_be_repeated_once_there_is_money(books: Books) -> Non
     assert books.funding.fund(packet, a_funding(packet), request) == packet.packet_id
 
 
-def test_a_packet_id_is_never_used_again(books: Books) -> None:
+def test_a_packet_id_is_never_reused(books: Books) -> None:
     packet = books.sent(1000)
     books.deposited(packet.sender.user_id, 9000)
     transfer = replace(a_funding(packet), transfer_id=a_user_id("send"))
@@ -161,7 +161,7 @@ def test_a_packet_id_is_never_used_again(books: Books) -> None:
     assert books.balance_fen(packet.sender.user_id) == 9000
 
 
-def test_a_transfer_id_is_never_used_again(books: Books) -> None:
+def test_a_transfer_id_is_never_reused(books: Books) -> None:
     packet = books.sent(1000)
     books.deposited(packet.sender.user_id, 9000)
     other = a_packet(1000, sender=packet.sender)
@@ -175,7 +175,7 @@ def test_a_transfer_id_is_never_used_again(books: Books) -> None:
 # ---- settle
 
 
-def test_settling_credits_each_taker_once(books: Books) -> None:
+def test_settling_credits_each_claimer_once(books: Books) -> None:
     packet = books.sent()
     claimers = [a_user_id("taker") for _ in range(3)]
     shares = [books.claimed(packet, no, user) for no, user in enumerate(claimers, start=1)]
@@ -189,7 +189,7 @@ def test_settling_credits_each_taker_once(books: Books) -> None:
     assert {share.settled_at_ms for share in settled} == {PAID_MS}
 
 
-def test_a_claim_that_was_paid_before_is_named_and_cancels_the_whole_group(books: Books) -> None:
+def test_a_claim_that_was_already_paid_is_named_and_cancels_the_whole_group(books: Books) -> None:
     packet = books.sent()
     first = books.settled(packet, 1)
     claimer = a_user_id("taker")
@@ -201,7 +201,7 @@ def test_a_claim_that_was_paid_before_is_named_and_cancels_the_whole_group(books
     assert books.balance_fen(claimer) == 0
 
 
-def test_shares_of_one_taker_in_one_transaction_are_added_up(books: Books) -> None:
+def test_shares_of_one_claimer_in_one_transaction_are_added_up(books: Books) -> None:
     claimer, other = a_user_id("taker"), a_user_id("taker")
     packets = [books.sent() for _ in range(3)]
     shares = [books.claimed(packet, 1, claimer) for packet in packets]
@@ -215,7 +215,7 @@ def test_shares_of_one_taker_in_one_transaction_are_added_up(books: Books) -> No
     assert books.ledger.year_sums(claimer, YEAR) == YearSums(received_fen=total, received_count=3)
 
 
-def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
+def test_an_unclaimed_share_is_not_settled(books: Books) -> None:
     packet = books.sent()
     share = a_claim(packet, 1, a_user_id())
 
@@ -223,7 +223,9 @@ def test_what_was_never_claimed_is_not_settled(books: Books) -> None:
 
 
 @pytest.mark.parametrize("change", [{"amount_fen": 1}, {"claimer": User("mallory")}])
-def test_a_settlement_unlike_its_claim_is_refused(books: Books, change: dict[str, Any]) -> None:
+def test_a_settlement_that_differs_from_its_claim_is_refused(
+    books: Books, change: dict[str, Any]
+) -> None:
     packet = books.sent(4000)
     share, other = (books.claimed(packet, no) for no in (1, 2))
     changed = replace(share, **change)
@@ -242,7 +244,7 @@ def test_a_refunded_share_is_not_settled(books: Books) -> None:
     assert books.ledger.settle([a_settlement(claim)], PAID_MS) == {claim.ref}
 
 
-def test_a_share_that_was_paid_is_not_paid_again_to_whom_a_forged_outcome_names(
+def test_a_paid_share_is_not_paid_again_to_the_user_of_a_forged_outcome(
     books: Books,
 ) -> None:
     packet = books.sent()
@@ -272,7 +274,7 @@ def test_a_claim_whose_receipt_exists_is_not_settled(books: Books) -> None:
 @pytest.mark.parametrize(
     ("held", "stood"), [("#1", {1}), ("user:", {1, 2}), ("shares#", {1, 2, 3})], ids=str
 )
-def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: set[int]) -> None:
+def test_claims_whose_rows_are_constantly_locked_are_named(held: str, stood: set[int]) -> None:
     client = _Held()
     books = some_books(client)
     packet = books.sent()
@@ -296,7 +298,7 @@ def test_claims_whose_rows_others_hold_all_the_time_are_named(held: str, stood: 
     assert books.balance_fen(claimer) == 0
 
 
-def test_a_request_that_is_under_way_is_told_apart_from_busy_money() -> None:
+def test_a_request_in_progress_differs_from_a_locked_balance() -> None:
     client = _Held()
     dynamo = Dynamo(lambda: client, TABLE_NAMES, pause_s=lambda _: None)
     deposits = DynamoDeposits(dynamo)
@@ -331,7 +333,7 @@ class _Held(FakeDynamo):
 # ---- refund
 
 
-def test_a_refund_gives_shares_their_outcome_and_the_sender_their_sum(books: Books) -> None:
+def test_a_refund_writes_the_outcomes_of_shares_and_credits_the_sender(books: Books) -> None:
     packet = books.sent()
     taken = books.settled(packet, 2)
 
@@ -350,7 +352,7 @@ def test_a_refund_gives_shares_their_outcome_and_the_sender_their_sum(books: Boo
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_refund_that_meets_a_claim_has_no_effect_at_all(books: Books, number: int) -> None:
+def test_a_refund_that_conflicts_with_a_claim_has_no_effect(books: Books, number: int) -> None:
     packet = books.sent()
     books.claimed(packet, number)
 
@@ -371,7 +373,7 @@ def test_a_share_is_refunded_once(books: Books) -> None:
     assert [share.share_no for share in list_shares(books.packets, packet.packet_id)] == [1, 2]
 
 
-def test_a_share_that_was_paid_is_not_refunded_though_its_outcome_is_gone(books: Books) -> None:
+def test_a_paid_share_is_not_refunded_though_its_outcome_is_missing(books: Books) -> None:
     packet = books.sent()
     share = books.settled(packet, 1)
     key = to_wire(packet_keys.share(packet.packet_id, 1))
@@ -423,7 +425,7 @@ def test_equal_shares_have_no_luckiest_to_count(books: Books) -> None:
     assert books.ledger.year_sums(luckiest_id, YEAR).luckiest_count == 0
 
 
-def test_a_packet_of_which_all_went_back_closes(books: Books) -> None:
+def test_a_packet_that_was_refunded_in_full_closes(books: Books) -> None:
     packet = books.sent()
     assert books.refunded(packet, 1, 2, 3, 4)
     end = books.ended(packet)
@@ -435,7 +437,7 @@ def test_a_packet_of_which_all_went_back_closes(books: Books) -> None:
     assert (closed.end, end.luckiest, end.last_claimed_at_ms) == (end, None, 0)
 
 
-def test_a_packet_that_does_not_exist_is_not_closed(books: Books) -> None:
+def test_an_unknown_packet_is_not_closed(books: Books) -> None:
     packet, _ = _with_all_outcomes(books)
     stranger = replace(packet, packet_id=a_packet_id())
 
@@ -467,7 +469,7 @@ def test_a_ledger_works_without_receipts(bare_books: Books) -> None:
 
 
 @pytest.mark.parametrize("is_refunded", [True, False], ids=["refunded", "settled"])
-def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
+def test_writes_permitted_to_the_public_functions_never_make_a_share_payable_again(
     bare_books: Books, *, is_refunded: bool
 ) -> None:
     packet = bare_books.sent()
@@ -489,7 +491,7 @@ def test_what_the_crowds_functions_may_write_turns_no_share_into_money_again(
     assert bare_books.balance_fen(mallory) == 0
 
 
-def test_a_claim_whose_entry_stands_is_not_paid_again(bare_books: Books) -> None:
+def test_a_claim_whose_entry_exists_is_not_paid_again(bare_books: Books) -> None:
     packet, claimer = bare_books.sent(), a_user_id("taker")
     share = bare_books.settled(packet, 1, claimer)
     unsettled = replace(share, settled_at_ms=None)

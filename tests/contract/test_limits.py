@@ -48,14 +48,14 @@ def counter(request: pytest.FixtureRequest) -> Iterator[Counter]:
         yield Counter(RedisLimits(cache), _RealClock())
 
 
-def test_a_burst_is_let_through_and_then_no_more(counter: Counter) -> None:
+def test_a_burst_is_allowed_and_no_more(counter: Counter) -> None:
     waits_ms = [counter.take() for _ in range(4)]
 
     assert waits_ms[:3] == [0, 0, 0]
     assert 0 < waits_ms[3] <= 100
 
 
-def test_a_user_who_waits_as_long_as_told_is_let_through(counter: Counter) -> None:
+def test_a_user_who_waits_for_the_returned_delay_is_allowed(counter: Counter) -> None:
     for _ in range(6):
         if wait_ms := counter.take():
             counter.clock.sleep_ms(wait_ms)
@@ -71,7 +71,7 @@ def test_a_refusal_costs_nothing(counter: Counter) -> None:
     assert max(waits_ms) <= 100
 
 
-def test_after_a_pause_there_is_a_whole_burst_again(counter: Counter) -> None:
+def test_after_a_pause_a_whole_burst_is_allowed_again(counter: Counter) -> None:
     for _ in range(3):
         counter.take()
     counter.clock.sleep_ms(310)
@@ -80,7 +80,7 @@ def test_after_a_pause_there_is_a_whole_burst_again(counter: Counter) -> None:
     assert counter.take() > 0
 
 
-def test_subjects_and_limits_do_not_share_what_is_left(counter: Counter) -> None:
+def test_subjects_and_limits_have_separate_allowances(counter: Counter) -> None:
     slow = Limit("slow", per_minute=1, burst=1)
     for _ in range(4):
         counter.take("ann")
@@ -97,7 +97,9 @@ def _within(counter: Counter, subject: str, *, is_spent: bool = True, group: str
     return counter.limits.take_within(QUICK, subject, GROUP, group, is_spent=is_spent)
 
 
-def test_a_member_is_refused_once_they_or_their_group_have_none_left(counter: Counter) -> None:
+def test_a_member_is_refused_once_the_member_or_the_group_has_no_allowance(
+    counter: Counter,
+) -> None:
     mine = [_within(counter, "ann") for _ in range(4)]
     others = [_within(counter, "bob") for _ in range(3)]
 
@@ -108,7 +110,7 @@ def test_a_member_is_refused_once_they_or_their_group_have_none_left(counter: Co
     assert _within(counter, "bob", group="another") == 0
 
 
-def test_what_is_not_spent_of_a_group_is_left_and_still_asked_for(counter: Counter) -> None:
+def test_unspent_allowance_of_a_group_remains_and_is_still_checked(counter: Counter) -> None:
     slow = Limit("quick", per_minute=1, burst=2)
 
     def take(subject: str, *, is_spent: bool) -> int:
@@ -119,19 +121,20 @@ def test_what_is_not_spent_of_a_group_is_left_and_still_asked_for(counter: Count
 
     assert free == [0] * 9
     assert spent == [0, 0]
-    # A call that would use no try is refused like any other, because the limiter cannot tell.
+    # A call that would use no attempt is refused like any other, because the limiter cannot
+    # distinguish it.
     assert all(take(f"late-{is_spent}", is_spent=is_spent) > 59_000 for is_spent in (True, False))
     assert counter.take("late-True", slow) == 0
 
 
-def test_a_rate_that_does_not_divide_a_minute_lets_no_more_through() -> None:
+def test_a_rate_that_does_not_divide_a_minute_allows_no_more() -> None:
     assert Limit("seven", per_minute=7, burst=1).interval_ms * 7 >= 60_000
 
 
-# ---------------------------------------------------------------- what only a real server shows
+# ---------------------------------------------------------------- only on a real server
 
 
-def test_fifty_at_once_get_no_more_than_the_burst(cache: OperatorCache) -> None:
+def test_fifty_concurrent_calls_get_no_more_than_the_burst(cache: OperatorCache) -> None:
     limit = Limit("send", per_minute=1, burst=10)
     limits = RedisLimits(cache)
 
@@ -141,7 +144,7 @@ def test_fifty_at_once_get_no_more_than_the_burst(cache: OperatorCache) -> None:
     assert waits_ms.count(0) == 10
 
 
-def test_a_key_goes_when_it_is_of_no_more_use(cache: OperatorCache) -> None:
+def test_a_key_expires_once_it_has_no_effect(cache: OperatorCache) -> None:
     RedisLimits(cache).take(QUICK, "ann")
 
     assert 0 < cache.pttl(keys.limit("quick", "ann")) <= 100
@@ -149,7 +152,7 @@ def test_a_key_goes_when_it_is_of_no_more_use(cache: OperatorCache) -> None:
 
 
 @pytest.mark.parametrize("is_spent", [True, False])
-def test_a_full_server_counts_no_guess_at_all(cache: OperatorCache, *, is_spent: bool) -> None:
+def test_a_full_server_counts_no_guess(cache: OperatorCache, *, is_spent: bool) -> None:
     limits = RedisLimits(cache)
     cache.config_set("maxmemory", "1")
     try:

@@ -82,7 +82,7 @@ def nodes_of(log: DynamoLog, size: int) -> list[bytes]:
     return [nodes[node] for node in wanted]
 
 
-def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> None:
+def test_a_commitment_waits_until_it_has_its_permanent_place(dynamo: Dynamo) -> None:
     commitments, log = DynamoCommitments(dynamo), DynamoLog(dynamo)
     log = DynamoLog(dynamo)
     commitment, other = noted(dynamo, 2)
@@ -98,7 +98,7 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     assert done
     assert log.find_end() == (after, 0)
     assert set(ids) <= set(commitments.list_waiting(1_000))
-    for _ in range(2):  # the run that appended, and one that finds its entries without places
+    for _ in range(2):  # The run that appended, and one that finds its entries without places.
         assert log.place([(ids[0], 0)]) == []
     log.note_placed(replace(after, size=2))
     assert log.find_end() == (after, 0)
@@ -117,7 +117,7 @@ def test_a_commitment_waits_until_it_has_its_place_for_ever(dynamo: Dynamo) -> N
     assert commitments.find(ids[:1]) == [NotedCommitment(commitment, 0)]
 
 
-def test_a_commitment_that_is_put_over_keeps_its_place(dynamo: Dynamo) -> None:
+def test_a_commitment_that_is_written_again_keeps_its_place(dynamo: Dynamo) -> None:
     log = DynamoLog(dynamo)
     (commitment,) = noted(dynamo)
     assert log.place([(commitment.id_hash, 0)]) == []
@@ -160,7 +160,7 @@ def test_a_full_batch_is_appended_whole_or_not_at_all(dynamo: Dynamo) -> None:
     assert log.list_entries(0, 9_000) == list(enumerate([*first, *late]))
 
 
-def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> None:
+def test_a_tree_head_replaces_the_one_that_was_read(dynamo: Dynamo) -> None:
     log = DynamoLog(dynamo)
     first = SignedHead(NOTHING, b"\1" * 64, b"\2" * 32)
     second = replace(first, head=LogHead(3, "a" * 64))
@@ -177,7 +177,7 @@ def test_a_head_is_shown_in_place_of_the_one_that_was_read(dynamo: Dynamo) -> No
 
 
 @pytest.mark.emulated
-def test_the_key_service_signs_what_the_verifier_takes(cloud: Cloud) -> None:
+def test_the_verifier_accepts_signatures_of_the_key_service(cloud: Cloud) -> None:
     client = cloud.aws("kms")
     made = client.create_key(KeySpec="ECC_NIST_EDWARDS25519", KeyUsage="SIGN_VERIFY")["KeyMetadata"]
     signer = KmsSigner(lambda: client, made["KeyId"])

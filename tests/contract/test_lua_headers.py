@@ -1,4 +1,4 @@
-"""Header of each script: the documented answers are those that it returns, in the same order."""
+"""Header of each script: it documents exactly the returned answers, in the same order."""
 
 import re
 
@@ -19,7 +19,7 @@ def _documented(name: str) -> list[str]:
 
 
 def _returned(name: str) -> list[str]:
-    # One letter is a state of lib/state, not a status.
+    # A single letter is a state of lib/state, not a status.
     matches = re.findall(r"return (?:or_owned\([\w, ]+)?'(\w{2,})", read_script(name))
     return list(dict.fromkeys(matches))
 
@@ -29,11 +29,11 @@ def test_the_scripts_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_documented_statuses_are_those_returned(name: str) -> None:
+def test_documented_statuses_are_the_returned_ones(name: str) -> None:
     assert _documented(name) == _returned(name)
 
 
-def test_statuses_are_the_enums_in_order_of_precedence() -> None:
+def test_statuses_are_those_of_the_enums_in_order_of_precedence() -> None:
     of_the_adapter_itself = {
         GrabStatus.PACKET_ALTERED,
         GrabStatus.PACKET_GATED,
@@ -61,7 +61,7 @@ def test_every_key_and_argument_is_named_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_only_closing_and_correcting_may_start_where_memory_is_full(name: str) -> None:
+def test_only_closing_and_correcting_run_on_a_full_server(name: str) -> None:
     shebang = read_script(name).partition("\n")[0]
 
     adds_nothing = name in {"packet_close", "packet_amend", "draw_undo"}
@@ -69,7 +69,7 @@ def test_only_closing_and_correcting_may_start_where_memory_is_full(name: str) -
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_includes_are_spliced_and_comments_left_out(name: str) -> None:
+def test_includes_are_inlined_and_comments_removed(name: str) -> None:
     script = read_script(name)
 
     assert "@include" not in script
@@ -84,16 +84,16 @@ def test_a_script_is_short(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_no_user_id_is_among_keys(name: str) -> None:
+def test_keys_contain_no_user_ids(name: str) -> None:
     header = (LUA_FOLDER / f"{name}.lua").read_text().partition("]]")[0]
 
     for line in re.findall(r"^KEYS\[\d+\].*$", header, re.MULTILINE):
-        # Our keys by name and type; a user is an argument.
+        # Our keys by name and type; user ids are arguments.
         assert re.search(r"  (HASH|ZSET|STRING)  .* rp:\S*\{.+\}", line), line
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_no_key_is_built_inside_a_script(name: str) -> None:
+def test_scripts_build_no_keys(name: str) -> None:
     script = read_script(name)
     declared = set(re.findall(r"^local (\w+_key) = KEYS\[\d+\]$", script, re.MULTILINE))
 
@@ -101,5 +101,5 @@ def test_no_key_is_built_inside_a_script(name: str) -> None:
 
     assert declared
     assert {key for command, key in called if command != "TIME"} <= declared
-    # A server need not report its lifetime; no other command may fail quietly.
+    # A server need not report its run id; every other command must fail visibly.
     assert set(re.findall(r"redis\.pcall\('(\w+)'", script)) <= {"INFO"}

@@ -86,7 +86,7 @@ def test_scripts_survive_a_script_flush(cache: OperatorCache) -> None:
     assert claim_cache.grab(packet.packet_id, "cat").status == "packet_expired"
 
 
-def test_every_key_has_an_end_a_day_after_the_packets(cache: OperatorCache) -> None:
+def test_every_key_expires_a_day_after_the_packet(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(3)
 
@@ -112,7 +112,7 @@ def test_a_load_of_thousands_goes_in_chunks(cache: OperatorCache) -> None:
     assert claim_cache.grab(packet.packet_id, "new").share_no == 2502
 
 
-def test_a_half_done_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
+def test_a_partial_load_of_thousands_counts_as_not_loaded(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(5_000)
     # The first chunk of a load writes users, but no state yet.
@@ -138,7 +138,7 @@ def test_a_full_server_refuses_without_taking_a_share(cache: OperatorCache) -> N
     finally:
         cache.config_set("maxmemory", "0")
 
-    # The server answers, so one packet without room does not affect the next one.
+    # The server answers, so one packet without memory does not affect the next one.
     assert not isinstance(refused.value, CacheAway)
     assert claim_cache.grab(packet.packet_id, "bob").share_no == 2
 
@@ -198,7 +198,7 @@ def test_a_small_packet_stays_packed(cache: OperatorCache) -> None:
     assert cache.object("ENCODING", keys.claim_cache(packet.packet_id)) == "listpack"
 
 
-def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -> None:
+def test_a_loser_does_not_scan_a_larger_packet(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(129)
 
@@ -208,7 +208,7 @@ def test_a_larger_packet_is_not_searched_for_every_loser(cache: OperatorCache) -
     assert cache.hkeys(keys.claim_cache(packet.packet_id)) == ["#", "ann"]
 
 
-def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
+def test_a_loaded_packet_uses_little_memory(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
 
@@ -219,20 +219,20 @@ def test_a_loaded_packet_takes_little_memory(cache: OperatorCache) -> None:
     assert int(cache.memory_usage(keys.claim_cache(packet.packet_id)) or 0) <= limit
 
 
-def test_a_packet_whose_key_has_no_end_hands_out_nothing(cache: OperatorCache) -> None:
+def test_a_packet_whose_key_never_expires_gives_out_nothing(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(10)
     claim_cache.load(packet, [])
     claim_cache.grab(packet.packet_id, "ann")
 
-    # The rest of the key's life shows the packet's state: no operator may get it.
+    # The key's remaining lifetime indicates the packet's state: no operator may read it.
     cache.persist(keys.claim_cache(packet.packet_id))
 
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
     assert claim_cache.grab(packet.packet_id, "bob").status == "packet_expired"
 
 
-def test_a_server_that_is_away_is_unavailable_and_not_an_error_of_redis() -> None:
+def test_an_unreachable_server_is_reported_as_unavailable_and_not_as_a_redis_error() -> None:
     nobody = connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.1)
 
     with pytest.raises(CacheAway):

@@ -56,7 +56,7 @@ def test_an_added_operator_signs_in_with_the_scopes_of_their_roles(cloud: Cloud,
 def _register(
     cloud: Cloud, pool: str, email: str, *, is_confirmed: bool, is_verified: bool
 ) -> None:
-    """Register an account as a stranger who knows the address."""
+    """Register an account like a stranger with the operator's address."""
     cognito = cloud.aws("cognito-idp")
     client = cognito.create_user_pool_client(UserPoolId=pool, ClientName="page")["UserPoolClient"]
     cognito.sign_up(ClientId=client["ClientId"], Username=email, Password=PASSWORD)
@@ -75,7 +75,7 @@ def _operators(cloud: Cloud, pool: str) -> set[str]:
     ("name", "is_confirmed", "is_verified"),
     [("new", False, False), ("unconfirmed", False, True), ("unverified", True, False)],
 )
-def test_an_account_that_never_proved_its_address_becomes_no_operator(
+def test_an_account_with_an_unverified_address_becomes_no_operator(
     cloud: Cloud, pool: str, name: str, *, is_confirmed: bool, is_verified: bool
 ) -> None:
     email = f"{name}@example.com"
@@ -98,9 +98,7 @@ def test_a_disabled_account_becomes_no_operator(cloud: Cloud, pool: str) -> None
     assert email not in _operators(cloud, pool)
 
 
-def test_an_account_that_somebody_registered_becomes_an_operator_only_if_confirmed(
-    cloud: Cloud, pool: str
-) -> None:
+def test_an_existing_account_becomes_an_operator_only_if_confirmed(cloud: Cloud, pool: str) -> None:
     email, cognito = "cfo@example.com", cloud.aws("cognito-idp")
     _register(cloud, pool, email, is_confirmed=True, is_verified=True)
     add = ("operator", "add", email, "--role", "treasury", "--name", "Ann")
@@ -116,7 +114,7 @@ def test_an_account_that_somebody_registered_becomes_an_operator_only_if_confirm
     assert email in _operators(cloud, pool)
 
 
-def test_a_repeat_changes_the_name_and_asks_nothing(cloud: Cloud, pool: str) -> None:
+def test_a_repeat_changes_the_name_without_a_prompt(cloud: Cloud, pool: str) -> None:
     add = ("operator", "add", "dan@example.com", "--role", "audit")
     command(cloud, pool, *add)
 
@@ -125,7 +123,7 @@ def test_a_repeat_changes_the_name_and_asks_nothing(cloud: Cloud, pool: str) -> 
     assert _id_token(cloud, pool, "dan@example.com")["nickname"] == "Dan"
 
 
-def test_a_group_of_another_name_gives_no_scope(cloud: Cloud, pool: str) -> None:
+def test_a_group_with_another_name_gives_no_scope(cloud: Cloud, pool: str) -> None:
     cognito = cloud.aws("cognito-idp")
     cognito.create_group(UserPoolId=pool, GroupName="hongbao/admin")
     cognito.admin_create_user(UserPoolId=pool, Username="eve@example.com")

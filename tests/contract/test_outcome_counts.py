@@ -14,7 +14,9 @@ from testing.fakes import FakeClock
 from testing.platform.cloud import Cloud
 
 
-def test_lines_of_several_processes_add_up(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_several_processes_are_added_up(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
     namespace, clock = f"stack-{uuid.uuid4().hex[:8]}", FakeClock()
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", namespace)
     clock.at_ms = int((time.time() + 60) * 1000)
@@ -34,7 +36,7 @@ def test_lines_of_several_processes_add_up(cloud: Cloud, monkeypatch: pytest.Mon
                 cloudwatch.put_metric_data(Namespace=namespace, MetricData=[datum])
 
     assert counts.count(1) == {"packet_emptied": 2, "won": 1}
-    # The cached answer of a minute ago: each metric of a query costs money.
+    # The cached answer of a minute ago, because each queried metric costs money.
     assert counts.count(24) == {}
     clock.at_ms += 60_000
     assert counts.count(24) == {"packet_emptied": 2, "won": 1}

@@ -53,7 +53,7 @@ def secret(tmp_path: Path) -> Path:
     return tmp_path / "wallet.json"
 
 
-def test_the_example_of_a_wallet_keeps_the_contract(secret: Path) -> None:
+def test_the_example_wallet_keeps_the_contract(secret: Path) -> None:
     port = Ports.free().front
     with _served(_example(), secret, port) as url:
         checked = _check(url, secret, port)
@@ -70,7 +70,7 @@ def test_the_example_of_a_wallet_keeps_the_contract(secret: Path) -> None:
         assert f"holds   {claim}\n" in checked.stdout
 
 
-def test_a_wallet_that_carries_a_repeat_out_twice_is_found(secret: Path) -> None:
+def test_a_wallet_that_executes_a_repeat_is_found(secret: Path) -> None:
     module, port = _example(), Ports.free().front
     true = module._once
 
@@ -87,7 +87,7 @@ def test_a_wallet_that_carries_a_repeat_out_twice_is_found(secret: Path) -> None
     assert "BROKEN  a refund is given once for its number\n" in checked.stdout
 
 
-def test_an_address_without_a_wallet_is_no_verdict(secret: Path) -> None:
+def test_an_address_without_a_wallet_gives_no_verdict(secret: Path) -> None:
     port = Ports.free().front
 
     checked = _check(f"http://{HOST}:{Ports.free().front}/wallet", secret, port)

@@ -14,7 +14,7 @@ from tests.contract.tables import PAID_MS, Books
 
 
 def _shares(packet_id: str, claimed: Sequence[int], refunded: Sequence[int] = ()) -> list[Share]:
-    """Return shares by number; a final page has a claim's time, but not that of its settlement."""
+    """Return shares by number; a final page has a claim's time, but not its settlement time."""
     claims = [
         Share(
             packet_id,
@@ -62,7 +62,7 @@ def test_thanks_are_stored_once_for_each_share_and_read_in_any_order(books: Book
     assert thanks.find([ShareRef(other_id, 1)]) == thanks.find([]) == {}
 
 
-def test_a_text_of_thanks_is_stored_once_and_does_not_come_back_after_its_removal(
+def test_thanks_are_stored_once_and_stay_removed(
     books: Books,
 ) -> None:
     packet_id, thanks = a_packet_id(), books.pages.thanks
@@ -103,7 +103,7 @@ def test_final_pages_are_read_by_number(books: Books) -> None:
         assert all(cursor > 0 for cursor in cursors)
 
 
-def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) -> None:
+def test_final_pages_of_a_sharded_packet_are_read_by_partition(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
     partitions = partition_count(packet_id)
     shares = _shares(packet_id, range(1, 501, 2), range(2, 501, 2))
@@ -116,7 +116,7 @@ def test_final_pages_of_a_packet_in_parts_are_read_by_partition(books: Books) ->
         assert _paged(books, packet_id, limit)[0] == claims
 
 
-def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
+def test_the_shards_of_a_packet_write_separate_pages(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
     odd = _shares(packet_id, range(1, 40, 2))
     even = _shares(packet_id, range(2, 41, 2))
@@ -128,7 +128,7 @@ def test_the_parts_of_a_packet_write_their_pages_apart(books: Books) -> None:
     assert sorted(share.share_no for share in shares) == list(range(1, 41))
 
 
-def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
+def test_a_page_reads_few_empty_partitions_and_the_next_one_continues_there(books: Books) -> None:
     packet_id = a_packet_id(shards=2)
     _, claim = shares = _shares(packet_id, [8], [1])
     books.pages.put_final(packet_id, shares)
@@ -157,14 +157,14 @@ def test_final_pages_are_written_once(books: Books) -> None:
     assert _paged(books, packet_id, 100)[0] == shares
 
 
-def test_a_packet_of_which_nothing_was_taken_has_no_claims_to_page(books: Books) -> None:
+def test_a_packet_without_claims_has_no_claims_to_page(books: Books) -> None:
     packet_id = a_packet_id()
     books.pages.put_final(packet_id, _shares(packet_id, [], [1, 2]))
 
     assert books.pages.list_final(packet_id, 0, 50) == ([], None)
 
 
-def test_final_pages_come_in_the_order_of_the_shares(books: Books) -> None:
+def test_final_pages_are_ordered_by_share(books: Books) -> None:
     packet = books.sent(count=64, shards=2)
     for number in (1, 17, 2, 33, 8, 24):
         books.claimed(packet, number)
@@ -195,10 +195,10 @@ def test_sums_of_settled_claims_add_up(books: Books) -> None:
     assert books.pages.find_settled(packet_id) == Settled(3, 307)
 
 
-# ---- packets as they were a moment ago
+# ---- eventually consistent reads of packets
 
 
-def test_packets_are_seen(books: Books) -> None:
+def test_packets_are_read(books: Books) -> None:
     packet = books.sent(amounts_shown=AmountsShown.END, cover_url="https://a.example/1.png")
     other = books.sent()
     unknown = a_packet_id()
@@ -211,7 +211,7 @@ def test_packets_are_seen(books: Books) -> None:
     assert books.pages.list_eventually_consistent([]) == []
 
 
-def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
+def test_a_closed_packet_is_read_with_its_sums(books: Books) -> None:
     packet = books.sent(count=2)
     for number in (1, 2):
         books.settled(packet, number)
@@ -224,7 +224,7 @@ def test_a_closed_packet_is_seen_with_its_sums(books: Books) -> None:
     assert seen.is_emptied
 
 
-def test_a_packet_that_was_sent_a_moment_ago_is_seen_where_a_read_is_behind(books: Books) -> None:
+def test_a_packet_that_was_just_sent_is_found_despite_a_stale_read(books: Books) -> None:
     packet = books.sent()
     client = books.client
     calls: list[bool] = []

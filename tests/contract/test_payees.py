@@ -55,7 +55,7 @@ class Rows:
         return str(row["user_id"]) if row and "user_id" in row else None
 
     def interposed(self, do: Callable[[], None]) -> DynamoPayees:
-        """Return payees whose first transaction comes after another caller's."""
+        """Return payees whose first transaction follows another caller's."""
         client, pending = self.client, [do]
 
         class Interposed:
@@ -99,7 +99,7 @@ def test_an_account_is_bound_to_one_user(rows: Rows, user: str) -> None:
     assert rows.owner(account) == user
 
 
-def test_the_same_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) -> None:
+def test_one_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) -> None:
     account = an_account()
     rows.payees.bind(user, WECHAT, account, NOW_MS)
 
@@ -109,7 +109,7 @@ def test_the_same_name_at_two_gateways_is_two_accounts(rows: Rows, user: str) ->
     assert rows.payees.find(other, ProviderName.HOST) == Payee(account)
 
 
-def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user: str) -> None:
+def test_a_second_account_replaces_the_first_and_releases_it(rows: Rows, user: str) -> None:
     first, second = an_account(), an_account()
     rows.payees.bind(user, WECHAT, first, NOW_MS)
 
@@ -123,7 +123,9 @@ def test_another_account_replaces_the_first_which_is_free_then(rows: Rows, user:
     assert rows.payees.find(other, WECHAT) == Payee(first)
 
 
-def test_an_account_that_an_earlier_version_sealed_is_bound_again(rows: Rows, user: str) -> None:
+def test_an_account_that_an_earlier_version_sealed_can_be_bound_again(
+    rows: Rows, user: str
+) -> None:
     account = an_account()
     old = replace(account, sealed=account.sealed.replace(":", "."))
     rows.payees.bind(user, WECHAT, old, NOW_MS)
@@ -138,7 +140,7 @@ def test_an_account_that_an_earlier_version_sealed_is_bound_again(rows: Rows, us
     assert rows.owner(account) == user
 
 
-def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> None:
+def test_a_refused_binding_changes_nothing(rows: Rows, user: str) -> None:
     theirs, own = an_account(), an_account()
     rows.payees.bind(a_user_id("other"), WECHAT, theirs, NOW_MS)
     rows.payees.bind(user, WECHAT, own, NOW_MS)
@@ -152,7 +154,7 @@ def test_a_binding_that_is_refused_changes_nothing(rows: Rows, user: str) -> Non
 
 
 @pytest.mark.parametrize("had_one", [False, True])
-def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_one: bool) -> None:
+def test_two_concurrent_bindings_leave_one_account(rows: Rows, user: str, *, had_one: bool) -> None:
     before, first, second = an_account(), an_account(), an_account()
     if had_one:
         rows.payees.bind(user, WECHAT, before, NOW_MS)
@@ -168,9 +170,9 @@ def test_two_bindings_at_once_leave_one_account(rows: Rows, user: str, *, had_on
     ]
 
 
-# The fake has no threads, and moto does not handle them correctly.
+# The fake has no threads, and moto handles them incorrectly.
 @pytest.mark.parametrize("rows", ["emulator"], indirect=True)
-def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> None:
+def test_if_two_users_bind_one_account_at_once_one_of_them_has_it(rows: Rows) -> None:
     account, users = an_account(), [a_user_id(f"user-{number}") for number in range(4)]
 
     def bind(user_id: str) -> Payee | RedPacketError:
@@ -188,7 +190,7 @@ def test_of_two_users_who_bind_one_account_at_once_one_has_it(rows: Rows) -> Non
     assert [rows.payees.find(name, WECHAT) is not None for name in users].count(True) == 1
 
 
-def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: str) -> None:
+def test_a_binding_and_a_consent_request_can_be_concurrent(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     authorizations: list[Authorization] = []
     payees = rows.interposed(lambda: authorizations.append(rows.requested(user)))
@@ -202,7 +204,9 @@ def test_a_binding_meets_a_consent_that_is_asked_for_at_once(rows: Rows, user: s
     assert rows.payees.find(user, WECHAT) == Payee(second, opens_at_ms=NOW_MS + 5 + REBOUND_WAIT_MS)
 
 
-def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, user: str) -> None:
+def test_a_binding_and_a_consent_that_replaces_another_can_be_concurrent(
+    rows: Rows, user: str
+) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     old, new = rows.requested(user), []
 
@@ -217,7 +221,7 @@ def test_a_binding_meets_a_consent_that_takes_the_place_of_another(rows: Rows, u
     assert authorization.status is AuthorizationStatus.CLOSING
 
 
-def test_an_account_row_of_somebody_else_stops_a_rebinding(rows: Rows, user: str) -> None:
+def test_an_account_row_of_another_user_prevents_a_rebinding(rows: Rows, user: str) -> None:
     rows.payees.bind(user, WECHAT, own := an_account(), NOW_MS)
     forged = {**payment_keys.outside_account(WECHAT, own.name_hash), "user_id": "forger"}
     rows.client.put_item(TableName="payments", Item=to_wire(forged))
@@ -247,9 +251,7 @@ def _named(rows: Rows, authorization: Authorization) -> tuple[str | None, str | 
     return payee.asked_no, payee.authorization_no
 
 
-def test_a_consent_is_written_with_the_account_it_names(
-    rows: Rows, authorization: Authorization
-) -> None:
+def test_a_consent_is_stored_with_its_account(rows: Rows, authorization: Authorization) -> None:
     stored = rows.consents.find(authorization.number)
 
     assert stored == authorization
@@ -259,7 +261,9 @@ def test_a_consent_is_written_with_the_account_it_names(
     assert rows.consents.find("unknown") is None
 
 
-def test_a_second_consent_is_asked_for_only_as_seen(rows: Rows, user: str) -> None:
+def test_a_second_consent_is_requested_only_if_the_first_is_unchanged(
+    rows: Rows, user: str
+) -> None:
     rows.payees.bind(user, WECHAT, an_account(), NOW_MS)
     seen = rows.payees.find(user, WECHAT)
     assert seen
@@ -272,9 +276,7 @@ def test_a_second_consent_is_asked_for_only_as_seen(rows: Rows, user: str) -> No
     assert rows.consents.find("au-late") is None
 
 
-def test_a_consent_is_looked_at_again_until_it_is_given(
-    rows: Rows, authorization: Authorization
-) -> None:
+def test_a_consent_is_polled_until_it_is_given(rows: Rows, authorization: Authorization) -> None:
     rows.consents.look_again(authorization.number, NOW_MS + 5)
     waits = [rows.waits(authorization, NOW_MS + late) for late in (4, 5)]
 
@@ -286,13 +288,13 @@ def test_a_consent_is_looked_at_again_until_it_is_given(
     assert _named(rows, authorization) == (authorization.number, authorization.number)
 
 
-def test_no_consent_comes_to_be_by_being_looked_at(rows: Rows) -> None:
+def test_polling_creates_no_consent(rows: Rows) -> None:
     rows.consents.look_again("unknown", NOW_MS)
 
     assert rows.consents.find("unknown") is None
 
 
-def test_a_confirmation_is_kept_while_it_is_needed(
+def test_a_confirmation_is_stored_while_it_is_needed(
     rows: Rows, authorization: Authorization
 ) -> None:
     rows.consents.keep_confirmation(authorization, "package")
@@ -306,7 +308,7 @@ def test_a_confirmation_is_kept_while_it_is_needed(
     assert (kept.confirmation, stored.confirmation) == ("package", "")
 
 
-def test_a_doubt_takes_a_consent_from_transfers_until_it_is_looked_at(
+def test_a_doubtful_consent_is_unused_until_it_is_polled(
     rows: Rows, authorization: Authorization
 ) -> None:
     rows.consents.doubt(authorization.user_id, WECHAT, authorization.number, NOW_MS + 1)
@@ -323,7 +325,7 @@ def test_a_doubt_takes_a_consent_from_transfers_until_it_is_looked_at(
     assert [rows.waits(authorization, NOW_MS + late) for late in (4, 5)] == [False, True]
 
 
-def test_a_consent_that_is_closing_is_used_no_more(
+def test_a_consent_that_is_closing_is_no_longer_used(
     rows: Rows, authorization: Authorization
 ) -> None:
     rows.consents.keep_confirmation(authorization, "package")
@@ -340,7 +342,7 @@ def test_a_consent_that_is_closing_is_used_no_more(
 
 
 @pytest.mark.parametrize("is_closing", [False, True])
-def test_a_consent_that_is_closed_is_looked_at_no_more(
+def test_a_closed_consent_is_no_longer_polled(
     rows: Rows, authorization: Authorization, *, is_closing: bool
 ) -> None:
     rows.consents.activate(authorization)

@@ -65,7 +65,7 @@ def user() -> str:
     return a_user_id("user")
 
 
-def test_a_payment_is_credited_once_and_its_line_is_kept(town: PaymentSystem, user: str) -> None:
+def test_a_payment_is_credited_once_and_its_line_is_stored(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
 
@@ -93,7 +93,7 @@ def test_a_closed_payment_is_credited(town: PaymentSystem, user: str) -> None:
     assert town.repository.credit(payment, paid, now_ms)
 
 
-def test_a_transaction_is_credited_or_given_back_never_both(town: PaymentSystem, user: str) -> None:
+def test_a_transaction_is_either_credited_or_returned(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
     now_ms = town.clock.now_ms()
@@ -126,7 +126,9 @@ def test_a_number_is_credited_with_one_transaction(town: PaymentSystem, user: st
     assert town.balance_fen(user) == 100
 
 
-def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: str) -> None:
+def test_a_payment_that_is_listed_for_review_is_not_credited(
+    town: PaymentSystem, user: str
+) -> None:
     payment = town.start(user, 100)
     paid = _pay(town, payment.number)
     now_ms = town.clock.now_ms()
@@ -142,7 +144,7 @@ def test_what_is_listed_for_a_person_is_not_credited(town: PaymentSystem, user: 
     ("reason", "status"),
     [(ReturnReason.MISMATCHED, ReturnStatus.LISTED), (ReturnReason.SECOND, ReturnStatus.DUE)],
 )
-def test_what_was_credited_is_not_listed_or_given_back(
+def test_a_credited_payment_is_neither_listed_nor_returned(
     town: PaymentSystem, user: str, reason: ReturnReason, status: ReturnStatus
 ) -> None:
     payment = town.pay_in(user, 100)
@@ -176,7 +178,7 @@ def test_a_return_ends_once(town: PaymentSystem, user: str) -> None:
     assert (stored.returned_fen, done.status) == (100, ReturnStatus.DONE)
 
 
-def test_a_return_that_failed_is_listed(town: PaymentSystem, user: str) -> None:
+def test_a_failed_return_is_listed(town: PaymentSystem, user: str) -> None:
     payment = town.pay_in(user, 100)
     second = _pay(town, payment.number, is_forced=True)
     town.confirm(payment, second.transaction_id)
@@ -208,7 +210,9 @@ def test_a_listed_return_is_resolved_once(town: PaymentSystem, user: str) -> Non
     assert (resolved.status, resolved.reference) == (ReturnStatus.RESOLVED, f"bank-{user}")
 
 
-def test_refunds_outside_are_taken_once_and_debts_collected(town: PaymentSystem, user: str) -> None:
+def test_provider_refunds_are_debited_once_and_debts_are_collected(
+    town: PaymentSystem, user: str
+) -> None:
     payment = town.pay_in(user, 100)
     town.withdraw(user, 70)
     refund_no = town.gateway.refund_outside(payment.number, 60)
@@ -227,7 +231,9 @@ def test_refunds_outside_are_taken_once_and_debts_collected(town: PaymentSystem,
     assert not town.returns.collect(user, 1, town.clock.now_ms(), "again")
 
 
-def test_of_two_refunds_that_saw_one_payment_one_is_taken(town: PaymentSystem, user: str) -> None:
+def test_of_two_refunds_that_read_the_same_payment_one_is_debited(
+    town: PaymentSystem, user: str
+) -> None:
     payment = town.pay_in(user, 100)
     taken = []
     for _ in range(2):
@@ -240,7 +246,7 @@ def test_of_two_refunds_that_saw_one_payment_one_is_taken(town: PaymentSystem, u
     assert town.balance_fen(user) == 60
 
 
-def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user: str) -> None:
+def test_a_packet_is_either_paid_or_canceled(town: PaymentSystem, user: str) -> None:
     first, second = (town.send_unpaid(user) for _ in range(2))
     payments = [town.start_packet(packet) for packet in (first, second)]
     for payment in payments:
@@ -263,7 +269,7 @@ def test_a_packet_is_paid_or_cancelled_and_never_both(town: PaymentSystem, user:
     assert town.system.packets.list_sent(user, None, None, 5)[0][0].packet_id == second.packet_id
 
 
-def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
+def test_a_payment_that_read_its_packet_unpaid_does_not_open_a_canceled_one(
     town: PaymentSystem, user: str
 ) -> None:
     packet = town.send_unpaid(user)
@@ -281,7 +287,7 @@ def test_a_payment_that_saw_its_packet_unpaid_does_not_open_a_cancelled_one(
     assert town.balance_fen(user) == 0
 
 
-def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:
+def test_a_packet_has_one_intent(town: PaymentSystem, user: str) -> None:
     packet = town.send_unpaid(user)
 
     first, second = (town.start_packet(packet) for _ in range(2))
@@ -290,7 +296,7 @@ def test_an_intent_of_a_packet_is_one(town: PaymentSystem, user: str) -> None:
     assert packet.packet_id in town.system.work.list_unpaid(town.clock.now_ms(), 10**4)
 
 
-def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: str) -> None:
+def test_the_number_of_a_payment_identifies_its_packet(town: PaymentSystem, user: str) -> None:
     packet = town.send_unpaid(user)
     assert packet.payment_id
 
@@ -301,7 +307,7 @@ def test_the_number_of_a_payment_leads_to_its_packet(town: PaymentSystem, user: 
     assert town.system.packets.find_packet_of_payment("unknown") is None
 
 
-def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, user: str) -> None:
+def test_a_condition_limits_the_payments_of_a_day(town: PaymentSystem, user: str) -> None:
     packet = town.send_unpaid(user)
     town.payments_per_day_max = 1
     first = town.start(user, 100, "key")
@@ -314,7 +320,7 @@ def test_the_payments_of_a_day_are_limited_by_a_condition(town: PaymentSystem, u
     assert town.start(user, 100, "key").number == first.number
 
 
-def test_what_waits_for_a_person_is_listed_newest_first(town: PaymentSystem, user: str) -> None:
+def test_reviews_are_listed_newest_first(town: PaymentSystem, user: str) -> None:
     now_ms = town.clock.now_ms() + secrets.randbelow(10**10)
     numbers = []
     for late in range(3):
@@ -353,7 +359,7 @@ def test_a_refund_that_leaves_a_debt_is_listed(town: PaymentSystem, user: str) -
     ]
 
 
-def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:
+def test_a_key_with_another_amount_is_refused(town: PaymentSystem, user: str) -> None:
     town.start(user, 100, "key")
     town.system.deposit(user, 500)
     town.withdraw(user, 100, "key")
@@ -366,7 +372,7 @@ def test_a_key_that_comes_with_another_amount_is_refused(town: PaymentSystem, us
         town.withdrawals.find_held(Request(user, "key", "101"))
 
 
-def test_payments_wait_until_they_are_looked_at(town: PaymentSystem, user: str) -> None:
+def test_payments_wait_until_they_are_polled(town: PaymentSystem, user: str) -> None:
     payment = town.start(user, 100)
     now_ms = town.clock.now_ms()
 
@@ -383,7 +389,7 @@ def test_payments_wait_until_they_are_looked_at(town: PaymentSystem, user: str) 
     assert not is_waiting(now_ms + 10**9)
 
 
-def test_a_notice_is_remembered(town: PaymentSystem) -> None:
+def test_a_notice_is_stored(town: PaymentSystem) -> None:
     name = secrets.token_hex(8)
 
     before = town.repository.has_notice(WECHAT, name)
@@ -402,7 +408,7 @@ def held(town: PaymentSystem, user: str) -> Withdrawal:
     return town.withdraw(user, 100)
 
 
-def test_a_withdrawal_is_held_with_what_a_request_needs(
+def test_a_withdrawal_stores_everything_that_its_request_needs(
     town: PaymentSystem, held: Withdrawal
 ) -> None:
     withdrawal = town.find(held)
@@ -412,7 +418,7 @@ def test_a_withdrawal_is_held_with_what_a_request_needs(
     assert town.balance_fen(held.user_id) == 400
 
 
-def test_the_limits_of_a_day_are_conditions(town: PaymentSystem, held: Withdrawal) -> None:
+def test_conditions_enforce_the_limits_of_a_day(town: PaymentSystem, held: Withdrawal) -> None:
     request = Request(held.user_id, "other", "body")
     for limits in (WithdrawalLimits(1, 500), WithdrawalLimits(5, 199)):
         with pytest.raises(WithdrawalLimitReached):
@@ -426,7 +432,7 @@ def _again(town: PaymentSystem, held: Withdrawal) -> Withdrawal:
     return replace(held, withdrawal_id=f"again{next(town.ids):025d}", expected_at_ms=0)
 
 
-def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:
+def test_a_lease_belongs_to_one_worker(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
     first = town.withdrawals.lease(seen, now_ms + 10, now_ms)
@@ -443,7 +449,9 @@ def test_a_lease_is_one_workers(town: PaymentSystem, held: Withdrawal) -> None:
     assert held.withdrawal_id not in town.withdrawals.list_to_call(WECHAT, now_ms + 30, 10**4)
 
 
-def test_what_is_stopped_is_not_leased_or_called(town: PaymentSystem, held: Withdrawal) -> None:
+def test_a_stopped_withdrawal_is_neither_leased_nor_called(
+    town: PaymentSystem, held: Withdrawal
+) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
     older = replace(seen, lease_until_ms=seen.lease_until_ms - 1)
@@ -463,7 +471,9 @@ def test_what_is_stopped_is_not_leased_or_called(town: PaymentSystem, held: With
     assert town.find(held).status is WithdrawalStatus.CANCELLING
 
 
-def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: Withdrawal) -> None:
+def test_a_decision_from_before_a_lease_returns_nothing(
+    town: PaymentSystem, held: Withdrawal
+) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
     town.withdrawals.lease(seen, now_ms + 10, now_ms)
 
@@ -473,7 +483,7 @@ def test_a_judgement_before_a_lease_returns_nothing(town: PaymentSystem, held: W
     assert town.balance_fen(held.user_id) == 400
 
 
-def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
+def test_money_is_returned_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
 
     failed = gateway.TransferFound(gateway.TransferState.FAILED, reason="why")
@@ -493,7 +503,7 @@ def test_money_comes_back_once(town: PaymentSystem, held: Withdrawal) -> None:
         )
 
 
-def test_a_bill_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
+def test_a_statement_is_posted_once(town: PaymentSystem, held: Withdrawal) -> None:
     seen, now_ms = town.find(held), town.clock.now_ms()
     transfer = gateway.TransferFound(gateway.TransferState.SUCCEEDED, "bill", decided_at_ms=now_ms)
 
@@ -527,7 +537,9 @@ def test_a_new_number_drops_the_consent_and_keeps_the_lease(town: PaymentSystem,
     assert held.withdrawal_id in town.withdrawals.list_to_call(WECHAT, now_ms + 20, 10**4)
 
 
-def test_a_cancel_outlasts_a_new_number_and_is_followed(town: PaymentSystem, user: str) -> None:
+def test_a_cancellation_survives_a_new_number_and_is_followed(
+    town: PaymentSystem, user: str
+) -> None:
     town.system.deposit(user, 500)
     town.payees.authorization_no = "consent"
     held = town.withdraw(user, 100)
@@ -543,7 +555,7 @@ def test_a_cancel_outlasts_a_new_number_and_is_followed(town: PaymentSystem, use
     assert held.withdrawal_id in town.withdrawals.list_to_look(WECHAT, now_ms + 20, 10**4)
 
 
-def test_slots_move_on_only_from_where_they_were_seen(town: PaymentSystem) -> None:
+def test_slots_advance_only_from_the_read_position(town: PaymentSystem) -> None:
     name = secrets.token_hex(8)
 
     assert town.store.find_slot(WECHAT, name) == 0
@@ -554,7 +566,7 @@ def test_slots_move_on_only_from_where_they_were_seen(town: PaymentSystem) -> No
     assert town.store.find_slot(WECHAT, name) == 20
 
 
-def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
+def test_all_processes_share_the_breaker(town: PaymentSystem) -> None:
     town.store.set_breaker(WECHAT, 77, 3)
 
     assert town.store.find_breaker(WECHAT) == (77, 3)
@@ -566,7 +578,7 @@ def test_the_breaker_is_everybodys(town: PaymentSystem) -> None:
     assert town.store.find_compared(ProviderName.HOST) is None
 
 
-def test_all_the_flows_run_on_real_tables(town: PaymentSystem, user: str) -> None:
+def test_all_use_cases_run_on_real_tables(town: PaymentSystem, user: str) -> None:
     town.pay_in(user, 300)
     withdrawal = town.withdraw(user, 100)
     cancelled = town.cancel(town.withdraw(user, 50))

@@ -1,4 +1,4 @@
-"""Daily statements: every movement exactly, or nothing at all."""
+"""Daily statements: every movement exactly, or nothing."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def _seconds(lines: list[StatementLine]) -> set[tuple[StatementKind, str, str, i
     }
 
 
-def test_a_bill_has_every_payment_and_refund_of_its_day(side: Side) -> None:
+def test_a_statement_has_every_payment_and_refund_of_its_day(side: Side) -> None:
     day = _at_noon(side)
     paid = [_paid(side, amount_fen) for amount_fen in (1, 10, 99, 100, 123_456_789)]
     refund_no = _refunded(side, paid[3], 57)
@@ -82,7 +82,7 @@ def test_a_bill_has_every_payment_and_refund_of_its_day(side: Side) -> None:
     assert refund.outside_no
 
 
-def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
+def test_a_statement_has_every_transfer_that_moved_money(side: Side) -> None:
     day = _at_noon(side)
     numbers = {_paid_out(side, amount_fen): amount_fen for amount_fen in (10, 101, 12_345)}
     side.fake.do("mode", mode="refuses")
@@ -102,7 +102,7 @@ def test_a_bill_has_every_transfer_that_moved_money(side: Side) -> None:
     }
 
 
-def test_a_transfer_that_nobody_confirms_is_locked_and_returned(wechat: WeChatSide) -> None:
+def test_an_unconfirmed_transfer_is_locked_and_returned(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     order = wechat.transfer(amount_fen=300)
     wechat.payments_out.transfer(order)
@@ -121,7 +121,7 @@ def test_a_transfer_that_nobody_confirms_is_locked_and_returned(wechat: WeChatSi
     ]
 
 
-def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:
+def test_a_day_has_no_statement_before_its_end(side: Side) -> None:
     day = _at_noon(side)
     _paid(side, 100)
 
@@ -129,7 +129,7 @@ def test_there_is_no_bill_before_a_day_is_over(side: Side) -> None:
     assert side.payments_out.read_statement(day) is None
 
 
-def test_a_bill_that_is_late_is_not_an_empty_one(side: Side) -> None:
+def test_a_late_statement_does_not_count_as_empty(side: Side) -> None:
     day = _at_noon(side)
     _paid(side, 100)
     side.advance(2 * DAY_MS)
@@ -144,7 +144,7 @@ def test_a_bill_that_is_late_is_not_an_empty_one(side: Side) -> None:
     assert [line.amount_fen for line in lines] == [100, 100]
 
 
-def test_a_day_on_which_nothing_happened_has_an_empty_bill(side: Side) -> None:
+def test_a_day_without_movements_has_an_empty_statement(side: Side) -> None:
     day = _at_noon(side)
     side.advance(2 * DAY_MS)
 
@@ -153,7 +153,7 @@ def test_a_day_on_which_nothing_happened_has_an_empty_bill(side: Side) -> None:
 
 
 @pytest.mark.parametrize("mode", ["bill_line_missing", "bill_line_changed"])
-def test_a_bill_is_read_as_it_is_also_where_it_is_wrong(side: Side, mode: str) -> None:
+def test_a_statement_is_read_unchanged_even_if_it_is_wrong(side: Side, mode: str) -> None:
     day = _at_noon(side)
     paid, number = [_paid(side, 100), _paid(side, 200)], _paid_out(side, 300)
     side.advance(2 * DAY_MS)
@@ -170,7 +170,7 @@ def test_a_bill_is_read_as_it_is_also_where_it_is_wrong(side: Side, mode: str) -
         assert amounts == {paid[0].number: 101, paid[1].number: 200, number: 301}
 
 
-def test_a_bill_without_an_answer_is_unknown(side: Side) -> None:
+def test_a_statement_without_an_answer_is_unknown(side: Side) -> None:
     day = _at_noon(side)
     side.advance(2 * DAY_MS)
     side.fake.do("mode", mode="fails")
@@ -180,7 +180,7 @@ def test_a_bill_without_an_answer_is_unknown(side: Side) -> None:
             read(day)
 
 
-def test_a_file_that_is_not_the_one_that_was_hashed_is_not_read(wechat: WeChatSide) -> None:
+def test_a_file_with_another_hash_is_not_read(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     _paid(wechat, 100)
     _paid_out(wechat, 300)
@@ -192,7 +192,7 @@ def test_a_file_that_is_not_the_one_that_was_hashed_is_not_read(wechat: WeChatSi
             read(day)
 
 
-def test_a_bill_that_is_being_made_is_not_there_yet(wechat: WeChatSide) -> None:
+def test_a_statement_in_preparation_is_not_available(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     _paid(wechat, 100)
     # Three in the morning.
@@ -203,14 +203,14 @@ def test_a_bill_that_is_being_made_is_not_there_yet(wechat: WeChatSide) -> None:
     assert wechat.payments_in.read_statement(day)
 
 
-def test_a_file_of_another_host_is_not_fetched(wechat: WeChatSide) -> None:
+def test_a_file_on_another_host_is_not_fetched(wechat: WeChatSide) -> None:
     with pytest.raises(Unavailable, match="another host"):
         wechat.client.download("https://elsewhere.example/v3/billdownload/file?token=1")
     with pytest.raises(Unavailable, match="another host"):
         wechat.client.download(f"{wechat.fake.url}.elsewhere.example/file")
 
 
-def test_a_bill_with_locks_and_returns_agrees_with_our_rows(wechat: WeChatSide) -> None:
+def test_a_statement_with_locks_and_returns_agrees_with_our_rows(wechat: WeChatSide) -> None:
     day = _at_noon(wechat)
     town = PaymentSystem(
         gates_in={ProviderName.WECHAT: wechat.payments_in},

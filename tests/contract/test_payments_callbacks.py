@@ -1,4 +1,4 @@
-"""Callbacks of providers: true, repeated, late, forged, and in any order."""
+"""Callbacks of providers: valid, repeated, late, forged, and in any order."""
 
 import json
 import subprocess
@@ -58,7 +58,7 @@ def _refused(side: Side, received: Received) -> bool:
     return False
 
 
-def test_a_callback_that_is_not_accepted_is_repeated_as_the_same_notice(side: Side) -> None:
+def test_an_unaccepted_callback_is_repeated_as_the_same_notice(side: Side) -> None:
     side.inbox.answers = [500, 503, 204]
 
     number = _a_payment(side)
@@ -81,7 +81,7 @@ def test_the_attempts_of_a_callback_are_shown_with_their_answers(side: Side) -> 
     ]
 
 
-def test_a_callback_that_comes_twice_is_the_same_notice(side: Side) -> None:
+def test_a_repeated_callback_is_the_same_notice(side: Side) -> None:
     side.fake.do("mode", mode="duplicate_notifications")
 
     number = _a_payment(side)
@@ -101,7 +101,7 @@ def test_different_events_are_different_notices(side: Side) -> None:
     assert len({notice.notice_id for notice in notices}) == 2
 
 
-def test_forged_callbacks_are_refused_and_the_true_one_is_read(side: Side) -> None:
+def test_forged_callbacks_are_refused_and_the_valid_one_is_read(side: Side) -> None:
     side.fake.do("mode", mode="forged_notifications")
 
     number = _a_payment(side)
@@ -113,7 +113,7 @@ def test_forged_callbacks_are_refused_and_the_true_one_is_read(side: Side) -> No
     assert side.read(received[-1]).number == number
 
 
-def test_a_recorded_callback_is_too_old(side: Side) -> None:
+def test_a_replayed_callback_is_too_old(side: Side) -> None:
     side.fake.do("mode", mode="stale_notifications")
 
     number = _a_payment(side)
@@ -124,7 +124,7 @@ def test_a_recorded_callback_is_too_old(side: Side) -> None:
     assert side.payments_in.query(number).state is OrderState.PAID
 
 
-def test_the_age_of_a_callback_is_at_most_five_minutes_both_ways(side: Side) -> None:
+def test_the_age_of_a_callback_is_at_most_five_minutes_in_both_directions(side: Side) -> None:
     _a_payment(side)
     (received,) = side.inbox.wait_for(1)
     now_ms = time.time_ns() // 1_000_000
@@ -137,7 +137,7 @@ def test_the_age_of_a_callback_is_at_most_five_minutes_both_ways(side: Side) -> 
             side.callbacks.read(received.headers, received.body, now_ms + off_ms)
 
 
-def test_callbacks_may_come_in_any_order(side: Side) -> None:
+def test_callbacks_can_arrive_in_any_order(side: Side) -> None:
     side.fake.do("mode", mode="reordered_notifications")
 
     first, second = _a_payment(side), _a_payment(side)
@@ -155,7 +155,7 @@ def test_without_any_callback_a_query_suffices(side: Side) -> None:
     assert not side.inbox.received
 
 
-def test_a_callback_may_come_long_after(side: Side) -> None:
+def test_a_callback_can_arrive_much_later(side: Side) -> None:
     side.fake.do("mode", mode="no_notifications")
     number = _a_payment(side)
     side.fake.do("mode", mode="ok")
@@ -166,7 +166,7 @@ def test_a_callback_may_come_long_after(side: Side) -> None:
     assert (notice.kind, notice.number) == (ProviderEventKind.PAYMENT, number)
 
 
-def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:
+def test_every_part_of_a_callback_is_authenticated(side: Side) -> None:
     _a_payment(side)
     (received,) = side.inbox.wait_for(1)
     marks = [name for name in received.headers if name.startswith(("wechatpay-", "webhook-"))]
@@ -189,7 +189,7 @@ def test_no_part_of_a_callback_can_be_changed(side: Side) -> None:
 @pytest.mark.parametrize(
     "timestamp", ["", "nan", "inf", "-1", "1e9", "１７６３７９０００0", "9" * 400, "0x10", "1.5"]
 )
-def test_a_timestamp_that_can_not_be_read_is_refused(side: Side, timestamp: str) -> None:
+def test_an_unreadable_timestamp_is_refused(side: Side, timestamp: str) -> None:
     _a_payment(side)
     (received,) = side.inbox.wait_for(1)
     names = {"wechatpay-timestamp", "webhook-timestamp"} & set(received.headers)
@@ -199,7 +199,7 @@ def test_a_timestamp_that_can_not_be_read_is_refused(side: Side, timestamp: str)
     assert _refused(side, Received(changed, received.body))
 
 
-def test_one_gateways_callback_is_not_anothers(wechat: WeChatSide, host: Side) -> None:
+def test_a_callback_of_one_gateway_is_refused_by_another(wechat: WeChatSide, host: Side) -> None:
     _a_payment(wechat)
     _a_payment(host)
     (of_wechat,), (of_host,) = wechat.inbox.wait_for(1), host.inbox.wait_for(1)
@@ -209,7 +209,7 @@ def test_one_gateways_callback_is_not_anothers(wechat: WeChatSide, host: Side) -
 
 
 @pytest.mark.parametrize("serial", ["", "zz", "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", "é"])
-def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
+def test_an_unknown_key_is_refused_before_the_library_uses_it(
     wechat: WeChatSide, serial: str
 ) -> None:
     _a_payment(wechat)
@@ -223,7 +223,7 @@ def test_a_key_that_is_not_configured_is_refused_before_the_library_sees_it(
     assert len(wechat.fake.show("calls")) == before
 
 
-def test_while_keys_of_wechat_are_replaced_callbacks_of_both_are_read(
+def test_callbacks_with_either_key_of_wechat_are_accepted_during_a_rotation(
     wechat: WeChatSide, tmp_path: Path
 ) -> None:
     number = _a_payment(wechat)
@@ -267,7 +267,7 @@ def _a_certificate(key: RSAPrivateKey) -> Certificate:
 
 @pytest.mark.parametrize("serial", ["A7B0C1D", "0a7b0c1d"])
 @pytest.mark.parametrize("ids", ["{id}", "{id} {serial}", "{serial} {id}"])
-def test_while_a_merchant_moves_to_the_public_key_its_certificate_verifies_too(
+def test_the_certificate_also_verifies_while_a_merchant_migrates_to_the_public_key(
     tmp_path: Path, serial: str, ids: str
 ) -> None:
     keys, platform_key = GatewayKeys.of(tmp_path), make_private_key()
@@ -311,7 +311,7 @@ UNREADABLE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
         ({"api_v3_key": " "}, "an api_v3_key has 32 characters"),
     ],
 )
-def test_keys_that_verify_nothing_are_refused_at_the_start(
+def test_keys_that_verify_nothing_are_refused_at_startup(
     tmp_path: Path, changes: dict[str, str], problem: str
 ) -> None:
     merchant = replace(WeChatMerchant(**asdict(GatewayKeys.of(tmp_path).merchant)), **changes)
@@ -366,7 +366,7 @@ def _callbacks_of(merchant: WeChatMerchant) -> WeChatCallbacks:
 
 
 @pytest.mark.parametrize("text", ["{old} {new}", "{new} {old}"])
-def test_while_secrets_of_the_wallet_are_replaced_both_are_valid(host: Side, text: str) -> None:
+def test_both_secrets_of_the_wallet_are_valid_during_a_rotation(host: Side, text: str) -> None:
     number = _a_payment(host)
     (received,) = host.inbox.wait_for(1)
     other = "whsec_" + b64encode(bytes(32)).decode()
@@ -381,7 +381,7 @@ def test_while_secrets_of_the_wallet_are_replaced_both_are_valid(host: Side, tex
 
 
 def test_a_signed_answer_is_not_a_callback(host: Side) -> None:
-    """Reject an answer of the wallet as a callback: both have the same secret."""
+    """Reject a wallet's answer as a callback, although both have the same secret."""
     told: list[tuple[dict[str, str], bytes]] = []
     client = host.payments_in._client  # type: ignore[attr-defined]
     true = client._http_client.post
@@ -416,8 +416,10 @@ def test_a_callback_for_another_merchant_is_refused(wechat: WeChatSide) -> None:
 
 
 @pytest.mark.parametrize("name", ["mch_id", "mchid"])
-def test_a_transfer_names_its_merchant_in_either_way(wechat: WeChatSide, name: str) -> None:
-    """Public clients of the same page disagree about the name."""
+def test_a_transfer_names_its_merchant_under_either_field_name(
+    wechat: WeChatSide, name: str
+) -> None:
+    """Public clients of the same page use different names."""
     keys = GatewayKeys.of(wechat.keys_folder)
 
     def told_to(mch_id: str) -> Received:
@@ -429,7 +431,7 @@ def test_a_transfer_names_its_merchant_in_either_way(wechat: WeChatSide, name: s
     assert _refused(wechat, told_to("1999999999"))
 
 
-def test_a_kind_of_event_that_is_not_known_is_refused(wechat: WeChatSide) -> None:
+def test_an_unknown_kind_of_event_is_refused(wechat: WeChatSide) -> None:
     keys = GatewayKeys.of(wechat.keys_folder)
     resource = {"mchid": wechat.merchant.mch_id, "out_trade_no": "order1"}
     event = keys.event("", "COUPON.USE", "coupon", "order1", resource)

@@ -9,7 +9,7 @@ from redpacket.platform.errors import Unavailable
 from testing.payments.gateways import DAY_MS, WeChatSide, a_number
 
 
-def test_a_user_agrees_and_is_told_of(wechat: WeChatSide) -> None:
+def test_a_consent_is_given_and_reported(wechat: WeChatSide) -> None:
     number, alice = a_number(), wechat.account("alice")
 
     authorization = wechat.authorizations.ask(number, alice, "alice")
@@ -39,7 +39,7 @@ def test_a_consent_that_is_not_given_is_closed_after_a_day(wechat: WeChatSide) -
     )
 
 
-def test_a_user_takes_the_consent_back(wechat: WeChatSide) -> None:
+def test_a_user_revokes_the_consent(wechat: WeChatSide) -> None:
     number = a_number()
     wechat.authorizations.ask(number, wechat.account("alice"), "alice")
     wechat.fake.do("confirm", authorization_no=number)
@@ -51,7 +51,7 @@ def test_a_user_takes_the_consent_back(wechat: WeChatSide) -> None:
     assert {notice.number for notice in wechat.notices(2)} == {number}
 
 
-def test_we_end_a_consent_and_may_say_so_twice(wechat: WeChatSide) -> None:
+def test_we_can_end_a_consent_twice(wechat: WeChatSide) -> None:
     number = a_number()
     wechat.authorizations.ask(number, wechat.account("alice"), "alice")
 
@@ -66,7 +66,7 @@ def test_an_unknown_consent_is_not_found(wechat: WeChatSide) -> None:
     assert wechat.authorizations.query(a_number()).state is AuthorizationState.NOT_FOUND
 
 
-def test_a_consent_that_gets_no_answer_is_unknown(wechat: WeChatSide) -> None:
+def test_a_consent_without_an_answer_is_unknown(wechat: WeChatSide) -> None:
     number, alice = a_number(), wechat.account("alice")
     wechat.fake.do("mode", mode="fails")
 
@@ -77,7 +77,7 @@ def test_a_consent_that_gets_no_answer_is_unknown(wechat: WeChatSide) -> None:
 
 
 @pytest.mark.parametrize("kind", CodeKind)
-def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeKind) -> None:
+def test_each_code_belongs_to_a_separate_account(wechat: WeChatSide, kind: CodeKind) -> None:
     login = wechat.login(kind)
 
     alice, again, bob = (
@@ -89,7 +89,7 @@ def test_a_code_belongs_to_an_account_of_its_own(wechat: WeChatSide, kind: CodeK
     assert bob.name_hash != wechat.account("alice").name_hash
 
 
-def test_a_user_who_agreed_has_wechats_name_and_picture(wechat: WeChatSide) -> None:
+def test_a_user_who_consents_has_their_wechat_name_and_picture(wechat: WeChatSide) -> None:
     login = wechat.login(CodeKind.OFFICIAL_ACCOUNT)
 
     silent, named = (
@@ -105,7 +105,7 @@ def test_a_user_who_agreed_has_wechats_name_and_picture(wechat: WeChatSide) -> N
 
 
 @pytest.mark.parametrize("kind", CodeKind)
-def test_a_wrong_code_is_nobodys(wechat: WeChatSide, kind: CodeKind) -> None:
+def test_a_wrong_code_belongs_to_no_user(wechat: WeChatSide, kind: CodeKind) -> None:
     assert wechat.login(kind).find_account("something", str) is None
 
 

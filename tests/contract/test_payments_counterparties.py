@@ -1,4 +1,4 @@
-"""Fake provider and wallet: they are as strict as the real ones, and keep their own books."""
+"""Fake provider and wallet: as strict as the real ones, with separate books."""
 
 import json
 import time
@@ -44,7 +44,7 @@ def _send(request: httpx.Request) -> httpx.Response:
         return client.send(request)
 
 
-def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
+def test_a_request_that_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
     body = {"out_bill_no": "bill1", "transfer_amount": 100}
     true = _signed(wechat, PATH, body)
     given = true.headers["Authorization"]
@@ -72,7 +72,7 @@ def test_what_the_merchant_did_not_sign_is_refused(wechat: WeChatSide) -> None:
     assert not wechat.fake.show("book")["out"]
 
 
-def test_while_the_merchants_certificate_is_replaced_calls_of_both_are_answered(
+def test_calls_with_either_certificate_are_answered_during_a_rotation(
     wechat: WeChatSide,
 ) -> None:
     old = wechat.merchant
@@ -114,7 +114,7 @@ def _order_body(side: WeChatSide, **changes: Any) -> dict[str, Any]:
 
 def _code(side: WeChatSide, path: str, body: dict[str, Any] | None) -> tuple[int, str]:
     answer = _send(_signed(side, path, body))
-    # A refusal is also signed: an unsigned one would be an unknown outcome.
+    # A refusal is also signed, because an unsigned one would be an unknown outcome.
     assert "Wechatpay-Signature" in answer.headers
     return answer.status_code, answer.json().get("code", "")
 
@@ -135,21 +135,21 @@ def _code(side: WeChatSide, path: str, body: dict[str, Any] | None) -> tuple[int
     ],
     ids=str,
 )
-def test_an_order_that_wechat_would_not_take_is_refused(
+def test_an_order_that_wechat_would_refuse_is_refused(
     wechat: WeChatSide, changes: dict[str, Any]
 ) -> None:
     assert _code(wechat, ORDERS, _order_body(wechat, **changes)) == (400, "PARAM_ERROR")
     assert not wechat.fake.show("book")["in"]
 
 
-def test_an_openid_has_the_shape_of_one(wechat: WeChatSide) -> None:
+def test_an_openid_has_the_required_form(wechat: WeChatSide) -> None:
     body = _order_body(wechat, payer={"openid": "x"})
 
     path = ORDERS.replace("native", "jsapi")
     assert _code(wechat, path, body) == (400, "PARAM_ERROR")
 
 
-def test_a_number_is_not_used_for_another_order(wechat: WeChatSide) -> None:
+def test_a_number_is_not_reused_for_another_order(wechat: WeChatSide) -> None:
     body = _order_body(wechat)
 
     assert _code(wechat, ORDERS, body)[0] == 200
@@ -189,7 +189,7 @@ def _opened(side: WeChatSide, received: Received) -> Any:
     return json.loads(key.decrypt(nonce, b64decode(sealed["ciphertext"]), more))
 
 
-def test_a_cancel_tells_when_the_transfer_changed(wechat: WeChatSide) -> None:
+def test_a_cancellation_has_the_time_at_which_the_transfer_changed(wechat: WeChatSide) -> None:
     order = wechat.transfer()
     wechat.payments_out.transfer(order)
 
@@ -199,13 +199,13 @@ def test_a_cancel_tells_when_the_transfer_changed(wechat: WeChatSide) -> None:
 
 
 @pytest.mark.parametrize("query", ["bill_type=MORE", "tar_type=ZIP", "bill_date=2026-W01-1"])
-def test_a_statement_that_there_is_not_is_refused(wechat: WeChatSide, query: str) -> None:
+def test_a_missing_statement_is_refused(wechat: WeChatSide, query: str) -> None:
     query_text = query if "bill_date" in query else f"bill_date=2026-01-01&{query}"
 
     assert _code(wechat, f"/v3/bill/tradebill?{query_text}", None) == (400, "PARAM_ERROR")
 
 
-def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) -> None:
+def test_an_answer_without_the_signature_of_the_gateway_is_unknown(wechat: WeChatSide) -> None:
     """Return the address of a proxy between us and the provider."""
     order = wechat.order()
     wechat.payments_in.order(order)
@@ -219,7 +219,7 @@ def test_an_answer_that_the_gateway_did_not_sign_is_unknown(wechat: WeChatSide) 
 
 
 @pytest.mark.parametrize("forged", ["unsigned", "by another secret", "by the other side", "old"])
-def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side, forged: str) -> None:
+def test_an_unsigned_call_of_the_host_is_refused(host: Side, forged: str) -> None:
     number, (ours, theirs), now_s = a_number(), host.secrets, int(time.time())
     data = {"bill_no": number, "amount_fen": 1, "currency": "CNY", "user": "me"}
     told = {"type": "transfer.order", "data": data | {"authorization_no": None}}
@@ -238,7 +238,7 @@ def test_a_call_of_the_host_that_we_did_not_sign_is_refused(host: Side, forged: 
     assert number not in host.fake.paid_out()
 
 
-def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:
+def test_only_their_owner_can_read_the_keys(wechat: WeChatSide) -> None:
     files = sorted(wechat.keys_folder.glob("*.[jp][se]*"))
 
     assert [file.name for file in files] == ["gateway.pem", "merchant.json"]
@@ -246,7 +246,7 @@ def test_the_keys_are_for_their_owner_alone(wechat: WeChatSide) -> None:
 
 
 def _until_known(side: Side, order: TransferOrder) -> TransferState:
-    """Repeat the same number until its state is final, as a use case does."""
+    """Repeat the same number until its state is final, like a use case."""
     for _ in range(20):
         try:
             side.payments_out.transfer(order)
@@ -258,7 +258,7 @@ def _until_known(side: Side, order: TransferOrder) -> TransferState:
     raise AssertionError("it did not come to an end")
 
 
-def test_a_crowd_of_repeats_pays_each_number_once(side: Side) -> None:
+def test_concurrent_repeats_pay_each_number_once(side: Side) -> None:
     """A tenth of the calls times out after paying, a twentieth before; some callbacks are
     repeated.
     """
@@ -279,7 +279,7 @@ def test_a_crowd_of_repeats_pays_each_number_once(side: Side) -> None:
     }
 
 
-def test_a_crowd_of_payers_pays_each_order_once(side: Side) -> None:
+def test_concurrent_payers_pay_each_order_once(side: Side) -> None:
     side.fake.do("mode", shares={"pays_and_times_out": 0.1, "times_out": 0.05}, seed=3, hang_ms=20)
     orders = [side.order(amount_fen=100 + n) for n in range(30)]
 
@@ -320,7 +320,7 @@ def test_a_slow_gateway_answers_late_and_once(side: Side) -> None:
     assert time.monotonic() - began_at_s >= 0.2
 
 
-def test_an_unknown_mode_is_answered_with_the_names_of_all(wechat: WeChatSide) -> None:
+def test_an_unknown_mode_is_answered_with_the_list_of_modes(wechat: WeChatSide) -> None:
     address = f"{wechat.fake.url}/_fake/mode"
 
     answer = httpx.post(address, json={"mode": "explodes"}, trust_env=False)

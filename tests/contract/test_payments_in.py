@@ -25,7 +25,7 @@ def _refund(paid: gateway.Transaction, amount_fen: int, **changes: str) -> gatew
     )
 
 
-def test_an_order_is_paid_told_and_found(side: Side) -> None:
+def test_an_order_is_paid_reported_and_found(side: Side) -> None:
     order = side.order(amount_fen=2_000)
 
     to_pay = side.payments_in.order(order)
@@ -48,7 +48,7 @@ def test_an_order_is_paid_told_and_found(side: Side) -> None:
     assert side.payments_in.query_transaction(paid.transaction_id) == paid
 
 
-def test_an_order_inside_of_the_app_is_for_its_payer_alone(side: Side) -> None:
+def test_an_in_app_order_is_for_its_payer_alone(side: Side) -> None:
     order = side.order(method=gateway.PayMethod.JSAPI, payer=side.account("alice"))
 
     to_pay = side.payments_in.order(order)
@@ -59,7 +59,7 @@ def test_an_order_inside_of_the_app_is_for_its_payer_alone(side: Side) -> None:
     assert paid.payer_hash == side.account("alice").name_hash
 
 
-def test_an_order_that_is_repeated_changes_nothing(side: Side) -> None:
+def test_a_repeated_order_changes_nothing(side: Side) -> None:
     order = side.order()
 
     first, again = side.payments_in.order(order), side.payments_in.order(order)
@@ -68,7 +68,7 @@ def test_an_order_that_is_repeated_changes_nothing(side: Side) -> None:
     assert list(side.fake.paid_in()) == [order.number]
 
 
-def test_a_number_with_another_content_is_not_carried_out(side: Side) -> None:
+def test_a_number_with_another_content_is_not_executed(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
@@ -85,7 +85,7 @@ def test_a_number_with_another_content_is_not_carried_out(side: Side) -> None:
 
 
 @pytest.mark.parametrize("mode", ["pays_and_times_out", "pays_and_fails"])
-def test_an_order_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str) -> None:
+def test_an_order_with_a_lost_answer_is_found_by_a_query(side: Side, mode: str) -> None:
     side.fake.do("mode", mode=mode)
     order = side.order()
 
@@ -100,7 +100,7 @@ def test_an_order_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str
 
 
 @pytest.mark.parametrize("mode", ["times_out", "fails", "throttles", "refuses"])
-def test_an_order_that_was_not_made_is_unknown_until_a_query_says_so(side: Side, mode: str) -> None:
+def test_an_unmade_order_is_unknown_until_a_query_finds_none(side: Side, mode: str) -> None:
     side.fake.do("mode", mode=mode)
     order = side.order()
 
@@ -111,7 +111,7 @@ def test_an_order_that_was_not_made_is_unknown_until_a_query_says_so(side: Side,
     assert side.payments_in.query(order.number).state is gateway.OrderState.NOT_FOUND
 
 
-def test_an_order_may_be_found_late(side: Side) -> None:
+def test_an_order_can_be_found_late(side: Side) -> None:
     side.fake.do("mode", mode="not_found_then_found")
     order = side.order()
     with pytest.raises(Unavailable):
@@ -126,7 +126,7 @@ def test_an_order_may_be_found_late(side: Side) -> None:
     ]
 
 
-def test_a_slow_answer_is_an_answer(side: Side) -> None:
+def test_a_slow_answer_is_accepted(side: Side) -> None:
     side.fake.do("mode", mode="slow", slow_ms=300)
 
     assert side.payments_in.order(side.order())
@@ -158,7 +158,7 @@ def test_a_closed_order_takes_no_payment(side: Side) -> None:
     assert side.payments_in.order(order) is None
 
 
-def test_closing_what_is_paid_or_unknown_changes_nothing(side: Side) -> None:
+def test_closing_a_paid_or_unknown_order_changes_nothing(side: Side) -> None:
     paid = _paid(side)
 
     side.payments_in.close(paid.number)
@@ -167,7 +167,7 @@ def test_closing_what_is_paid_or_unknown_changes_nothing(side: Side) -> None:
     assert side.payments_in.query(paid.number).state is gateway.OrderState.PAID
 
 
-def test_an_order_ends_by_itself(side: Side) -> None:
+def test_an_order_expires(side: Side) -> None:
     order = side.order()
     side.payments_in.order(order)
 
@@ -176,7 +176,7 @@ def test_an_order_ends_by_itself(side: Side) -> None:
     assert side.payments_in.query(order.number).state is gateway.OrderState.CLOSED
 
 
-def test_a_payment_may_cross_with_the_close(side: Side) -> None:
+def test_a_payment_can_overlap_with_the_close(side: Side) -> None:
     order = side.order()
     side.payments_in.order(order)
     side.payments_in.close(order.number)
@@ -202,12 +202,12 @@ def test_a_second_payment_of_one_number_is_found_by_its_own_id(side: Side) -> No
     assert {transaction.number for transaction in transactions if transaction} == {first.number}
 
 
-def test_no_payment_has_an_id_that_the_gateway_never_gave(side: Side) -> None:
+def test_an_id_that_the_gateway_never_issued_has_no_payment(side: Side) -> None:
     assert side.payments_in.query_transaction("4200000000000000000000000000") is None
     assert side.payments_in.query(a_number()).state is gateway.OrderState.NOT_FOUND
 
 
-def test_a_payment_of_another_amount_shows_that_amount(side: Side) -> None:
+def test_a_payment_of_another_amount_has_that_amount(side: Side) -> None:
     order = side.order(amount_fen=2_000)
     side.payments_in.order(order)
 
@@ -217,7 +217,7 @@ def test_a_payment_of_another_amount_shows_that_amount(side: Side) -> None:
     assert paid.amount_fen == 1
 
 
-def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
+def test_a_refund_number_is_refunded_once(side: Side) -> None:
     paid = _paid(side, 2_000)
     order = _refund(paid, 500)
 
@@ -239,7 +239,7 @@ def test_a_refund_is_given_once_for_its_number(side: Side) -> None:
     assert [notice.number for notice in told] == [order.refund_no]
 
 
-def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
+def test_refunds_never_exceed_the_payment(side: Side) -> None:
     paid = _paid(side, 2_000)
     side.payments_in.refund(_refund(paid, 1_500))
     too_much = _refund(paid, 501)
@@ -257,7 +257,7 @@ def test_more_than_was_paid_is_never_given_back(side: Side) -> None:
     assert side.fake.paid_in()[paid.number]["refunded_fen"] == 1_500
 
 
-def test_a_refund_whose_answer_is_lost_is_found_by_a_query(side: Side) -> None:
+def test_a_refund_with_a_lost_answer_is_found_by_a_query(side: Side) -> None:
     paid = _paid(side)
     order = _refund(paid, 700)
     side.fake.do("mode", mode="pays_and_fails")
@@ -276,7 +276,7 @@ def test_an_unknown_refund_is_not_found(side: Side) -> None:
     assert refund == gateway.RefundFound(number, gateway.RefundState.NOT_FOUND)
 
 
-def test_a_refund_made_by_hand_is_told_and_found(side: Side) -> None:
+def test_a_manual_refund_is_reported_and_found(side: Side) -> None:
     paid = _paid(side, 2_000)
 
     number = side.fake.do("refund", payment_id=paid.number, amount_fen=300)["number"]

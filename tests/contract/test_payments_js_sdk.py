@@ -40,12 +40,12 @@ def _lent(answer: httpx.Response) -> dict[str, Any]:
 
 
 def _is_signed(side: WeChatSide, signed: JsSignature, url: str) -> bool:
-    """Check *signed* as WeChat's client does, with the current ticket."""
+    """Check *signed* like WeChat's client, with the current ticket."""
     ticket = _lend_ticket(side, _lend_token(side)["access_token"])["ticket"]
     return signed["signature"] == signature_of(ticket, signed["nonce"], signed["timestamp"], url)
 
 
-def test_the_signature_is_the_one_of_wechats_documentation() -> None:
+def test_the_signature_equals_the_one_in_the_documentation_of_wechat() -> None:
     ticket = (
         "sM4AOVdWfPE4DxkXGEs8VMCPGGVi4C3VM0P37wVUCFvkVAy_90u5h9nbSlYy3-Sl-HhTdfl2fzFy1AOcHKP7qg"
     )
@@ -110,7 +110,7 @@ def test_nothing_is_signed_with_a_wrong_secret(wechat: WeChatSide) -> None:
         wechat.js_sdk("wrong").sign(PAGE)
 
 
-def test_the_simulator_lends_as_strictly_as_wechat(wechat: WeChatSide) -> None:
+def test_the_simulator_is_as_strict_as_wechat(wechat: WeChatSide) -> None:
     lent = _lend_token(wechat)
     token = lent["access_token"]
 

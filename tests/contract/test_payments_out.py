@@ -38,7 +38,7 @@ def _consent(side: Side) -> str:
     return number
 
 
-def test_a_transfer_is_confirmed_told_and_found(side: Side) -> None:
+def test_a_transfer_is_confirmed_reported_and_found(side: Side) -> None:
     order = _awaiting(side)
 
     transfer = side.payments_out.transfer(order)
@@ -67,7 +67,7 @@ def test_a_transfer_with_consent_needs_no_tap(side: Side) -> None:
     assert side.fake.paid_out()[order.transfer_no]["amount_fen"] == order.amount_fen
 
 
-def test_a_transfer_that_is_repeated_pays_once(side: Side) -> None:
+def test_a_repeated_transfer_pays_once(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
 
     transfers = [side.payments_out.transfer(order) for _ in range(3)]
@@ -95,7 +95,7 @@ def test_a_number_with_another_content_is_not_paid_again(side: Side) -> None:
 
 
 @pytest.mark.parametrize("mode", ["pays_and_times_out", "pays_and_fails"])
-def test_a_transfer_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: str) -> None:
+def test_a_transfer_with_a_lost_answer_is_found_by_a_query(side: Side, mode: str) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode=mode)
 
@@ -108,7 +108,7 @@ def test_a_transfer_whose_answer_is_lost_is_found_by_a_query(side: Side, mode: s
     assert len(side.fake.paid_out()) == 1
 
 
-def test_a_transfer_that_was_not_made_is_unknown_until_a_query_says_so(side: Side) -> None:
+def test_an_unmade_transfer_is_unknown_until_a_query_finds_none(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode="fails")
 
@@ -120,7 +120,7 @@ def test_a_transfer_that_was_not_made_is_unknown_until_a_query_says_so(side: Sid
     assert not side.fake.paid_out()
 
 
-def test_a_transfer_may_be_found_late(side: Side) -> None:
+def test_a_transfer_can_be_found_late(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode="not_found_then_found")
     with pytest.raises(Unavailable):
@@ -159,7 +159,7 @@ def test_a_gateway_without_funds_refuses_the_call(side: Side) -> None:
     assert side.payments_out.query(order.transfer_no).state is TransferState.NOT_FOUND
 
 
-def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> None:
+def test_a_transfer_that_the_gateway_refuses_has_failed_permanently(side: Side) -> None:
     order = side.transfer()
     side.fake.do("mode", mode="refuses")
 
@@ -174,7 +174,7 @@ def test_a_transfer_that_the_gateway_refuses_has_failed_for_ever(side: Side) -> 
     assert (notice.kind, notice.number) == (ProviderEventKind.TRANSFER, order.transfer_no)
 
 
-def test_a_user_may_confirm_late(side: Side) -> None:
+def test_a_user_can_confirm_late(side: Side) -> None:
     order = _awaiting(side)
 
     side.advance(DAY_MS - 60_000)
@@ -185,7 +185,7 @@ def test_a_user_may_confirm_late(side: Side) -> None:
     assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
-def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
+def test_an_unconfirmed_transfer_fails_after_a_day(side: Side) -> None:
     order = _awaiting(side)
 
     side.advance(DAY_MS + 1)
@@ -197,7 +197,7 @@ def test_what_is_not_confirmed_fails_after_a_day(side: Side) -> None:
     assert notice.number == order.transfer_no
 
 
-def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
+def test_a_cancellation_is_a_request_and_a_query_decides(side: Side) -> None:
     order = _awaiting(side)
 
     side.payments_out.cancel(order.transfer_no)
@@ -210,7 +210,7 @@ def test_a_cancel_asks_and_a_query_decides(side: Side) -> None:
     assert side.payments_out.transfer(order).state is TransferState.CANCELLED
 
 
-def test_a_confirmation_wins_over_a_cancel_that_is_under_way(side: Side) -> None:
+def test_a_confirmation_wins_over_a_cancellation_in_progress(side: Side) -> None:
     order = _awaiting(side)
     side.payments_out.cancel(order.transfer_no)
 
@@ -220,7 +220,7 @@ def test_a_confirmation_wins_over_a_cancel_that_is_under_way(side: Side) -> None
     assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
-def test_cancelling_what_is_over_or_unknown_changes_nothing(side: Side) -> None:
+def test_canceling_a_final_or_unknown_transfer_changes_nothing(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.payments_out.transfer(order)
 
@@ -230,7 +230,7 @@ def test_cancelling_what_is_over_or_unknown_changes_nothing(side: Side) -> None:
     assert side.payments_out.query(order.transfer_no).state is TransferState.SUCCEEDED
 
 
-def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
+def test_a_revoked_consent_is_a_distinct_refusal(side: Side) -> None:
     order = side.transfer(authorization_no=_consent(side))
     side.fake.do("mode", mode="authorization_withdrawn")
 
@@ -243,14 +243,14 @@ def test_a_withdrawn_consent_is_a_refusal_of_its_own(side: Side) -> None:
     assert side.payments_out.transfer(side.transfer()).state is not TransferState.REFUSED
 
 
-def test_a_refusal_for_good_names_its_reason(wechat: WeChatSide) -> None:
+def test_a_permanent_refusal_has_its_reason(wechat: WeChatSide) -> None:
     transfer = wechat.payments_out.transfer(wechat.transfer(amount_fen=1))
 
     assert transfer.state is TransferState.REFUSED
     assert (transfer.refusal, transfer.reason) == (Refusal.OTHER, "PARAM_ERROR")
 
 
-def test_a_repeat_after_a_deployment_sends_what_the_first_call_sent(wechat: WeChatSide) -> None:
+def test_a_repeat_after_a_deployment_sends_the_same_request(wechat: WeChatSide) -> None:
     order = wechat.transfer(details=wechat.payments_out.details().replace("提现", "发放"))
 
     first, again = wechat.payments_out.transfer(order), wechat.payments_out.transfer(order)

@@ -32,7 +32,7 @@ def _everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
 
 
 def _all_of(error: BaseException) -> str:
-    """Return every text that a log could print of an error: its chain, values and locals."""
+    """Return every text that a log could print for an error: its chain, values and locals."""
     told, seen = "", set[int]()
     chain: list[BaseException | None] = [error]
     while chain:
@@ -89,7 +89,7 @@ def _run(side: Side, caplog: pytest.LogCaptureFixture) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_nothing_secret_is_told_in_any_mode(
+def test_output_contains_no_secrets_in_any_mode(
     side: Side, mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     side.fake.do("mode", mode=mode)
@@ -99,7 +99,7 @@ def test_nothing_secret_is_told_in_any_mode(
     _assert_silent(side, text)
 
 
-def test_nothing_secret_is_told_where_no_server_answers(
+def test_output_contains_no_secrets_if_no_server_answers(
     wechat: WeChatSide, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = WeChatClient(
@@ -113,7 +113,7 @@ def test_nothing_secret_is_told_where_no_server_answers(
     assert "secret-path" not in _all_of(raised.value)
 
 
-def test_what_holds_keys_prints_none_of_them(wechat: WeChatSide, host: Side) -> None:
+def test_objects_with_keys_do_not_print_them(wechat: WeChatSide, host: Side) -> None:
     alice = wechat.account("alice")
 
     printed = repr((wechat.merchant, alice, host.account("alice"), wechat.transfer()))
@@ -126,7 +126,7 @@ def test_the_library_is_given_no_logger(wechat: WeChatSide) -> None:
     assert wechat.client._pay._core._logger is None
 
 
-def test_the_library_keeps_the_gateways_address_where_it_is_looked_for(
+def test_the_library_still_reads_the_gateway_address_from_the_expected_place(
     wechat: WeChatSide, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fail first if a rename would send a test's requests to the real provider."""

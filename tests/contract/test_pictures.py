@@ -41,7 +41,7 @@ def shelf(request: pytest.FixtureRequest) -> Iterator[Shelf]:
     yield Shelf(S3Pictures(lambda: s3, bucket), is_kept)
 
 
-def test_pictures_are_listed_by_the_start_of_their_ids(shelf: Shelf) -> None:
+def test_pictures_are_listed_by_the_prefix_of_their_ids(shelf: Shelf) -> None:
     pictures = shelf.pictures
     for picture_id in ("ann-1", "ann-2", "bob-1"):
         pictures.put(picture_id, PICTURE, "any")
@@ -52,7 +52,7 @@ def test_pictures_are_listed_by_the_start_of_their_ids(shelf: Shelf) -> None:
     assert list(pictures.list_ids("cat-")) == []
 
 
-def test_a_picture_is_its_owners_until_it_is_blanked(shelf: Shelf) -> None:
+def test_a_picture_belongs_to_its_owner_until_it_is_blanked(shelf: Shelf) -> None:
     pictures = shelf.pictures
     pictures.keep("one")
     assert (pictures.find("one"), pictures.owner_of("one")) == (None, None)

@@ -72,7 +72,7 @@ class Boards:
 
 @pytest.fixture
 def caches() -> Boards:
-    """Return in-memory caches: test_claim_cache.py compares sharded packets with a real server."""
+    """Return in-memory caches; test_claim_cache.py compares sharded packets with a real server."""
     clock = FakeClock(_now_ms())
     memory = FakeShards(clock)
     return Boards(memory, lambda cache_id: memory.caches.pop(cache_id, None), clock)
@@ -127,7 +127,7 @@ def _claims(packet: Packet, owned: dict[str, int]) -> list[Any]:
     return [a_claim(packet, share_no, user_id) for user_id, share_no in owned.items()]
 
 
-def test_every_share_is_handed_out_once_over_all_parts(caches: Boards) -> None:
+def test_all_shards_together_issue_every_share_once(caches: Boards) -> None:
     packet = _loaded(caches, count=20)
 
     told = [caches.grab(packet, f"user-{number}") for number in range(30)]
@@ -137,7 +137,7 @@ def test_every_share_is_handed_out_once_over_all_parts(caches: Boards) -> None:
     assert Counter(status for status, _ in told) == {"claimed": 20, "packet_emptied": 10}
 
 
-def test_a_user_begins_at_a_part_of_their_own(caches: Boards) -> None:
+def test_a_user_starts_at_a_fixed_shard(caches: Boards) -> None:
     packet = _loaded(caches)
 
     for shard in range(PARTS):
@@ -145,7 +145,7 @@ def test_a_user_begins_at_a_part_of_their_own(caches: Boards) -> None:
         assert caches.grab(packet, user_id) == ("claimed", shard + 1)
 
 
-def test_who_finds_their_part_emptied_takes_a_share_of_another(caches: Boards) -> None:
+def test_a_user_whose_shard_is_empty_gets_a_share_of_another(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
 
     assert sorted(owned.values()) == list(range(1, 9))
@@ -162,7 +162,7 @@ def test_a_repeat_is_one_read_wherever_the_share_is(caches: Boards) -> None:
         assert caches.requests.calls == {"grab": 1}
 
 
-def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
+def test_the_last_share_of_each_shard_is_marked(caches: Boards) -> None:
     packet = _loaded(caches, count=2 * PARTS)
     users = [user for shard in range(PARTS) for user in _some(packet, shard, 2)]
 
@@ -171,7 +171,7 @@ def test_the_last_share_of_each_part_says_so(caches: Boards) -> None:
     assert is_last == [False, True] * PARTS
 
 
-def test_who_has_a_share_of_an_emptied_packet_is_known_to_wherever_it_is(caches: Boards) -> None:
+def test_owners_of_shares_of_an_emptied_packet_are_found_in_any_shard(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
 
     assert all(caches.claim_cache.grab(packet.packet_id, user_id).is_last for user_id in owned)
@@ -199,7 +199,7 @@ def test_an_emptied_packet_is_not_taken_for_a_small_one(caches: Boards) -> None:
 
 
 @pytest.mark.parametrize("share_no", [1, 2])
-def test_a_number_that_comes_back_to_any_part_is_reused(caches: Boards, share_no: int) -> None:
+def test_a_number_that_is_returned_to_any_shard_is_reused(caches: Boards, share_no: int) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
@@ -213,7 +213,9 @@ def test_a_number_that_comes_back_to_any_part_is_reused(caches: Boards, share_no
 
 
 @pytest.mark.parametrize("share_no", [1, 2])
-def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_no: int) -> None:
+def test_a_user_who_does_not_own_a_number_loses_it_in_every_shard(
+    caches: Boards, share_no: int
+) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     user_id = next(user for user, number in owned.items() if number == share_no)
 
@@ -226,7 +228,7 @@ def test_who_does_not_own_a_number_loses_it_in_every_part(caches: Boards, share_
 
 
 @pytest.mark.parametrize(("share_no", "owned_no"), [(1, 4), (1, 2), (2, 1), (2, 5), (2, 3)])
-def test_a_number_is_swapped_for_what_its_user_owns(
+def test_a_number_is_swapped_for_the_one_that_its_user_owns(
     caches: Boards, share_no: int, owned_no: int
 ) -> None:
     packet, owned = _emptied_by_one_shard(caches)
@@ -242,11 +244,11 @@ def test_a_number_is_swapped_for_what_its_user_owns(
     assert caches.grab(packet, "later") == ("packet_emptied", None)
 
 
-def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None:
+def test_closing_ends_all_shards_but_keeps_claims(caches: Boards) -> None:
     packet = _loaded(caches)
     owners = {
         user_id: caches.grab(packet, user_id)[1]
-        for user_id in _some(packet, 1, 4)  # one of them in another shard
+        for user_id in _some(packet, 1, 4)  # One of them is in another shard.
     }
 
     for _ in range(2):
@@ -254,13 +256,13 @@ def test_closing_ends_all_parts_but_not_what_was_claimed(caches: Boards) -> None
 
     for user_id, share_no in owners.items():
         assert caches.grab(packet, user_id) == ("already_claimed", share_no)
-    # Also if their own shard was emptied, and the others were not.
+    # Even if their own shard is empty, and the others are not.
     for shard in range(PARTS):
         *_, late = _some(packet, shard, 6)
         assert caches.grab(packet, late) == ("packet_expired", None)
 
 
-def test_a_part_that_was_lost_names_itself(caches: Boards) -> None:
+def test_a_request_names_its_lost_shard(caches: Boards) -> None:
     packet = _loaded(caches)
     caches.lose(packet, 1)
     first, second = _some(packet, 0, 1)[0], _some(packet, 1, 1)[0]
@@ -272,7 +274,7 @@ def test_a_part_that_was_lost_names_itself(caches: Boards) -> None:
     assert caches.grab(packet, second) == ("claimed", 2)
 
 
-def test_a_part_that_was_lost_elsewhere_names_itself(caches: Boards) -> None:
+def test_a_request_names_another_lost_shard(caches: Boards) -> None:
     packet = _loaded(caches, count=PARTS)
     first, second, third = _some(packet, 0, 3)
     caches.grab(packet, first)
@@ -288,7 +290,7 @@ def test_a_part_that_was_lost_elsewhere_names_itself(caches: Boards) -> None:
     assert caches.claim_cache.grab(packet.packet_id, third).shard == 3 - shards[0]
 
 
-def test_a_part_that_comes_back_alone_is_certain_about_no_user(caches: Boards) -> None:
+def test_a_shard_that_is_restored_alone_is_certain_about_no_user(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     claims = _claims(packet, owned)
     elsewhere = next(user for user, number in owned.items() if number == 2)
@@ -307,7 +309,7 @@ def test_a_part_that_comes_back_alone_is_certain_about_no_user(caches: Boards) -
     assert caches.claim_cache.grab(packet.packet_id, other).is_certain
 
 
-def test_all_parts_bring_back_everybody(caches: Boards) -> None:
+def test_all_shards_together_restore_all_claimers(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     claims = _claims(packet, owned)
     caches.lose(packet, *range(PARTS))
@@ -323,8 +325,10 @@ def test_all_parts_bring_back_everybody(caches: Boards) -> None:
     assert held_numbers(caches.claim_cache, packet.packet_id, owned) == owned
 
 
-def test_a_start_in_the_future_does_not_prove_that_a_shard_has_every_taker(caches: Boards) -> None:
-    # An operator may have postponed it after claims.
+def test_a_start_in_the_future_does_not_prove_that_a_shard_has_every_claimer(
+    caches: Boards,
+) -> None:
+    # An operator may have postponed the start after claims.
     packet = _packet(starts_at_ms=_now_ms() + 60_000)
 
     for shard in range(PARTS):
@@ -334,7 +338,7 @@ def test_a_start_in_the_future_does_not_prove_that_a_shard_has_every_taker(cache
     assert caches.grab(packet, "ann") == ("packet_not_started", None)
 
 
-def test_a_whole_packet_is_loaded_with_everybody(caches: Boards) -> None:
+def test_a_whole_packet_is_loaded_with_all_claimers(caches: Boards) -> None:
     packet, owned = _emptied_by_one_shard(caches)
     closed = replace(packet, status=PacketStatus.CLOSED)
     caches.lose(packet, *range(PARTS))
@@ -347,7 +351,7 @@ def test_a_whole_packet_is_loaded_with_everybody(caches: Boards) -> None:
     assert caches.grab(packet, "late") == ("packet_expired", None)
 
 
-def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
+def test_a_note_that_precedes_its_shard_waits_for_it(caches: Boards) -> None:
     packet = _loaded(caches, rules=Rules(campaign_id="rain"))
     user_id = _some(packet, 0, 1)[0]
     caches.lose(packet, 0)
@@ -368,7 +372,7 @@ def test_a_note_that_comes_before_its_part_waits_for_it(caches: Boards) -> None:
     assert taken == [1, 4, 7]
 
 
-def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards) -> None:
+def test_rules_are_checked_before_a_share_of_another_shard_is_taken(caches: Boards) -> None:
     packet = _loaded(caches, rules=Rules(campaign_id="rain"))
     terms, claim_cache = str(packet.terms), caches.claim_cache
     *first, last = _some(packet, 0, 4)
@@ -386,7 +390,7 @@ def test_rules_are_asked_before_a_share_of_another_part_is_taken(caches: Boards)
     assert caches.grab(packet, last) == ("already_claimed", taken.share_no)
 
 
-def test_each_part_admits_its_share_of_the_crowd(caches: Boards) -> None:
+def test_each_shard_admits_its_part_of_the_users(caches: Boards) -> None:
     packet = _loaded(caches, count=6, rules=Rules(opening=Opening.TWO_STEP))
 
     def admit(user_id: str) -> str:
@@ -400,7 +404,7 @@ def test_each_part_admits_its_share_of_the_crowd(caches: Boards) -> None:
         assert told == ["admitted", "admitted", "crowded"]
 
 
-def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards) -> None:
+def test_a_user_admitted_to_an_empty_shard_gets_a_share_of_another(caches: Boards) -> None:
     packet = _loaded(caches, count=PARTS, rules=Rules(opening=Opening.TWO_STEP))
     claim_cache, terms = caches.claim_cache, str(packet.terms)
     first, second, third, fourth = _some(packet, 0, 4)
@@ -421,7 +425,7 @@ def test_who_is_admitted_where_a_part_is_emptied_comes_to_another(caches: Boards
     assert admit(fourth) == ("packet_not_loaded", 0)
 
 
-def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
+def test_an_unsharded_packet_costs_no_additional_call(caches: Boards) -> None:
     packet = _loaded(caches, count=2, packet_id=a_packet_id())
     packet_id, claim_cache = packet.packet_id, caches.claim_cache
 
@@ -436,7 +440,7 @@ def test_a_packet_that_is_not_cut_costs_no_call_more(caches: Boards) -> None:
     assert caches.requests.calls == {"grab": 4, **dict.fromkeys(once, 1)}
 
 
-def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
+def test_a_note_does_not_shorten_the_lifetime_of_a_shard(cache: OperatorCache) -> None:
     claim_cache = ShardedClaims(RedisShards(cache, PUBLISHED_SEEDS), clock=FakeClock(_now_ms()))
     packet = _packet()
     claim_cache.load(packet, [])
@@ -451,7 +455,7 @@ def test_a_note_does_not_shorten_a_parts_life(cache: OperatorCache) -> None:
     assert 0 < int(str(cache.pttl(home))) <= 600_000
 
 
-def test_the_parts_of_a_packet_are_in_slots_of_their_own(cache: OperatorCache) -> None:
+def test_the_shards_of_a_packet_are_in_different_slots(cache: OperatorCache) -> None:
     packet = _packet(packet_id=a_packet_id(20), count=40)
     ShardedClaims(RedisShards(cache, PUBLISHED_SEEDS), clock=FakeClock()).load(packet, [])
 

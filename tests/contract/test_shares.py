@@ -35,7 +35,7 @@ def test_a_claim_is_recorded_once(books: Books) -> None:
     assert books.packets.find_claimer(packet.packet_id, "ann") == claimer_of(share)
 
 
-def test_a_claim_is_found_as_it_was_recorded(books: Books) -> None:
+def test_a_recorded_claim_is_read_unchanged(books: Books) -> None:
     packet = books.sent()
     claimer = User(a_user_id(), "阿明")
 
@@ -44,7 +44,7 @@ def test_a_claim_is_found_as_it_was_recorded(books: Books) -> None:
     assert books.packets.list_refs([share.ref]) == [share]
 
 
-def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
+def test_a_share_belongs_to_the_first_user_who_recorded_it(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 1, "ann")
 
@@ -55,7 +55,7 @@ def test_a_share_belongs_to_the_first_who_recorded_it(books: Books) -> None:
     assert list_shares(books.packets, packet.packet_id) == [share]
 
 
-def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
+def test_a_user_with_a_share_gets_no_second_one(books: Books) -> None:
     packet = books.sent()
     books.claimed(packet, 2, "ann")
 
@@ -65,7 +65,7 @@ def test_a_user_who_has_a_share_gets_no_second_one(books: Books) -> None:
     assert [share.share_no for share in list_shares(books.packets, packet.packet_id)] == [2]
 
 
-def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
+def test_a_paid_claim_is_not_overwritten(books: Books) -> None:
     packet = books.sent()
     share = books.settled(packet, 1, "ann")
 
@@ -74,14 +74,14 @@ def test_a_paid_claim_is_not_recorded_over(books: Books) -> None:
     assert list_shares(books.packets, packet.packet_id) == [share]
 
 
-def test_a_refunded_share_can_not_be_claimed(books: Books) -> None:
+def test_a_refunded_share_cannot_be_claimed(books: Books) -> None:
     packet = books.sent()
     assert books.refunded(packet, 1, 2)
 
     assert books.claims.record_claim(a_claim(packet, 2, "ann")) == "share_refunded"
 
 
-def test_takers_are_listed_with_what_they_have(books: Books) -> None:
+def test_claimers_are_listed_with_their_shares(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 2, "ann")
 
@@ -91,7 +91,7 @@ def test_takers_are_listed_with_what_they_have(books: Books) -> None:
     assert books.packets.list_claimers(packet.packet_id, []) == []
 
 
-def test_a_hundred_takers_and_more_are_read_in_calls_that_are_allowed(books: Books) -> None:
+def test_more_than_a_hundred_claimers_are_read_in_calls_of_allowed_size(books: Books) -> None:
     packet = books.sent()
     books.claimed(packet, 1, "user-x250")
     everybody = [f"user-x{number}" for number in range(251)]
@@ -117,7 +117,7 @@ def test_outcomes_are_listed_in_order(books: Books) -> None:
     assert books.packets.list_refs([]) == []
 
 
-def test_outcomes_of_a_packet_in_parts_are_listed_by_part_and_all_together(books: Books) -> None:
+def test_outcomes_of_a_sharded_packet_are_listed_by_shard_and_together(books: Books) -> None:
     packet = books.sent(count=20, shards=2)
     for share_no in (4, 11, 1, 2, 9):
         books.claimed(packet, share_no)
@@ -134,7 +134,7 @@ def test_outcomes_of_a_packet_in_parts_are_listed_by_part_and_all_together(books
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_outcomes_after_a_share_are_read_page_by_page(books: Books, shards: int) -> None:
+def test_outcomes_after_a_given_share_are_read_page_by_page(books: Books, shards: int) -> None:
     packet = books.sent(count=20, shards=shards)
     for share_no in (4, 10, 2, 8):
         books.claimed(packet, share_no)
@@ -176,7 +176,7 @@ def test_outcomes_are_paged_by_number(books: Books) -> None:
     assert paged(4) == paged(9) == ([[1, 2, 4, 7]], [None])
 
 
-def test_outcomes_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> None:
+def test_outcomes_of_a_sharded_packet_are_paged_by_partition(books: Books) -> None:
     packet = books.sent(count=30, shards=2)
     partitions = partition_count(packet.packet_id)
     assert partitions == 16
@@ -192,7 +192,7 @@ def test_outcomes_of_a_packet_in_parts_are_paged_by_partition(books: Books) -> N
         assert len(cursors) == len(set(cursors))
 
 
-def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(books: Books) -> None:
+def test_a_page_reads_few_empty_partitions_and_the_next_one_continues_there(books: Books) -> None:
     packet = books.sent(count=30, shards=2)
     books.claimed(packet, 8)
     empty = books.sent(count=30, shards=2)
@@ -205,7 +205,7 @@ def test_a_page_looks_at_few_empty_partitions_and_the_next_one_goes_on_there(boo
     assert _paged(books, a_packet_id(), 5) == ([[]], [None])
 
 
-def test_a_page_that_ends_with_its_partitions_tells_where_the_next_begins(books: Books) -> None:
+def test_a_page_that_ends_with_its_partitions_returns_the_start_of_the_next(books: Books) -> None:
     packet = books.sent(count=30, shards=2)
     books.claimed(packet, 6)
     books.claimed(packet, 7)
@@ -219,7 +219,7 @@ def test_a_page_that_ends_with_its_partitions_tells_where_the_next_begins(books:
 # ---- the end of packets
 
 
-def test_only_a_packet_that_has_expired_begins_to_close(books: Books) -> None:
+def test_only_an_expired_packet_begins_to_close(books: Books) -> None:
     packet = books.sent()
 
     early = books.packets.begin_close(packet, packet.expires_at_ms - 1)
@@ -229,7 +229,7 @@ def test_only_a_packet_that_has_expired_begins_to_close(books: Books) -> None:
     assert at_its_end == replace(packet, status=PacketStatus.CLOSING)
 
 
-def test_closing_may_begin_again(books: Books) -> None:
+def test_closing_can_begin_again(books: Books) -> None:
     packet = books.sent()
 
     first = books.packets.begin_close(packet, REFUNDED_MS)
@@ -239,7 +239,7 @@ def test_closing_may_begin_again(books: Books) -> None:
     assert first.status is PacketStatus.CLOSING
 
 
-def test_what_does_not_exist_does_not_close(books: Books) -> None:
+def test_an_unknown_packet_does_not_close(books: Books) -> None:
     packet = books.sent()
 
     with pytest.raises(LookupError):
@@ -267,7 +267,7 @@ def test_a_closed_packet_stays_closed(books: Books) -> None:
     assert packet.packet_id not in books.work.list_unloaded(REFUNDED_MS + 5, 8_000)
 
 
-def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books) -> None:
+def test_an_empty_open_packet_closes_before_its_end(books: Books) -> None:
     packet = books.sent(count=2)
     books.packets.mark_loaded(packet)
     for share_no in (1, 2):
@@ -279,7 +279,7 @@ def test_an_open_packet_closes_before_its_end_where_nothing_is_left(books: Books
     assert books.packets.begin_close(packet, REFUNDED_MS).is_emptied
 
 
-def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> None:
+def test_steps_are_noted_only_while_a_packet_closes(books: Books) -> None:
     packet = books.sent(count=20, shards=2)
     books.packets.mark_step(replace(packet, closing_step=3))
     assert books.packets.find_packet(packet.packet_id) == packet
@@ -291,7 +291,7 @@ def test_steps_are_noted_while_a_packet_closes_and_not_before(books: Books) -> N
     assert books.packets.find_packet(packet.packet_id) == there
 
 
-def test_the_end_of_a_part_is_written_once(books: Books) -> None:
+def test_the_end_of_a_shard_is_written_once(books: Books) -> None:
     packet, other = (books.sent(count=20, shards=2) for _ in range(2))
     luckiest = Claimer(packet.packet_id, a_user_id(), 3, 120, NOW_MS + 7)
     first = PacketEnd(4, 400, 6, 600, REFUNDED_MS, NOW_MS, luckiest)
@@ -322,7 +322,7 @@ def test_a_packet_waits_for_its_load_and_then_for_its_end(books: Books) -> None:
     assert packet.packet_id in books.work.list_due(later_ms, 8_000)
 
 
-def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Books) -> None:
+def test_a_packet_that_cannot_be_closed_moves_to_the_end_of_the_list(books: Books) -> None:
     packet = books.sent()
 
     books.packets.begin_close(packet, REFUNDED_MS + 5)
@@ -332,7 +332,7 @@ def test_a_packet_that_can_not_be_closed_goes_to_the_end_of_the_list(books: Book
     assert packet.packet_id not in books.work.list_unloaded(REFUNDED_MS + 5, 8_000)
 
 
-def test_a_packet_that_is_delayed_waits_so_long_and_never_less(books: Books) -> None:
+def test_a_delayed_packet_waits_at_least_for_the_delay(books: Books) -> None:
     packet = books.sent()
     books.packets.mark_loaded(packet)
     at_ms = packet.expires_at_ms
@@ -347,7 +347,7 @@ def test_a_packet_that_is_delayed_waits_so_long_and_never_less(books: Books) -> 
     assert packet.packet_id not in books.work.list_due(at_ms + 99, 8_000)
 
 
-def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Books) -> None:
+def test_a_row_that_is_set_aside_is_found_only_after_the_delay(books: Books) -> None:
     packet = books.sent()
     share = books.claimed(packet, 1)
     at_ms = share.decided_at_ms
@@ -373,7 +373,7 @@ def test_a_row_that_is_set_aside_is_found_again_later_and_not_before(books: Book
 
 @contextmanager
 def _a_stray(books: Books, at_ms: int) -> Iterator[Unreadable]:
-    """Put a row that is not a share into the work list, as an attacker can."""
+    """Put a row that is not a share into the work list, like an attacker."""
     stray = Unreadable(a_user_id("stray"), "row")
     row: dict[str, str | int] = {
         "pk": stray.pk,
@@ -425,16 +425,18 @@ def test_a_last_claim_waits_for_the_end_of_its_packet_once_it_is_settled(books: 
 
 @pytest.fixture(params=["fake", "moto"])
 def own_books(request: pytest.FixtureRequest) -> Iterator[Books]:
-    """Return a ledger without work of other tests."""
+    """Return a ledger without other tests' work."""
     with a_client(request.param, request) as client:
         yield some_books(client)
 
 
-def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_books: Books) -> None:
+def test_a_sender_of_many_due_packets_gets_the_capacity_that_others_leave_in_a_sweep(
+    own_books: Books,
+) -> None:
     sender = User(a_user_id("sender"))
     own_books.deposited(sender.user_id, 70 * 4)
     many = [own_books.sent(4, sender=sender, created_at_ms=NOW_MS + at) for at in range(70)]
-    # Two in one partition would divide this sender's quota.
+    # Two packets in one partition would divide this sender's quota.
     shards = {keys.work_shard(sender.user_id): sender}
     while len(shards) < 4:
         other = User(a_user_id("other"))
@@ -457,7 +459,7 @@ def test_a_sender_of_many_due_packets_gets_what_others_leave_of_a_sweep(own_book
     assert len(rest) == len(set(rest)) == 73
 
 
-# ---- what a user sent
+# ---- sent packets
 
 
 def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
@@ -474,7 +476,7 @@ def _sent_at(books: Books, *times_ms: int) -> tuple[str, list[Packet]]:
     return sender.user_id, packets
 
 
-def test_what_a_user_sent_is_paged_newest_first(books: Books) -> None:
+def test_sent_packets_are_paged_newest_first(books: Books) -> None:
     user_id, packets = _sent_at(books, *(NOW_MS + at for at in (1, 2, 2, 3, 9)))
     packet_ids: list[str] = []
     cursor, limits = None, [2, 2, 2]
@@ -493,7 +495,7 @@ def test_what_a_user_sent_is_paged_newest_first(books: Books) -> None:
     assert (whole[0].total_fen, whole[0].at_ms) == (1000, NOW_MS + 9)
 
 
-def test_what_a_user_sent_is_listed_by_year(books: Books) -> None:
+def test_sent_packets_are_listed_by_year(books: Books) -> None:
     user_id, (old, new, newest) = _sent_at(books, LONG_AGO_MS, NOW_MS, NOW_MS + 1)
 
     def listed(year: int | None, cursor: str | None = None) -> list[str]:
@@ -505,14 +507,14 @@ def test_what_a_user_sent_is_listed_by_year(books: Books) -> None:
     assert listed(2026) == [newest.packet_id, new.packet_id]
     assert listed(2026, after_newest) == [new.packet_id]
     assert listed(2025) == [old.packet_id]
-    # A cursor of a later year precedes all of an earlier one's, and not the other way round.
+    # A cursor of a later year precedes all cursors of an earlier one, and not the other way round.
     assert listed(2025, after_newest) == [old.packet_id]
     assert listed(2027, after_newest) == []
     assert listed(2024) == []
     assert listed(None) == [newest.packet_id, new.packet_id, old.packet_id]
 
 
-def test_a_cursor_of_something_else_is_refused(books: Books) -> None:
+def test_a_cursor_of_another_list_is_refused(books: Books) -> None:
     for cursor in ("", "x", "123#packet", "1795000000000#", "1795000000000#a b"):
         with pytest.raises(InvalidRequest):
             books.packets.list_sent("ann", None, cursor, 9)

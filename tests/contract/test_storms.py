@@ -18,7 +18,7 @@ def system(cache: OperatorCache) -> InMemorySystem:
 
 
 @pytest.mark.parametrize("count", [5, 100])
-def test_after_a_flush_a_crowd_costs_one_load(
+def test_after_a_flush_many_concurrent_users_cost_one_load(
     system: InMemorySystem, cache: OperatorCache, count: int
 ) -> None:
     packet = system.send(count=count)
@@ -35,7 +35,7 @@ def test_after_a_flush_a_crowd_costs_one_load(
     assert meter.strong_count == len(meter.reads) <= 4
 
 
-def test_who_is_late_costs_no_read(system: InMemorySystem) -> None:
+def test_late_users_cost_no_read(system: InMemorySystem) -> None:
     packet = system.send(life_ms=1)
     meter = count_reads(system)
     time.sleep(0.01)

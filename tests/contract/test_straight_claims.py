@@ -62,7 +62,7 @@ def test_a_claim_right_after_another_is_one_call(cache: OperatorCache) -> None:
     assert {outcome.terms for outcome in outcomes} == {str(packet.terms)}
 
 
-def test_what_was_seen_is_forgotten_after_a_while(
+def test_an_observation_expires_after_a_while(
     cache: OperatorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
@@ -102,7 +102,8 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
         other.grab(packet.packet_id, user_id)
 
     with _counted(cache) as calls:
-        # The claimer of the last share updates the process; a user who saw it open is refused once.
+        # The claimer of the last share updates the process; a user who saw the packet open is
+        # refused once.
         assert other.grab(packet.packet_id, "dan").status == "packet_emptied"
     assert calls == {"hmget": 1}
     with _counted(cache) as calls:
@@ -112,14 +113,14 @@ def test_losers_of_an_emptied_packet_are_one_native_read_each(cache: OperatorCac
     assert calls == {"evalsha": 1, "hmget": 4}
 
 
-def test_a_refusal_is_told_with_the_marks_of_the_state_as_it_is(cache: OperatorCache) -> None:
+def test_a_refusal_has_the_marks_of_the_current_state(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _packet(packet_id=a_packet_id(2))
     claim_cache.load(packet, [], 0, is_whole=True)
     home = shard_id(packet.packet_id, 0)
     assert claim_cache.grab(home, "ann").is_certain
 
-    # The server returns alone, after the end: it may have lost owners in other shards.
+    # The server returns alone, after the end; it may have lost owners in other shards.
     cache.delete(keys.claim_cache(home))
     closing = replace(packet, status=PacketStatus.CLOSING)
     claim_cache.load(closing, [], 0, is_whole=False)
@@ -151,7 +152,9 @@ def test_a_packet_that_was_just_closed_is_expired(cache: OperatorCache) -> None:
     assert claim_cache.grab(packet.packet_id, "ann").share_no == 1
 
 
-def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCache) -> None:
+def test_rules_are_checked_however_often_the_process_has_seen_the_packet(
+    cache: OperatorCache,
+) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     packet = _loaded(claim_cache, rules=Rules(opening=Opening.TWO_STEP))
     terms = str(packet.terms)
@@ -164,7 +167,7 @@ def test_rules_are_asked_for_however_often_the_packet_is_seen(cache: OperatorCac
     assert Terms.parse(terms) == packet.terms
 
 
-def test_no_more_packets_are_remembered_than_may_be(cache: OperatorCache) -> None:
+def test_the_number_of_remembered_packets_is_bounded(cache: OperatorCache) -> None:
     claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     for _ in range(1_001):
         claim_cache.grab(_loaded(claim_cache, count=2).packet_id, "ann")

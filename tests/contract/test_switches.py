@@ -1,4 +1,4 @@
-"""Suites for the store of the switches and for its copy: fakes beside real services."""
+"""Suites for the store of the switches and for its copy: fakes and real services."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -48,11 +48,13 @@ def _state(store: SwitchStore, switch: Switch) -> SwitchState:
     return state
 
 
-def test_a_switch_that_was_never_turned_is_on(store: SwitchStore) -> None:
+def test_a_switch_is_on_by_default(store: SwitchStore) -> None:
     assert store.read().states == [SwitchState(switch, is_on=True) for switch in Switch]
 
 
-def test_a_switch_stands_as_it_was_put_and_the_others_as_they_were(store: SwitchStore) -> None:
+def test_a_stored_switch_is_read_unchanged_and_the_others_keep_their_values(
+    store: SwitchStore,
+) -> None:
     store.put(OFF)
     on_again = SwitchState(Switch.GRAB, changed_at_ms=NOW_MS + 1, changed_by="somebody")
     store.put(on_again)
@@ -63,7 +65,7 @@ def test_a_switch_stands_as_it_was_put_and_the_others_as_they_were(store: Switch
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_money_fixes_the_unit_and_another_turns_everything_off(
+def test_the_first_money_fixes_the_unit_and_another_one_turns_off_every_switch(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     with a_client(kind, request) as client:
@@ -85,14 +87,14 @@ def test_the_first_money_fixes_the_unit_and_another_turns_everything_off(
         client.delete_item(**row)
 
 
-def test_the_last_word_holds(store: SwitchStore) -> None:
+def test_the_last_write_wins(store: SwitchStore) -> None:
     store.put(OFF)
     store.put(SwitchState(Switch.SEND, changed_at_ms=NOW_MS + 1, changed_by="operator"))
 
     assert _state(store, Switch.SEND).is_on
 
 
-def test_a_limit_stands_as_it_was_put_until_its_default_is_restored(store: SwitchStore) -> None:
+def test_a_stored_limit_applies_until_its_default_is_restored(store: SwitchStore) -> None:
     assert store.read().limits == {}
     store.put_limit(LimitName.SENDS_PER_DAY, 7)
     store.put_limit(LimitName.PAYOUTS_AT_ONCE, 3)
@@ -143,7 +145,7 @@ def test_a_missing_copy_is_not_found(shared: Copy) -> None:
     ],
     ids=["all on", "one off", "all off", "unknown", "a limit", "all limits"],
 )
-def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -> None:
+def test_a_stored_copy_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -> None:
     shared.copy.keep(seen, 60)
 
     switches_seen = shared.copy.find()
@@ -153,32 +155,32 @@ def test_what_is_kept_is_found_and_forgotten(shared: Copy, seen: SwitchesSeen) -
     assert shared.copy.find() is None
 
 
-def test_a_switch_that_this_version_does_not_know_is_passed_over(cache: OperatorCache) -> None:
+def test_an_unknown_switch_is_ignored(cache: OperatorCache) -> None:
     cache.set(keys.SWITCH_COPY, TEXTS.write(keys.SWITCH_COPY, "fly,grab", 1_000))
 
     assert RedisSwitches(cache, TEXTS).find() == SwitchesSeen(frozenset({Switch.GRAB}))
 
 
 @pytest.mark.parametrize("forged", ["", "draw,grab", "99999999999999|draw|mac", "|", "x|grab|"])
-def test_a_copy_that_no_function_wrote_is_none(cache: OperatorCache, forged: str) -> None:
+def test_a_copy_that_no_function_wrote_is_ignored(cache: OperatorCache, forged: str) -> None:
     cache.set(keys.SWITCH_COPY, forged)
 
     assert RedisSwitches(cache, TEXTS).find() is None
 
 
-def test_a_copy_that_was_kept_beyond_its_end_is_none(cache: OperatorCache) -> None:
+def test_an_expired_copy_is_ignored(cache: OperatorCache) -> None:
     cache.set(keys.SWITCH_COPY, TEXTS.write(keys.SWITCH_COPY, "grab", -1))
 
     assert RedisSwitches(cache, TEXTS).find() is None
 
 
-def test_a_copy_of_another_key_is_none(cache: OperatorCache) -> None:
+def test_a_copy_under_another_key_is_ignored(cache: OperatorCache) -> None:
     cache.set(keys.SWITCH_COPY, TEXTS.write("rp:other", "grab", 1_000))
 
     assert RedisSwitches(cache, TEXTS).find() is None
 
 
-def test_a_copy_on_a_cache_that_is_away_is_unavailable() -> None:
+def test_a_copy_on_an_unreachable_cache_is_unavailable() -> None:
     copy = RedisSwitches(
         connect(HOST, 1, has_tls=False, username="", password="", timeout_s=0.2), TEXTS
     )

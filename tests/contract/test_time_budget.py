@@ -68,7 +68,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any] | None]] = {
 
 
 def _ask(hole: str, function: str) -> tuple[int, float]:
-    """Return a new process's status for a function, and its duration in seconds."""
+    """Return a function's status in a new process, and its duration in seconds."""
     route, body = REQUESTS[function]
     event = {
         "routeKey": route,
@@ -173,7 +173,7 @@ def test_every_client_stops_with_the_request(
 ) -> None:
     for name, value in _variables(hole).items():
         if name.startswith("AWS_"):
-            monkeypatch.setenv(name, value)  # botocore reads no settings
+            monkeypatch.setenv(name, value)  # botocore reads no settings.
     call = prepare(hole)
     time_budget.begin(0.5)
     began_s = monotonic()

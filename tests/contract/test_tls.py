@@ -42,7 +42,7 @@ def _common_name(certificate: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("bundle", BUNDLES, ids=["certifi", "botocore"])
-def test_the_roots_are_amazons_five_as_others_have_them(bundle: Path) -> None:
+def test_the_roots_are_the_five_public_ones_of_amazon(bundle: Path) -> None:
     ours = _certificates(tls.AMAZON_ROOTS)
 
     assert {_common_name(certificate) for certificate in ours.values()} == ROOTS
@@ -61,7 +61,7 @@ def test_the_roots_are_amazons_five_as_others_have_them(bundle: Path) -> None:
         ("localhost", False),
     ],
 )
-def test_amazons_roots_are_for_amazons_hosts(host: str, *, has_five: bool) -> None:
+def test_the_roots_of_amazon_verify_hosts_of_amazon(host: str, *, has_five: bool) -> None:
     context = tls.context_for(host)
 
     assert context.verify_mode is ssl.CERT_REQUIRED
@@ -70,7 +70,7 @@ def test_amazons_roots_are_for_amazons_hosts(host: str, *, has_five: bool) -> No
     assert (names == ROOTS) == has_five
 
 
-def test_a_given_bundle_replaces_them(tmp_path: Path) -> None:
+def test_a_given_bundle_replaces_the_roots(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     given = tls.context_for("dynamodb.us-east-1.amazonaws.com", str(authority.bundle))
 
@@ -147,7 +147,7 @@ def test_a_certificate_of_another_authority_is_refused(
         ask("localhost", other_bundle if is_given else "")
 
 
-def test_a_plain_server_where_tls_is_expected_is_silent(authority: Authority) -> None:
+def test_a_plain_server_times_out_if_tls_is_expected(authority: Authority) -> None:
     with an_aws_stub(Says()) as stub:
         client = AwsClient(
             "sqs",

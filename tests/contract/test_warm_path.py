@@ -158,7 +158,7 @@ def _forget_clients() -> None:
     vars(containers).clear()
 
 
-def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
+def test_a_winner_costs_one_cache_call_one_transaction_and_one_message(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_shards, "_SEEN_OPEN_S", 60.0)
@@ -181,7 +181,7 @@ def test_a_winner_costs_one_call_of_the_cache_one_transaction_and_one_message(
     handlers.settle(3)
 
 
-def test_a_loser_costs_one_call_of_the_cache_at_the_most(handlers: Handlers) -> None:
+def test_a_loser_costs_at_most_one_cache_call(handlers: Handlers) -> None:
     # Every ten seconds, a process checks whether the cache is still the one that saw every claim.
     other, packet = handlers.send(count=1), handlers.send(count=1)
     for user_id in ("ann", "bob"):
@@ -210,13 +210,13 @@ def test_a_repeat_reads_and_writes_nothing(handlers: Handlers) -> None:
     with handlers.counted() as spent:
         assert handlers.grab(packet, "ann") == "already_claimed"
 
-    # The script counts it: a repeat reads the ledger.
+    # The script counts the user; a repeat reads the ledger.
     assert spent.cache == {"HMGET": 1, "EVALSHA": 1}
     assert spent.aws == {"dynamodb.GetItem": 2}
 
 
 @pytest.mark.parametrize("packet_count", [1, 4])
-def test_a_full_batch_is_settled_by_ten_in_a_transaction(
+def test_a_full_batch_is_settled_in_transactions_of_ten(
     handlers: Handlers, packet_count: int
 ) -> None:
     packet = handlers.send(count=BATCH_MAX + 1)
@@ -237,7 +237,7 @@ def test_a_full_batch_is_settled_by_ten_in_a_transaction(
     }
 
 
-def test_a_taker_who_is_not_known_yet_costs_one_write_once(handlers: Handlers) -> None:
+def test_an_unknown_claimer_costs_one_write_once(handlers: Handlers) -> None:
     packets, stranger = [handlers.send(count=2) for _ in range(2)], a_user_id("stranger")
     writes = []
 
@@ -250,7 +250,7 @@ def test_a_taker_who_is_not_known_yet_costs_one_write_once(handlers: Handlers) -
     assert writes == [1, 0]
 
 
-def test_the_last_claim_of_a_packet_costs_a_look_at_all_of_them_and_closes_it(
+def test_the_last_claim_of_a_packet_reads_all_of_them_and_closes_it(
     handlers: Handlers,
 ) -> None:
     packet = handlers.send(count=2)

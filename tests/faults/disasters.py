@@ -93,7 +93,9 @@ class Aftermath:
                 break
 
     def cancel(self, town: PaymentSystem, withdrawal: Withdrawal) -> None:
-        """Cancel as a user does; the control returns the money of transfers without a call."""
+        """The naive control trusts the rows and each answer: it assumes that a transfer without a
+        recorded call, or without a record at the provider, was never made.
+        """
         seen = town.find(withdrawal)
         if self.is_trusting and not seen.call_count:
             missing = TransferFound(TransferState.NOT_FOUND)

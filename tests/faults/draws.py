@@ -43,7 +43,7 @@ class DrawSchedule(Schedule):
     told_to: dict[DrawAttempt, lottery.Draw] = field(default_factory=dict)
 
     def run(self) -> list[Difference]:
-        """Run the schedule to its end; return the broken invariants."""
+        """Run the schedule to its end, and return the broken invariants."""
         differences = super().run()
         for facts in self.system.ledger_state().lotteries:
             differences += self._overdrawn(facts) + self._unproved(facts.draws)
@@ -130,7 +130,7 @@ class DrawSchedule(Schedule):
     def _draw_naively(self, process: Process, attempt: DrawAttempt) -> None:
         """Answer after the cache alone; the durable write follows, unless the worker crashes."""
         if attempt in self.told_to:
-            return  # a user with an answer does not retry
+            return  # A user with an answer does not retry.
         system, snapshots = process, process.known_snapshots
         snapshot = snapshots.get(ID)
         day = lottery.draw_day(snapshot.campaign, system.clock.now_ms())
@@ -197,7 +197,7 @@ class DrawSchedule(Schedule):
             process.put_prize(self._some_prize("prize-9"))
 
     def _edit_rules(self, process: Process) -> None:
-        """Let users do more: earlier actions stay within the new rules."""
+        """Let users do more; earlier actions stay within the new rules."""
         campaign = process.campaigns.find_campaign(ID)
         assert campaign
         rules = campaign.rules
@@ -247,7 +247,9 @@ class DrawSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Without faults, every waiting user gets an answer, and all ends in time."""
+        """Check that without faults every waiting user gets an answer, and that everything ends in
+        time.
+        """
         system = self.system
         if not self.is_naive:
             # The repeat completes an interrupted edit.
@@ -270,7 +272,7 @@ class DrawSchedule(Schedule):
         system.pass_time(BOUND_MS)
 
     def _judge(self) -> None:
-        """Let all users draw, and again after the bound, when no refusal may be wrong."""
+        """Let all users draw, and draw again after the bound, when every refusal must be right."""
         for is_last in (False, True):
             for attempt in self.attempts:
                 try:
@@ -298,7 +300,7 @@ class DrawSchedule(Schedule):
             case AttemptsExhausted():
                 day = lottery.draw_day(campaign, now_ms)
                 if min(now_ms - day.starts_at_ms, day.ends_at_ms - now_ms) < 2 * SKEW_MAX_MS:
-                    return False  # the user's day depends on the clock
+                    return False  # The user's day depends on the clock.
                 count_max = campaign.rules.attempts_per_user_per_day
                 player = system.draws.find_player(ID, attempt[0], day.name)
                 return count_max == 0 or player.attempt_count < count_max

@@ -19,7 +19,7 @@ by `make faults-real`.
 
 @dataclass
 class Figures:
-    """The figures of one suite."""
+    """Figures of one suite."""
 
     suite: str
     runs: int = 0
@@ -45,14 +45,14 @@ HEAD = ["Suite", "Runs", "Claims", "Faults", "Repairs", "Violations", "Naive", "
 
 
 def table(figures: Sequence[Figures]) -> str:
-    """Return a Markdown table, one row a suite."""
+    """Return a Markdown table with one row for each suite."""
     rows = [[*HEAD, "Seconds"], ["---", *["--:"] * len(HEAD)]]
     rows += [each.cells() for each in figures]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def write(document: Path, text: str) -> None:
-    """Replace the text between the markers of *document*, and touch nothing else."""
+    """Replace the text between the markers of *document*, and nothing else."""
     before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     document.write_text(f"{before}{BEGIN}\n{text}\n\n{LEGEND}{END}{after}", encoding="utf-8")

@@ -35,7 +35,7 @@ _MESSAGES = 5
 
 
 class Fuse:
-    """Counter that decreases before and after each I/O; at zero, the worker dies."""
+    """Counter that decreases before and after each I/O; at zero, the worker is killed."""
 
     def __init__(self, length: int | None) -> None:
         self._left = length
@@ -102,7 +102,7 @@ class Worker:
         with os.fdopen(reading) as answers:
             lines = answers.read().splitlines()
         _, status = os.waitpid(child, 0)
-        # A job that was cut off during its answer reported nothing.
+        # A job that was killed during its answer reported nothing.
         told = json.loads(lines[0]) if lines and lines[0].endswith("}") else {}
         return {
             **told,

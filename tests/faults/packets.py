@@ -54,7 +54,7 @@ PHRASE = "恭喜发财"
 CHAT_ID, CHAT_RATE = "telegram:-1", 0.15
 SENDER_FEN = 2_000
 SHORT_MS = 4_000
-"""Lifetime in milliseconds of a packet that ends while many users are about to claim."""
+"""Lifetime in milliseconds of a packet that ends during a rush of claims."""
 
 _ENDED = {PacketStatus.CLOSING, PacketStatus.CLOSED}
 
@@ -79,7 +79,8 @@ class PacketSchedule(Schedule):
     def prepare(self) -> None:
         """Fund senders; some packets exist from the start, and some are sent under faults."""
         pick = self.random.choice
-        # The rows have the time of an edit's transaction, so windows are judged to the skew.
+        # The rows have the time of an edit's transaction, so windows are judged within the clock
+        # skew.
         self.system.dynamo.stream = _EditTimes(self.system.clock, self.seen)
         self.system.window_slack_ms = WINDOW_AGE_MAX_MS + SKEW_MAX_MS
         self._snapshots = [self.system.memory.snapshot()]
@@ -87,11 +88,11 @@ class PacketSchedule(Schedule):
         self._quota_max = 0
         self._told_ends: dict[str, int] = {}
         self._doubtful_ends: set[str] = set()
-        # Milliseconds by which the sweep that meets the last claims is early.
+        # Milliseconds by which the sweep that overlaps the last claims is early.
         self._fast_ms = self.random.randint(0, SKEW_MAX_MS)
         count = self.random.randint(8, 16)
         self.users = [f"user-{number}" for number in range(count)]
-        # Its own numbers leave the other choices of a seed as they were.
+        # A separate generator keeps the other choices of a seed unchanged.
         self._chat_random = Random(f"chat {self.seed}")
         self._members = {*self._chat_random.sample(self.users, count // 2)}
         for number in range(self.random.randint(1, 2)):
@@ -121,7 +122,7 @@ class PacketSchedule(Schedule):
         return steps
 
     def heal(self) -> None:
-        """Stop the faults; judge refusals, and let everything end."""
+        """Stop the faults, judge refusals, and let everything end."""
         if self.is_naive:
             self.end_all()
             self.system.pass_time(BOUND_MS)
@@ -157,7 +158,7 @@ class PacketSchedule(Schedule):
             rules = replace(rules, chat_id=CHAT_ID)
         if chance() < 0.5:
             return {"rules": rules}
-        # Its packets are sharded: into as many shards as shares, or fewer.
+        # Its packets are sharded, into at most as many shards as shares.
         self.system.shard_share_count = pick((1, 2, 4))
         campaign = self.system.campaigns.find_campaign(CAMPAIGN_ID)
         if campaign is None:
@@ -183,7 +184,7 @@ class PacketSchedule(Schedule):
             packet = process.send_order(order)
         except errors.Rejected as refusal:
             self.seen["refused sends"] += 1
-            # Only the sender spends their money, and they have enough; only a budget may be short.
+            # Only the sender spends their money, and has enough; only a budget can be short.
             is_short = isinstance(refusal, InsufficientFunds) and not order.campaign
             if was_sent or is_short:
                 self._complain("I10", order.sender.user_id, "a packet", refusal.code)
@@ -212,8 +213,8 @@ class PacketSchedule(Schedule):
         return self.trying(take, times=self.random.randint(3, 8))
 
     def _sweep_at_the_end(self) -> None:
-        """Sweep at the end of a short packet, while claims of it are in progress. Its clock is fast
-        and its calls succeed, because few sweeps would otherwise be in time.
+        """Sweep at the end of a short packet while its claims are in progress. Its clock is fast
+        and its calls succeed, because otherwise few sweeps would be in time.
         """
         for ends_at_ms in sorted(self._short_ends_ms()):
             self.sleep_ms(max(0, ends_at_ms - self._fast_ms - self.system.clock.now_ms()))
@@ -221,7 +222,7 @@ class PacketSchedule(Schedule):
                 self.process(wires=self.good_wires, skew_ms=self._fast_ms).sweep(50_000)
 
     def _first_wait_ms(self) -> int:
-        """Return when a user arrives: at once, or at the last moment of a packet."""
+        """Return a user's arrival time: at once, or at the last moment of a packet."""
         ends_ms = [] if self.is_naive else self._short_ends_ms()
         if ends_ms and self.random.random() < 0.7:
             comes_at_ms = (
@@ -281,7 +282,7 @@ class PacketSchedule(Schedule):
         """Answer after the cache alone; the durable write follows, unless the worker crashes."""
         system = self.system
         if any(packet.packet_id == t.packet_id and user_id == t.user_id for t in system.told):
-            return  # a user with an amount does not retry
+            return  # A user with an amount does not retry.
         outcome = process.claim_cache.grab(packet.packet_id, user_id)
         if outcome.share_no is None:
             process.load_packet(packet.packet_id)
@@ -338,7 +339,7 @@ class PacketSchedule(Schedule):
         return sum(name == "cache_not_closed" for name, _ in self.system.logger.errors)
 
     def _is_closed_in_cache(self, packet_id: str, began_at_ms: int) -> bool:
-        """Check all shards; an emptied one reopens if a number is given back after its close."""
+        """Check all shards; an emptied one reopens if a number is returned after its close."""
         caches = self.system.memory.caches
         reopens_at_ms = began_at_ms + EMPTIED_KEPT_MS
         ids = [packet_id]
@@ -443,7 +444,7 @@ class PacketSchedule(Schedule):
     # Judging
 
     def _judge(self, users: Iterable[str]) -> None:
-        """Let all users grab, and again after the bound, when no refusal may be wrong."""
+        """Let all users grab, and grab again after the bound, when every refusal must be right."""
         self._ask_all(users)
         self.system.pass_time(BOUND_MS)
         wrongly_refused = self._ask_all(users)
@@ -460,7 +461,7 @@ class PacketSchedule(Schedule):
         except PacketEmptied:
             pass
         except errors.RedPacketError:
-            return  # judged by another rule
+            return  # Judged by another rule.
         else:
             return
         outcomes = {share.share_no for share in list_shares(self.system.packets, packet.packet_id)}
@@ -480,8 +481,8 @@ class PacketSchedule(Schedule):
         }
 
     def _ask_all(self, users: Iterable[str]) -> list[tuple[Packet, str, _Wrong]]:
-        """Return the wrongly refused users; each of them can read the truth on the
-        packet's page.
+        """Return the wrongly refused users; the packet's page shows each of them the correct
+        state.
         """
         answers = []
         for packet in self.packets:
@@ -500,7 +501,7 @@ class PacketSchedule(Schedule):
         return answers
 
     def _ask(self, process: Process, packet: Packet, user_id: str) -> None:
-        """Retry until there is an answer, which comes soon without faults."""
+        """Retry until an answer arrives, which is soon without faults."""
         for _ in range(8):
             try:
                 self._grab(process, packet, user_id)
@@ -566,7 +567,7 @@ class _EditTimes(FakeStream):
 
 
 class CopiedWindows(PacketSchedule):
-    """Control: a packet trusts its copy of the campaign's window at the send."""
+    """Control that trusts the packet's copy of the campaign's window at the send."""
 
     def _rules(self) -> dict[str, Any]:
         while "campaign" not in (rules := super()._rules()):

@@ -1,14 +1,14 @@
 """Deterministic simulation of payments and withdrawals, like `simulation` for packets.
 
-Users pay in and withdraw, for balances and for packets, through providers that time out after
-paying, hide payments, refuse, are refunded by hand, and are paid late and twice. One of two
-providers hangs while the other one works; notices come early, twice, in any order, and days later.
-Functions crash between any two calls, stall before the one that pays, and are replaced by some with
-other limits, without a provider, or of another merchant. Treasurers move campaign money
-(`treasury`). Tables are restored, and providers forget (`disasters`).
+Users pay in and withdraw, for balances and for packets. Providers time out after paying, hide
+payments, refuse them, refund by hand, and pay late or twice. One of two providers hangs while the
+other one works; notices come early, twice, in any order, and days later. Functions crash between
+any two calls or stall before the one that pays. Deployments replace them with other limits, without
+a provider, or for another merchant. Treasurers move campaign money (`treasury`). Tables are
+restored, and providers forget (`disasters`).
 
-Then the providers' own books and statements are compared with the ledger. The naive control calls,
-then marks, and takes a new number after a missing answer, or trusts its rows.
+Then the providers' own books and statements are compared with the ledger. The naive control marks
+after its call, and uses a new number after a missing answer, or trusts its rows.
 """
 
 from collections import defaultdict
@@ -100,7 +100,7 @@ _CARRIED_OUT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Deployed settings of functions; running functions keep theirs."""
+    """Deployed settings of functions; running functions keep the earlier ones."""
 
     settings: WithdrawalSettings
     merchant: int = 0
@@ -109,7 +109,7 @@ class Setup:
 
 class FaultyGate:
     """Port of a provider behind a wire; a call may still arrive after its caller gave up. *hang_ms*
-    is how long a call to a provider hangs, 0 for most.
+    is the time for which a call to a provider hangs; it is 0 for most calls.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class FaultyGate:
 
 
 def _unheard(call: Callable[..., Any], *arguments: Any) -> None:
-    """Carry out a call whose caller gave up and receives no refusal."""
+    """Execute a call whose caller gave up and receives no refusal."""
     with suppress(Unavailable):
         call(*arguments)
 
@@ -367,7 +367,7 @@ class PaymentSchedule(Schedule):
         return self.often(send, times=self.random.randint(2, 5))
 
     def _end(self, town: PaymentSystem, packet: Packet) -> None:
-        """End a packet early, which may be unpaid, or about to be paid."""
+        """End a packet early; it may be unpaid, or about to be paid."""
         self.trace.append(f"{packet.packet_id} is ended")
         ended = town.end_packet(packet, self.random.choice(("", "a test")))
         self.seen[f"early ends of {ended.status} packets"] += 1
@@ -405,7 +405,7 @@ class PaymentSchedule(Schedule):
 
     @property
     def is_careless(self) -> bool:
-        """Return whether this control calls, then marks."""
+        """Return whether this control marks after its call."""
         return self.is_naive and not self.aftermath.is_trusting
 
     def _sweeper(self) -> None:
@@ -500,7 +500,7 @@ class PaymentSchedule(Schedule):
         for _ in range(self.random.randint(8, 16)):
             self.sleep_ms(self.random.choice(_WAITS_MS))
             if self.random.random() < 0.2:
-                # Perhaps for a payment that a user starts next.
+                # The event may concern a payment that a user starts next.
                 user_id = self.random.choice(self.users)
                 number = Request(user_id, f"pay-{user_id}", "").id_of("payment")
                 early = ProviderEvent(ProviderEventKind.PAYMENT, "", number, "")
@@ -533,7 +533,7 @@ class PaymentSchedule(Schedule):
             except RedPacketError:
                 pass
             except Killed:
-                # No remaining message of the batch is acknowledged.
+                # No other message of the batch is acknowledged.
                 self.notices += [*due, (now_ms, channel, notice, tries + 1)]
                 raise
             if tries < _NOTICE_TRIES:
@@ -556,7 +556,7 @@ class PaymentSchedule(Schedule):
                 self.note_answer(cause, made.withdrawal_id)
 
     def note_answer(self, cause: str, answer: str | None) -> None:
-        """Store the id that a cause or an idempotency key led to; each has one."""
+        """Store the id that a cause or an idempotency key led to; each has exactly one."""
         self.causes[cause].add(answer or "")
 
     def _refund_takes_ms(self, refund_no: str) -> int:
@@ -565,7 +565,7 @@ class PaymentSchedule(Schedule):
         return takes_ms
 
     def _billed_on(self, line: Line) -> str:
-        """Return the day of a line: either day for movements around midnight."""
+        """Return the day of a line, or either day for movements around midnight."""
         shifts_ms = (0, EDGE_MS, -EDGE_MS)
         shift_ms = shifts_ms[sum(line.outside_no.encode()) % len(shifts_ms)]
         if line.kind == "unlock" and line.outside_no[-1] in "02468":
@@ -604,7 +604,7 @@ class PaymentSchedule(Schedule):
             ends = [TransferState.CANCELLED, TransferState.SUCCEEDED]
         else:
             ends = [TransferState.SUCCEEDED, TransferState.SUCCEEDED, TransferState.FAILED]
-        # After faults stop, it ends transfers in progress, however rarely it is queried.
+        # After faults stop, the provider ends transfers in progress, however rarely it is queried.
         waits = 0 if self._is_over else 1 + (state is TransferState.PROCESSING)
         return pick([*ends, *[state] * waits])
 
@@ -615,7 +615,7 @@ class PaymentSchedule(Schedule):
             if order.authorization_no and self.random.random() < 0.4:
                 self.refusals[order.transfer_no] = Refusal.NOT_AUTHORIZED
         elif self._is_made(order.transfer_no) and self.random.random() < 0.6:
-            # It has the transfer, and refuses its repeat.
+            # The provider has the transfer, and refuses its repeat.
             self.seen["refused repeats"] += 1
             return Refusal.NOT_AUTHORIZED if order.authorization_no else Refusal.OTHER
         refusal = self.refusals[order.transfer_no]
@@ -630,8 +630,8 @@ class PaymentSchedule(Schedule):
     # The end
 
     def heal(self) -> None:
-        """Let schedules run until all waits are over; compare each day's statement, and
-        both books.
+        """Let schedules run until all waits are over; compare each day's statement, and both
+        books.
         """
         self.hangs_until_ms = dict.fromkeys(CHANNELS, 0)
         self.aftermath.strike(lambda: self._healing_town(self.setup))
@@ -684,7 +684,7 @@ class PaymentSchedule(Schedule):
         ]
 
     def _alarms(self) -> list[Difference]:
-        """Ignore what a refund by hand, or another merchant, rightly raises."""
+        """Ignore reports that a manual refund, or another merchant, rightly causes."""
         refunds = [refund for made in self.all_gateways for refund in made.refunds.values()]
         # After a restore, our own refunds may also be unknown.
         is_restored = self.aftermath.kind is Disaster.RESTORE
@@ -725,7 +725,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _silent(self, channel: ProviderName | None) -> Iterator[None]:
-        """Let a provider hang throughout: at its end, the other one has no open work."""
+        """Let a provider hang throughout; at its end, the other one has no open work."""
         if channel is None:
             yield
             return
@@ -760,7 +760,7 @@ class PaymentSchedule(Schedule):
                     self.differences.append(Difference("I8", number, what, "yes", "no"))
 
     def _check_stranded(self) -> None:
-        """I8: payments that an unavailable provider never got end without it."""
+        """I8: payments that never reached an unavailable provider end without it."""
         if self.is_naive:
             return
         state, on = self.system.ledger_state(), self.setup.channels
@@ -782,7 +782,7 @@ class PaymentSchedule(Schedule):
         ]
 
     def _check_settings(self, facts: OutsideFacts) -> None:
-        """I9: no limit that was ever deployed is exceeded; I10: one cause pays out once."""
+        """I9: no limit that was ever deployed is exceeded; I10: one cause is paid out once."""
         limits = [setup.settings.limits for setup in self.setups]
         at_most = max(limit.count_max for limit in limits), max(limit.fen_max for limit in limits)
         for (user_id, day), withdrawn in facts.withdrawn.items():
@@ -799,7 +799,7 @@ class PaymentSchedule(Schedule):
                 )
 
     def end_minute(self, town: PaymentSystem) -> None:
-        """Run the minutely schedules once."""
+        """Run the one-minute schedules once."""
         for channel in town.gates_out:
             _call_naively(town) if self.is_careless else town.dispatch(1_000, channel)
         self._bring_notices(town)
@@ -820,7 +820,7 @@ class PaymentSchedule(Schedule):
         return sorted(day for day in days if day[0] < today)
 
     def _follow_statements(self, town: PaymentSystem) -> None:
-        """Compare each day, except where lines of another merchant cannot be traced."""
+        """Compare each day, except lines of another merchant that cannot be traced."""
         for day, channel in self._statement_days():
             town.compare_statement(day, channel)
 
@@ -916,7 +916,7 @@ class PaymentSchedule(Schedule):
 
     @contextmanager
     def _statements(self, channel: ProviderName, statement: gateway.Bill) -> Iterator[None]:
-        """Replace a provider's statements by the result of *statement* meanwhile."""
+        """Replace a provider's statements inside the block by the result of *statement*."""
         true_bills = [each.edit_statement for each in self.gateways[channel]]
         for fake_gateway in self.gateways[channel]:
             fake_gateway.edit_statement = statement
@@ -930,7 +930,7 @@ def _is_lock_of(each: Line, line: Line) -> bool:
 
 
 def _kind_in(kinds: Collection[str], line: Line) -> str:
-    """Return the kind of a line in a statement, which may have locks in place of transfers."""
+    """Return the kind of a line in a statement, which may have locks instead of transfers."""
     return "lock" if line.kind == "transfer" and "lock" in kinds else line.kind
 
 
@@ -952,7 +952,7 @@ def _telling(channel: ProviderName, refund_no: str) -> Callable[[PaymentSystem],
 
 
 def _call_naively(town: PaymentSystem) -> None:
-    """Call, then mark: after a missing answer, start again with a new number."""
+    """Mark after the call: after a missing answer, start again with a new number."""
     now_ms = town.clock.now_ms()
     pending = [town.withdrawals.list_to_call(channel, now_ms, 20) for channel in town.gates_out]
     for withdrawal_id in chain(*pending):

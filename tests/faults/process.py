@@ -89,7 +89,7 @@ class Process(InMemorySystem):
         group: int = 0,
         groups: int = 1,
     ) -> None:
-        # Everything else is the system's own: the same users, ids and answers.
+        # Everything else belongs to the system: the same users, ids and answers.
         vars(self).update(vars(system))
         self.clock = clock
         dynamo = Dynamo(lambda: wires.dynamo, TABLE_NAMES, pause_s=wires.pause_s)

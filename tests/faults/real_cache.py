@@ -40,7 +40,7 @@ def failover(figures: Figures, *, is_quick: bool) -> None:
         for number, delay_ms in enumerate((*real, *naive)):
             pair = ahead.result()
             ahead = pool.submit(_a_pair, start)
-            # Every other time, many small packets, whose last shares are among the lost ones.
+            # Every second time, many small packets, whose last shares are among the lost ones.
             sizes = ((20, 200), (120, 20))[number % 2]
             _fail_over(figures, *pair, delay_ms, sizes, is_naive=number >= len(real))
 
@@ -94,7 +94,7 @@ def _freezing(times: int) -> Callable[[Server], Harm]:
         def harm(crowd: Crowd, figures: Figures) -> None:
             for number in range(times):
                 crowd.wait_for_claims(20)
-                # A client times out after 2 x 0.5 s: a few of the freezes are longer.
+                # A client times out after 2 x 0.5 s; a few of the freezes are longer.
                 long = number % 5 == 2
                 server.freeze()
                 time.sleep(random.uniform(1.1, 1.3) if long else random.uniform(0.02, 0.3))
@@ -164,7 +164,8 @@ def _evicting(server: Server) -> Harm:
         missing = _missing(crowd, server)
         evicted = 0
         for number in range(1_000):
-            # Full of the rush's own buffers, without a key to evict: this is also a fault.
+            # The rush's own buffers fill the memory, and no key can be evicted: this is also a
+            # fault.
             with suppress(OutOfMemoryError):
                 server.admin.set(f"filler:{number}", "x" * 1_000)
             if number % 10 == 0:
@@ -194,7 +195,7 @@ def _filling(server: Server) -> Harm:
         for _ in range(3):
             crowd.wait_for_claims(50)
             server.admin.config_set("maxmemory", 1)
-            # Users who were already past the cache may still get their share.
+            # Users who are already past the cache may still get their share.
             time.sleep(0.1)
             before = len(crowd.claims), _handed_out(crowd, server)
             time.sleep(0.2)
@@ -240,7 +241,7 @@ def _rush(
 
 
 def run_crowd(figures: Figures, crowd: Crowd, harm: Harm) -> None:
-    """Let the users grab during *harm*; count the errors at the end."""
+    """Let the users grab during *harm*, and count the errors at the end."""
     # Only the control's violations count.
     own = Figures(figures.suite) if crowd.naive else figures
     with crowd.grabbing():

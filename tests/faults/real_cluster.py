@@ -1,4 +1,4 @@
-"""Cluster of three whose slots move, whose third node is new, and one of whose nodes hangs."""
+"""Cluster of three nodes: slots move, the third node is new, and one node hangs."""
 
 import random
 import time
@@ -62,7 +62,7 @@ def _moving(servers: Cluster, slots: Sequence[int], moves: int) -> Callable[[Cro
     def harm(crowd: Crowd, figures: Figures) -> None:
         for number in range(moves):
             crowd.wait_for_claims(5)
-            # The first ones go to the new node, which no client has yet.
+            # The first slots move to the new node, which no client has yet.
             servers.move(random.choice(slots), 2 if number < 3 else random.randrange(3))
             note_recovery(crowd, figures, time.monotonic())
         if crowd.naive:

@@ -31,7 +31,7 @@ VISIBILITY_TIMEOUT_S = 1
 
 # Number of kill points of a job that completes: two per I/O.
 STEPS = {"grab": 10, "settle": 28, "sweep": 60}
-# The control is killed around the moment when it answers with an amount that the ledger lacks.
+# The control is killed around the time at which it answers with an amount that the ledger lacks.
 NAIVE_STEPS = range(6, 10)
 JOB_MS = 25
 
@@ -90,7 +90,7 @@ def some_workers(cloud: Cloud, queue_url: str) -> Iterator[Workers]:
         yield Workers(processes)
     finally:
         for process in processes:
-            # The end of its input ends it between two jobs.
+            # The worker ends between two jobs when its input ends.
             process.communicate()
 
 
@@ -115,7 +115,7 @@ def _run(cloud: Cloud, figures: Figures, users: int, *, is_naive: bool) -> None:
     system.claim_cache = RedisShards(cache, PUBLISHED_SEEDS)
     sqs: Any = cloud.aws("sqs")
     system.payouts = SqsPayouts(lambda: sqs, queue_url, system.clock.now_ms)
-    # Some are emptied, and closed by their last claim; the others by a sweep.
+    # Some packets are emptied, and closed by their last claim; a sweep closes the others.
     packets = [
         system.send(count=count, total_fen=10_000, life_ms=10 * LIFE_MS)
         for count in [users // 5] * 2 + [users // 4 + 3] * 3
@@ -187,7 +187,7 @@ def _grabbing(
 
 
 def _end_under_fire(workers: Workers, dynamodb: Any, killed: list[Job]) -> None:
-    """Close, refund and settle with workers that die, then with others that do not."""
+    """Close, refund and settle with workers that are killed, then with others that are not."""
     ahead_ms = 11 * LIFE_MS
     for round_no in range(24):
         workers.ahead_ms = ahead_ms + round_no * 60_000

@@ -30,19 +30,19 @@ from tests.faults.rush import Crowd, RealTimeSystem, close_quietly
 PACKETS = 20
 LIFE_MS = 1_200
 EARLY_MS = 400
-"""Milliseconds by which the ledger's clock is early: it closes packets that the cache still hands
-out.
+"""Milliseconds by which the ledger's clock is early: it closes packets whose shares the cache still
+gives out.
 """
 
 GRACE_MS = 30
-"""Milliseconds, shorter than a claim may take here, so that many of them meet the refund."""
+"""Milliseconds; shorter than a claim may take here, so that many claims overlap the refund."""
 
 CLOSING_S = 0.8
 CLIENTS = 64
 
 
 def refund(figures: Figures, *, is_quick: bool) -> None:
-    """Close packets while they are grabbed: paid + refunded = total."""
+    """Close packets during grabs: paid + refunded = total."""
     for _ in range(1 if is_quick else 10):
         with _a_race() as (crowd, system):
             run_crowd(figures, crowd, lambda crowd, figures: _close(system, crowd, figures))
@@ -115,7 +115,7 @@ def send(figures: Figures, *, is_quick: bool) -> None:
     _send_at_once(figures, RealTimeSystem(), 200 if is_quick else 1_000)
     with a_cloud(HOLD_MS) as cloud:
         system = RealTimeSystem()
-        # The emulator's own transactions, made to conflict as DynamoDB's do.
+        # The emulator's own transactions, with conflicts like DynamoDB's.
         system.dynamo = cloud.aws("dynamodb")
         system.stand_on(system.dynamo)
         _send_at_once(figures, system, 50)
@@ -190,7 +190,7 @@ def _send_naively(system: RealTimeSystem, order: SendOrder, number: int) -> None
     try:
         dynamo.transact(post_operations("accounts", [transfer]))
     except Unavailable:
-        return  # too many conflicts: this one debits nothing
+        return  # Too many conflicts: this call debits nothing.
     system.dynamo.put_item(
         TableName="packets", Item={name: {"S": value} for name, value in marker.items()}
     )

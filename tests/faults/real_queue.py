@@ -84,7 +84,7 @@ class Delivery:
         try:
             answer = settle_batch(records, settle=self._settle)
         except Unavailable:
-            return  # the whole batch is redelivered
+            return  # The whole batch is redelivered.
         failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         for message in messages:
             if message["MessageId"] in failed:
@@ -168,7 +168,7 @@ def _run(
 
 
 def _claimed(claims: int) -> tuple[RealTimeSystem, list[Packet]]:
-    """Return a system with the given number of claims that wait for their credit."""
+    """Return a system with *count* claims that wait for their credit."""
     system = RealTimeSystem()
     system.dynamo.is_far = False
     packets = system.send_some(-(-claims // SHARES_PER_PACKET), SHARES_PER_PACKET)
@@ -263,7 +263,7 @@ def _count(sqs: Any, queue_url: str) -> int:
 
 
 def _redrive(sqs: Any, dlq_url: str, queue_url: str) -> None:
-    """Redrive as StartMessageMoveTask does, which the emulator lacks: send again, then delete."""
+    """Redrive like StartMessageMoveTask, which the emulator lacks: send again, then delete."""
     while messages := sqs.receive_message(QueueUrl=dlq_url, MaxNumberOfMessages=10).get("Messages"):
         for message in messages:
             sqs.send_message(QueueUrl=queue_url, MessageBody=message["Body"])

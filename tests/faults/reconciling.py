@@ -12,8 +12,8 @@ from tests.faults.refusals import BOUND_MS
 from tests.faults.schedule import Schedule
 
 MOVING_MS = 120_000
-"""Milliseconds; longer than a transaction takes here, and short enough to compare part of
-the rush.
+"""Milliseconds; longer than a transaction takes here, and short enough to compare part of the
+rush.
 """
 
 
@@ -52,7 +52,9 @@ class _Reconciling(Schedule):
         self._compare()
 
     def false_alarms(self) -> list[Difference]:
-        """Return the reports about a correct ledger; late work under faults is correct."""
+        """Return the reports about a correct ledger; reports of late work are correct under
+        faults.
+        """
         return [
             difference
             for difference in self.alarms

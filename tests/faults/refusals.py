@@ -1,7 +1,7 @@
-"""Judge of refusals, by the ledger's own rows at the request and at the answer.
+"""Judge of refusals by the ledger's rows at the request and at the answer.
 
-A refusal is wrong if the ledger contradicted it throughout. Some are never wrong; others may be for
-a while after a failover or an edit: `BOUND_MS` of docs/invariants.md.
+A refusal is wrong if the ledger contradicted it throughout. Some refusals are never wrong; others
+may be for a while after a failover or an edit: `BOUND_MS` of docs/invariants.md.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ PASSES = (PacketEmptied, PacketExpired, QuotaExhausted, CampaignPaused, PacketNo
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """State of one user and packet in the ledger at a moment."""
+    """State of one user and packet in the ledger at one time."""
 
     at_ms: int
     owns: bool
@@ -45,7 +45,7 @@ class Known:
     claim_count: int
     campaign: Mapping[str, Any] | None
     token_ends_at_ms: int = 0
-    """End of the user's grab token, if they have one."""
+    """End of the user's grab token, if there is one."""
 
     @property
     def may_take_more(self) -> bool:
@@ -61,7 +61,7 @@ class Known:
         return not self.campaign or self.campaign["status"] == CampaignStatus.ON
 
     def window(self, packet: Packet) -> tuple[int, int]:
-        """Return when the packet is open, if its campaign's window stays unchanged."""
+        """Return whether the packet is open if its campaign's window stays unchanged."""
         if not self.campaign:
             return packet.starts_at_ms, packet.expires_at_ms
         return packet.rules.window_in(self.campaign["starts_at_ms"], self.campaign["ends_at_ms"])
@@ -109,7 +109,7 @@ def is_wrong(
         case CampaignPaused():
             says_otherwise = before.is_on and after.is_on
         case GrabTokenInvalid():
-            # An admitted user gets the same token again, however short its remaining life.
+            # An admitted user gets the same token again, however soon it expires.
             says_otherwise = after.at_ms < before.token_ends_at_ms - slack_ms
         case PacketNotStarted():
             starts_at_ms = max(before.window(packet)[0], after.window(packet)[0])
@@ -117,7 +117,7 @@ def is_wrong(
         case _:
             # The packet exists, and every request is well-formed.
             says_otherwise = True
-    # Owners get their share, except those who must first say a passphrase.
+    # Owners get their share, except those who must first enter a passphrase.
     return says_otherwise or (before.owns and isinstance(refusal, PASSES))
 
 

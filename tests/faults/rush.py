@@ -283,7 +283,7 @@ class Crowd:
             return False
         except (PacketEmptied, PacketExpired) as refusal:
             if is_owner:
-                # The user had got an amount: this answer breaks I5, which finds it.
+                # The user got an amount before, so this answer breaks I5, and the check finds it.
                 self.wrong.append(f"{user_id} has a share and is told {refusal.code}")
             return True
         except errors.RedPacketError as refusal:

@@ -1,7 +1,7 @@
 """One schedule: the parts of a scenario, interleaved at every I/O by one seed, and then its end.
 
-Time is simulated: each I/O takes some, each Lambda has its own clock, and the next part to run is
-any whose wait is over.
+Time is simulated: each I/O takes some time, each Lambda has its own clock, and the next part to run
+is any part whose wait is over.
 """
 
 import heapq
@@ -33,8 +33,8 @@ from testing.platform.faulty_sqs import FaultySqs, Message
 from tests.faults.process import SKEW_MAX_MS, Process, SkewedClock, Wires
 
 FAULT_RATES = (0.02, 0.1, 0.2, 0.25)
-"""Rates per I/O, with six of them in a grab: some schedules get far, and in others most
-calls fail.
+"""Fault rates for each I/O. A grab has six of them, so that some schedules get far and in others
+most calls fail.
 """
 
 RECONCILED_OF = 10
@@ -52,8 +52,8 @@ BOUND_MS = 20 * 60_000
 """I8: milliseconds after the last fault within which everything is settled and closed."""
 
 LONG_MS = 1_000
-"""Milliseconds from which a sleep counts as long: the grace of a close does, a pause between two
-tries does not.
+"""Milliseconds from which a sleep counts as long: the grace period of a close does, a pause between
+two attempts does not.
 """
 
 HANGS = 0.1
@@ -74,14 +74,14 @@ _REFUSED = 0.01
 
 
 def names(text: str) -> frozenset[str]:
-    """Return names that commas separate."""
+    """Return names separated by commas."""
     return frozenset(text.split(", "))
 
 
 @dataclass
 class Schedule:
-    """One run from one seed; *seen* counts the items of each check. MUST_SEE has the checks that
-    must see some over many schedules, because they prove nothing otherwise.
+    """One run from one seed; *seen* counts the items of each check. MUST_SEE lists the checks that
+    must see items over many schedules, because they prove nothing otherwise.
     """
 
     MUST_SEE: ClassVar[frozenset[str]] = names(
@@ -98,7 +98,7 @@ class Schedule:
     trace: list[str] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     edits_under_way: int = 0
-    """Edits of a campaign that are in progress, or were interrupted."""
+    """Edits of a campaign that are in progress or were interrupted."""
     seen: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Schedule:
         return self.differences + all_differences + self._alarms() + self._named_in_logs()
 
     def _alarms(self) -> list[Difference]:
-        """Check that only forged data looked broken to a use case."""
+        """Check that only forged data appeared damaged to a use case."""
         forged = {f"share {ref.share_no} is not claimed" for ref in self.sqs.forged}
         return [
             Difference("alarm", name, "error", "none", str(error))
@@ -151,7 +151,7 @@ class Schedule:
         ]
 
     def _named_in_logs(self) -> list[Difference]:
-        """Check that logs hold no user ids, whatever fails."""
+        """Check that logs contain no user ids, whatever fails."""
         lines = self.system.logger.lines
         self.seen["logged lines"] += len(lines)
         return [
@@ -169,7 +169,7 @@ class Schedule:
         raise NotImplementedError
 
     def heal(self) -> None:
-        """Continue without faults until everything has ended; judge the answers."""
+        """Continue without faults until everything has ended, and judge the answers."""
         raise NotImplementedError
 
     # Time and processes
@@ -242,7 +242,9 @@ class Schedule:
         )
 
     def hang(self) -> None:
-        """Freeze some Lambdas before a transaction: until a sweep's grace is over, or for long."""
+        """Freeze some Lambdas before a transaction, either past a sweep's grace period or for
+        long.
+        """
         current = getcurrent()
         if not self._is_over and current.parent is not None and self.random.random() < HANGS:
             self._hanging.add(current)
@@ -314,7 +316,7 @@ class Schedule:
                 else:
                     break
 
-    # Parts of every scenario
+    # Parts of every scenario.
 
     def payout_worker(self) -> None:
         """Receive and settle, in a process that is replaced when it crashes."""
@@ -353,7 +355,9 @@ class Schedule:
         return sweep
 
     def turn_some_switch(self, process: Process) -> None:
-        """Turn a switch off, and on again some seconds later, if nothing comes in between."""
+        """Turn a switch off, and on again some seconds later unless something else happens
+        first.
+        """
         switch = self.random.choice((Switch.SEND, Switch.GRAB, Switch.PAYOUT, Switch.REFUND))
         for is_on in (False, True):
             self.trace.append(f"{switch} is switched {'on' if is_on else 'off'}")
@@ -369,15 +373,15 @@ class Schedule:
             self.sleep_ms(self.random.randint(500, 10_000))
 
     def reconcile(self, process: Process) -> None:
-        """Export during all changes, and check that nothing of the ledger looks broken. An export
-        and its queries take a third of a second, so few schedules have them.
+        """Export during all changes, and check that no part of the ledger appears damaged. An
+        export and its queries take a third of a second, so few schedules have them.
         """
         if self.seed % RECONCILED_OF:
             return
         comparison = self.two_looks()
         self.seen["reconciled rows"] += sum(check.examined for check in comparison.checks)
         for difference in comparison.differences:
-            # In a rush claims may wait for long, so late work is judged at the end.
+            # In a rush, claims may wait for long, so late work is judged at the end.
             if (
                 difference.rule.startswith("I")
                 and difference.rule != "I8"
@@ -386,7 +390,7 @@ class Schedule:
                 self.differences.append(replace(difference, what=f"false alarm: {difference.what}"))
 
     def two_looks(self) -> Reconciliation:
-        """Compare an export, and another one if it differs, as the state machine does."""
+        """Compare an export, and another one after differences, like the state machine."""
         first = self.system.compare(FakeDeadLetters(0))
         if first.differences:
             self.sleep_ms(60_000)
@@ -422,7 +426,7 @@ class Schedule:
         self.system.pass_time(SWITCH_BOUND_MS)
 
     def end_all(self) -> None:
-        """Run the minutely schedule until everything is settled and closed."""
+        """Run the one-minute schedule until everything is settled and closed."""
         worker = self.process()
         sweepers = [self.process(group, self.groups) for group in range(self.groups)]
         for _ in range(BOUND_MS // _MINUTE_MS):
@@ -430,7 +434,7 @@ class Schedule:
             for sweeper in sweepers:
                 sweeper.sweep(50_000)
             self._deliver_all(worker)
-            # An index may still show claims that are settled by now.
+            # An index may still show claims that have been settled.
             for sweeper in sweepers:
                 sweeper.repair()
             self._deliver_all(worker)
@@ -439,7 +443,7 @@ class Schedule:
         self._check_queue()
 
     def _has_work(self) -> bool:
-        """Return whether a work list of the packets has due work before the bound."""
+        """Return whether a work list of the packets has work due before the bound."""
         until_ms = self.system.clock.now_ms() + BOUND_MS
         tables = self.system.dynamo.tables
         return any(
@@ -457,7 +461,7 @@ class Schedule:
                 return
             self.system.pass_time(500)
 
-    # Rules that must hold at any moment
+    # Invariants at any time.
 
     def _acknowledged(self, ref: ShareRef) -> None:
         """Check (I8) that a deleted message's claim is settled, or queued by another message."""

@@ -1,9 +1,9 @@
 """Deterministic simulation: the real use cases, interleaved at every I/O, under heavy faults.
 
-One seed is one schedule: it decides which part runs next, which call fails, and when the cache
-loses data and the clock jumps. Then the faults stop, the sweep and the queue get their time, and
+Each seed is one schedule: it decides which part runs next, which call fails, and when the cache
+loses data and the clock jumps. Then the faults stop, the sweep and the queue get enough time, and
 every invariant must hold. The naive control answers after the cache alone, as the usual design
-does, and must fail. Every five schedules of packets come with one of a lottery (`draws`) and one of
+does, and must fail. Five schedules of packets are followed by one of a lottery (`draws`) and one of
 `payments`; --of runs one kind.
 
 python -m tests.faults.simulation --schedules 5000 --seed 1 [--of draws]
@@ -64,7 +64,7 @@ def run_schedules(
     until_violation: bool = False,
     look: Callable[[Schedule], object] = bool,
 ) -> Result:
-    """Run *count* schedules from consecutive seeds, or fewer *until_violation*; pass each to
+    """Run *count* schedules with consecutive seeds, or stop *until_violation*; pass each to
     *look*.
     """
     result = Result()
@@ -131,7 +131,7 @@ def main() -> int:
         if count
     }
     total = {name: sum(figure[name] for figure in figures.values()) for name in _SUMMED}
-    # Each kind's own control must fail.
+    # The control of each kind must fail.
     naive_rate = min(figure["naive_violation_rate"] for figure in figures.values())
     blind = sorted({name for figure in figures.values() for name in figure["blind"]})
     summary = {**total, "naive_violation_rate": naive_rate, "blind": blind, "seed": arguments.seed}

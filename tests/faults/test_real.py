@@ -1,4 +1,4 @@
-"""A part of `make faults-real`: each suite on real processes, with its naive control.
+"""Part of `make faults-real`: each suite on real processes, with its naive control.
 
 The Makefile runs it after the stacks, because real processes and threads need the cores.
 """
@@ -9,7 +9,7 @@ from tests.faults.real import SUITES, run_suite
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_no_fault_of_a_real_process_makes_or_loses_a_fen(suite: str) -> None:
+def test_faults_of_real_processes_conserve_every_fen(suite: str) -> None:
     figures = run_suite(suite, is_quick=True)
 
     assert figures.violations == []

@@ -6,7 +6,7 @@ from tests.faults.reconciling import ReconciledDraws, ReconciledPackets
 
 
 @pytest.mark.parametrize("kind", [ReconciledPackets, ReconciledDraws])
-def test_money_that_moves_under_a_reconciliation_raises_no_false_alarm(
+def test_reconciliation_during_transfers_raises_no_false_alarm(
     kind: type[ReconciledPackets | ReconciledDraws],
 ) -> None:
     schedules = [kind(seed) for seed in range(1, 9)]

@@ -44,9 +44,9 @@ def _much_happens_in_lotteries(schedules: list[DrawSchedule]) -> None:
 
 
 # Few schedules of packets refuse an owner for a while, and few of payments return a paid transfer.
-# Some after these seeds do.
+# Some schedules after these seeds do.
 @pytest.mark.parametrize(("of", "seed"), [(PACKETS, 5001), (DRAWS, 1), (PAYMENTS, 2001)])
-def test_no_fault_makes_or_loses_a_fen_or_a_prize(of: str, seed: int) -> None:
+def test_faults_conserve_every_fen_and_prize(of: str, seed: int) -> None:
     some: list[Any] = []
 
     result = run_schedules(
@@ -87,7 +87,7 @@ def _checks_of(module: ModuleType) -> dict[str, set[str]]:
     }
 
 
-def test_every_check_is_run_and_must_see_something() -> None:
+def test_every_check_runs_and_must_see_items() -> None:
     checks: dict[str, set[str]] = {}
     for module in (lottery, outside_checks, packets, postings):
         checks |= _checks_of(module)
@@ -95,21 +95,21 @@ def test_every_check_is_run_and_must_see_something() -> None:
     for _ in range(3):
         seen = seen | {part for name in seen for part in checks.get(name, ())}
 
-    # Audits of reconciliation run these.
+    # Audits of reconciliation run these checks.
     assert checks.keys() - seen == {
         *("check_late_claims", "check_late_close"),
         *("check_posted", "check_tally", "check_unit"),
     }
 
 
-def test_a_check_that_sees_nothing_is_told() -> None:
+def test_a_check_that_sees_no_item_is_reported() -> None:
     seen = Counter(dict.fromkeys(DrawSchedule.MUST_SEE, 1))
     seen["check_lottery"] = 0
 
     assert blind_checks(DRAWS, seen) == ["check_lottery"]
 
 
-def test_once_faults_stop_a_gateway_ends_what_is_under_way() -> None:
+def test_after_faults_stop_a_gateway_ends_pending_operations() -> None:
     schedule = PaymentSchedule(1, is_naive=False)
     schedule.run()
 
@@ -118,7 +118,7 @@ def test_once_faults_stop_a_gateway_ends_what_is_under_way() -> None:
 
 
 @pytest.mark.parametrize("of", [PACKETS, DRAWS, PAYMENTS])
-def test_the_usual_design_does_not_survive(of: str) -> None:
+def test_the_usual_design_fails(of: str) -> None:
     assert run_schedules(20, seed=1, of=of, is_naive=True).violations > 10
 
 
@@ -130,7 +130,7 @@ def test_the_usual_design_does_not_survive(of: str) -> None:
         (Disaster.LOSE, "answers"),
     ],
 )
-def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(
+def test_a_design_that_trusts_its_rows_pays_out_missing_money(
     disaster: Disaster, what: str
 ) -> None:
     struck, overpaid = 0, 0
@@ -147,14 +147,14 @@ def test_a_design_that_trusts_its_rows_pays_out_what_is_not_there(
     assert (struck, overpaid > 6) == (40, True)
 
 
-def test_a_packet_that_trusts_its_copy_of_the_window_does_not_survive() -> None:
+def test_a_packet_that_trusts_its_copy_of_the_window_fails() -> None:
     differences = [found for seed in range(1, 41) for found in CopiedWindows(seed).run()]
 
     assert {found.rule for found in differences} == {"I-window"}
 
 
 @pytest.mark.parametrize("kind", [PacketSchedule, DrawSchedule, PaymentSchedule])
-def test_a_seed_is_one_scenario_whatever_the_hash_seed(kind: type[Schedule]) -> None:
+def test_a_seed_gives_one_schedule_for_any_hash_seed(kind: type[Schedule]) -> None:
     code = (
         f"from {kind.__module__} import {kind.__name__} as Kind;"
         "one = Kind(11); one.run(); print(one.steps, one.faults.count, one.trace)"

@@ -7,7 +7,9 @@ from tests.faults.thousand_payments import IN_FEN, OUT_FEN, figures_of
 COUNT = 300
 
 
-def test_outside_is_the_ledger_nothing_is_paid_twice_and_a_control_pays_twice() -> None:
+def test_provider_balances_match_the_ledger_and_nothing_is_paid_twice_except_by_the_control() -> (
+    None
+):
     figures, wrong = figures_of(COUNT, seed=7)
 
     assert wrong == []

@@ -1,4 +1,4 @@
-"""Common parts of both runs of a thousand: calls that fail or kill, and a last line of JSON."""
+"""Shared parts of both runs of a thousand: calls that fail or kill, and a last line of JSON."""
 
 import argparse
 import json

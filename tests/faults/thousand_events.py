@@ -1,8 +1,8 @@
 """Events of a thousand claims, to receivers that are down, slow and lossy.
 
-Functions crash before and after their calls of tables, streams are read twice, messages are
-repeated, and one receiver is down for a while. Then each receiver's own list is compared with the
-claims. The naive control posts each event once, as the change is seen.
+Functions crash before and after their table calls, streams are read twice, messages are repeated,
+and one receiver is down for a while. Then each receiver's own list is compared with the claims. The
+naive control posts each event once, when it sees the change.
 
 python -m tests.faults.thousand_events --count 1000 --seed 7
 """
@@ -29,7 +29,7 @@ REFUSES, LOSES_ITS_ANSWER = 0.05, 0.05
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Events of the receiver that was down at the end, and of the one that was up by then."""
+    """Events at the receiver that was down at the end, and at the one that worked by then."""
 
     claims: int
     events: int
@@ -76,7 +76,9 @@ class Town:
             self.run_functions()
 
     def run_functions(self) -> None:
-        """Read the stream, part of it twice, and deliver; events of killed functions twice."""
+        """Read the stream, part of it twice, and deliver; a killed function's events are delivered
+        twice.
+        """
         taken = self.events.stream.take()
         self._unread += taken
         batch, self._unread = self._unread, []
@@ -118,7 +120,7 @@ class Town:
         return False
 
     def post_once(self) -> int:
-        """Post each event once, as the naive control does; return how many were lost."""
+        """Post each event once, like the naive control; return the number of lost events."""
         messages = self.events.queue.take(10**9)
         for body in messages:
             delivery = read_delivery(body)
@@ -173,7 +175,7 @@ def run(count: int, seed: int) -> tuple[Town, Figures]:
 
 
 def run_naively(count: int, seed: int) -> int:
-    """Return how many events are lost if each is posted once."""
+    """Return the number of lost events if each is posted once."""
     town = Town(count, seed)
     packet = town.events.system.send("ann", count=count, total_fen=100 * count)
     for number in range(count):

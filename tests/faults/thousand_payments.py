@@ -2,8 +2,8 @@
 
 10% of its calls time out after their effect and 5% before it. Every request and every notice is
 repeated, and functions crash between any two steps: before or after any call to the provider or a
-table. Then the provider's own book is compared with the ledger. The naive control calls, then
-marks, and takes a new number after a missing answer.
+table. Then the provider's own book is compared with the ledger. The naive control marks after its
+call, and uses a new number after a missing answer.
 
 python -m tests.faults.thousand_payments --count 1000 --seed 7
 """
@@ -42,10 +42,10 @@ tables.
 
 SETTINGS = WithdrawalSettings(10, 10**5, WithdrawalLimits(10**6, 10**9))
 PATIENCE = 10
-"""Number of tries to pay."""
+"""Number of attempts to pay."""
 
 ATTEMPTS_MAX = 99
-"""Tries of the naive control for one withdrawal: a bill number has two digits for it."""
+"""Attempts of the naive control for one withdrawal: a transfer number has two digits for them."""
 
 _DAY_MS = 86_400_000
 
@@ -95,7 +95,7 @@ class Town:
         return [f"user-{number % USERS}" for number in range(self.count)]
 
     def pay_in(self) -> None:
-        """Let all users start a payment, pay it and get its result: twice, or until it is paid."""
+        """Let all users start a payment, pay it and fetch its result twice, or until it is paid."""
         for number, user_id in enumerate(self.users()):
             times, paid = 0, False
             while times < PATIENCE and not (paid and times > 1):
@@ -126,7 +126,7 @@ class Town:
             self.payments.system.pass_time(30_000)
 
     def call_naively(self, rounds: int = 30) -> None:
-        """Call, then mark: after a missing answer, start again with a new number."""
+        """Mark after the call: after a missing answer, start again with a new number."""
         attempts: Counter[str] = Counter()
         payments = self.payments
         for _ in range(rounds):
@@ -140,7 +140,7 @@ class Town:
             payments.system.pass_time(30_000)
 
     def heal(self) -> list[Difference]:
-        """End all faults, pass a day, compare its statement, and return the differences."""
+        """End all faults, let a day pass, compare its statement, and return the differences."""
         for each in (self.tables, *self.gates):
             each.is_over = True
         self.payments.system.pass_time(_DAY_MS)

@@ -47,7 +47,7 @@ def _listed(reader: HttpUser) -> list[tuple[str | None, ...]]:
     return [(item["recipient"], item["phone"], item["address"]) for item in items]
 
 
-def test_the_winner_alone_says_where_goods_go(
+def test_only_the_winner_sets_the_delivery_address(
     system: InMemorySystem, winner: HttpUser, operator: HttpUser, a_user: MakeUser
 ) -> None:
     path, stranger = _path(winner), a_user()
@@ -83,7 +83,7 @@ def test_an_address_is_bounded_visible_text(winner: HttpUser) -> None:
 
 
 @pytest.mark.parametrize("case", PHONES, ids=[case["kept"] for case in PHONES])
-def test_a_pasted_phone_number_is_accepted_as_it_was_seen(
+def test_a_pasted_phone_number_is_accepted_with_its_formatting(
     winner: HttpUser, case: dict[str, str]
 ) -> None:
     path = _path(winner)
@@ -93,7 +93,7 @@ def test_a_pasted_phone_number_is_accepted_as_it_was_seen(
     assert winner.http.get(path).json()["phone"] == case["kept"]
 
 
-def test_a_pasted_address_loses_what_is_invisible(winner: HttpUser) -> None:
+def test_a_pasted_address_loses_invisible_characters(winner: HttpUser) -> None:
     path = _path(winner)
 
     _give(winner, path, name="\u2068王小明\u2069", address=" 12 Main St\r\nSpringfield\u200b")
@@ -106,7 +106,7 @@ def test_a_pasted_address_loses_what_is_invisible(winner: HttpUser) -> None:
     }
 
 
-def test_operators_who_send_goods_read_addresses_until_the_handover(
+def test_operators_who_ship_goods_read_addresses_until_the_handover(
     winner: HttpUser, operator: HttpUser, a_user: MakeUser
 ) -> None:
     path = _path(winner)

@@ -16,7 +16,7 @@ def _feed(user: HttpUser, packet_id: str) -> httpx.Response:
     return user.http.get(f"/packets/{packet_id}/feed")
 
 
-def test_hidden_amounts_are_in_no_read_until_the_end(
+def test_hidden_amounts_are_in_no_answer_until_the_end(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
     sender, first, second, reader = a_user(funds_fen=30_011), a_user(), a_user(), a_user()
@@ -43,7 +43,7 @@ def test_hidden_amounts_are_in_no_read_until_the_end(
     assert (mine["claimed_fen"], mine["luckiest"], mine["claimed_count"]) == (None, None, 1)
     assert first.http.get("/me/received").json()["luckiest_count"] == 0
 
-    # The last share is taken: all amounts are shown, and a page has another ETag.
+    # After the last share, all amounts are shown, and each page has another ETag.
     tag = _feed(reader, packet_id).headers["etag"]
     assert second.grab(packet_id).json()["amount_fen"] == last_fen
     ended = _feed(reader, packet_id)
@@ -56,7 +56,7 @@ def test_hidden_amounts_are_in_no_read_until_the_end(
     assert reader.record(packet_id)["luckiest"]["amount_fen"] == best_fen
 
 
-def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
+def test_a_campaign_hides_amounts_by_default_and_a_packet_can_override_it(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
     sponsor, claimer = a_user("sponsor", funds_fen=3_000, scope="hongbao/admin"), a_user()
@@ -82,7 +82,7 @@ def test_a_campaign_hides_amounts_by_default_and_a_packet_may_say_otherwise(
     assert a_user().http.get("/campaigns/hidden").json()["amounts_shown"] == "end"
 
 
-def test_everybody_sees_the_cover_of_a_packet(sender: HttpUser, a_user: MakeUser) -> None:
+def test_all_users_see_the_cover_of_a_packet(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(cover_url=COVER).json()["packet_id"]
 
     assert _feed(sender, packet_id).json()["cover_url"] == COVER

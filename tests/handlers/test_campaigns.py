@@ -98,7 +98,7 @@ def test_users_see_neither_money_nor_passphrase_of_a_campaign(
     assert not hidden & set(seen)
 
 
-def test_an_end_now_is_by_the_servers_clock_and_a_repeat_keeps_it(
+def test_an_immediate_end_uses_the_clock_of_the_server_and_a_repeat_keeps_it(
     system: InMemorySystem, put: Put
 ) -> None:
     starts_at_ms = system.clock.now_ms()
@@ -116,7 +116,7 @@ def test_an_end_now_is_by_the_servers_clock_and_a_repeat_keeps_it(
     assert again.json()["version"] == 2
 
 
-def test_an_end_now_before_the_start_is_refused_with_the_way_to_stop(
+def test_an_immediate_end_before_the_start_is_refused_and_the_error_names_pause(
     system: InMemorySystem, put: Put
 ) -> None:
     put(starts_at_ms=system.clock.now_ms() + HOUR_MS, ends_at_ms=system.clock.now_ms() + DAY_MS)
@@ -167,7 +167,7 @@ def test_anyone_sees_a_campaign_with_its_state_and_probabilities(
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_what_does_not_exist_is_not_found(put: Put, sponsor: HttpUser) -> None:
+def test_unknown_ids_are_not_found(put: Put, sponsor: HttpUser) -> None:
     answers = [
         sponsor.http.get("/campaigns/nowhere"),
         sponsor.http.get("/campaigns/NOWHERE"),
@@ -245,7 +245,7 @@ def test_a_preheat_loads_before_the_start(
 # ---------------------------------------------------------------- draws
 
 
-def test_a_winner_is_told_how_many_wins_the_rules_still_allow_today(
+def test_a_winner_sees_how_many_wins_the_rules_still_allow_today(
     put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"wins_per_user_per_day": 2})
@@ -312,7 +312,7 @@ def test_a_draw_wins_by_its_odds_and_a_repeat_gets_the_same_answer(
     assert _refusal(body) == (422, "invalid_request")
 
 
-def test_a_code_is_shown_to_its_winner_alone(
+def test_only_its_winner_sees_a_code(
     system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put()
@@ -345,7 +345,7 @@ def test_a_code_is_shown_to_its_winner_alone(
     assert "voucher.1" in shown[0]
 
 
-def test_an_erased_user_sees_no_code_of_before(
+def test_an_erased_user_sees_no_earlier_code(
     system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"attempts_per_user_per_day": 9})
@@ -363,7 +363,7 @@ def test_an_erased_user_sees_no_code_of_before(
     assert [item["code"] for item in _draws(user)] == ["TEA-2", None]
 
 
-def test_what_is_wrong_with_codes_is_said(put: Put, sponsor: HttpUser) -> None:
+def test_errors_in_codes_are_reported(put: Put, sponsor: HttpUser) -> None:
     put()
     path = "/admin/campaigns/gala/prizes/{}/codes"
     early = _put_prize(sponsor, "voucher", kind="code", total=1)
@@ -400,7 +400,7 @@ def test_what_is_wrong_with_codes_is_said(put: Put, sponsor: HttpUser) -> None:
         ({"starts_at_ms": 1, "ends_at_ms": 2}, "campaign_ended"),
     ],
 )
-def test_a_draw_out_of_the_window_is_refused(
+def test_a_draw_outside_the_window_is_refused(
     put: Put, sponsor: HttpUser, a_user: MakeUser, plan: dict[str, Any], code: str
 ) -> None:
     put(**plan)
@@ -411,7 +411,7 @@ def test_a_draw_out_of_the_window_is_refused(
     assert _refusal(friend.help("gala", user.user_token(), PHRASE)) == (409, code)
 
 
-def test_who_draws_too_fast_waits(put: Put, sponsor: HttpUser, a_user: MakeUser) -> None:
+def test_a_user_who_draws_too_fast_must_wait(put: Put, sponsor: HttpUser, a_user: MakeUser) -> None:
     put()
     _put_prize(sponsor, "phone", total=100)
     user = a_user()
@@ -442,7 +442,7 @@ def test_while_draws_are_off_draws_are_refused_and_nothing_is_lost(
     assert _draw(user, "key")["attempts_left"] == 0
 
 
-def test_friends_give_attempts_once_each_and_so_many_a_day(
+def test_each_friend_gives_one_attempt_and_the_daily_number_is_limited(
     put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put(rules={"attempts_per_user_per_day": 1, "helps_per_user_per_day": 2})
@@ -470,7 +470,7 @@ def test_friends_give_attempts_once_each_and_so_many_a_day(
 # ---------------------------------------------------------------- prizes
 
 
-def test_users_see_prizes_but_no_stock_and_no_weight_of_what_is_off(
+def test_users_see_prizes_but_neither_stock_nor_weights_of_disabled_ones(
     put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put()
@@ -491,7 +491,7 @@ def test_users_see_prizes_but_no_stock_and_no_weight_of_what_is_off(
     assert (watched[0]["issued"], watched[0]["is_sold_out"]) == (1, True)
 
 
-def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: HttpUser) -> None:
+def test_errors_in_a_prize_are_reported(put: Put, sponsor: HttpUser) -> None:
     put()
     _put_prize(sponsor, "phone")
     _put_prize(sponsor, "cash", kind="packet", amount_fen=100, total=2)
@@ -522,7 +522,7 @@ def test_what_is_wrong_with_a_prize_is_said(put: Put, sponsor: HttpUser) -> None
     assert sponsor.balance_fen() == FUNDS_FEN - 1_200
 
 
-def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
+def test_edits_during_draws_apply_at_once_and_stock_moves_by_deltas(
     put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     put()
@@ -544,7 +544,7 @@ def test_edits_while_people_draw_act_at_once_and_stock_moves_by_deltas(
     assert (less.json()["total"], less.json()["issued"]) == (1, 1)
 
 
-def test_cash_is_paid_and_leftover_cash_goes_back(
+def test_cash_is_paid_and_leftover_cash_is_refunded(
     system: InMemorySystem,
     put: Put,
     sponsor: HttpUser,
@@ -595,7 +595,7 @@ def test_cash_is_paid_and_leftover_cash_goes_back(
     assert (audit["ok"], audit["differences"]) == (True, [])
 
 
-def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(
+def test_the_seed_of_a_day_is_secret_until_the_day_is_over(
     system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     now_ms = system.clock.now_ms()
@@ -620,7 +620,7 @@ def test_the_seed_of_a_day_is_a_secret_until_the_day_is_over(
         assert _refusal(proof(**wrong)) == (422, "invalid_request")
 
 
-def test_a_campaign_draws_by_no_beacon(put: Put) -> None:
+def test_draws_of_a_campaign_use_no_beacon(put: Put) -> None:
     refused = put(draw_beacon="day")
 
     assert _refusal(refused) == (422, "invalid_request")
@@ -636,7 +636,7 @@ def test_a_campaign_draws_by_no_beacon(put: Put) -> None:
 # ---------------------------------------------------------------- packets and edits of the window
 
 
-def test_the_answer_of_an_edit_counts_the_packets_that_stay_closed(
+def test_the_answer_to_an_edit_counts_the_packets_that_stay_closed(
     system: InMemorySystem, put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     created = put(budget_fen=3_000).json()
@@ -676,11 +676,11 @@ def test_a_campaign_that_starts_earlier_shows_its_packets_before_their_rows_foll
     assert user.grab(packet_id).status_code == httpx.codes.OK
 
 
-# ---------------------------------------------------------------- packets for chosen people
+# ---------------------------------------------------------------- packets for chosen recipients
 
 
 @pytest.mark.parametrize("scope", ["hongbao/admin", "hongbao/operate hongbao/treasury"])
-def test_recipients_get_no_more_than_the_limit_from_one_person(
+def test_recipients_get_no_more_than_the_limit_from_one_sender(
     put: Put, system: InMemorySystem, a_user: MakeUser, scope: str
 ) -> None:
     assert put(budget_fen=10_000).is_success
@@ -701,11 +701,11 @@ def test_recipients_get_no_more_than_the_limit_from_one_person(
     assert "another operator can approve" in answers[1].json()["detail"]
     # 120 and 60 fen are within the limit; another 120, in a single share for a friend, are not.
     assert [answer.status_code for answer in few] == [201, 403]
-    # The treasury's packets of ten shares or more count nothing.
+    # The treasury's packets with ten or more shares do not count.
     assert [answer.status_code for answer in public] == [201] * 4
 
 
-def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
+def test_chosen_recipients_get_no_more_than_the_limit_without_the_treasury(
     put: Put, system: InMemorySystem, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     assert put(budget_fen=10_000).is_success
@@ -742,7 +742,7 @@ def test_chosen_people_get_no_more_than_the_limit_without_the_treasury(
     assert f"{told} to 1 chosen recipient for campaign gala" in sent
 
 
-def test_packets_that_end_early_and_repeat_stay_within_the_limit(
+def test_packets_that_end_early_and_repeats_stay_within_the_limit(
     put: Put, system: InMemorySystem, a_user: MakeUser
 ) -> None:
     assert put(budget_fen=10_000).is_success
@@ -763,7 +763,7 @@ def test_packets_that_end_early_and_repeat_stay_within_the_limit(
     assert taken_fen == 60
 
 
-def test_the_passphrase_of_a_campaign_is_the_helpers_as_its_hint_says(
+def test_the_passphrase_of_a_campaign_is_for_helpers_as_its_hint_says(
     put: Put, sponsor: HttpUser, a_user: MakeUser
 ) -> None:
     words = (ROOT / "web" / "src" / "operator" / "words.ts").read_text()

@@ -1,4 +1,4 @@
-"""Rules that decide who wins a lottery's cash: the treasury approved the ones that it saw."""
+"""Rules that decide who wins a lottery's cash: the treasury approves them with the cash."""
 
 import json
 from collections.abc import Callable
@@ -97,7 +97,7 @@ OTHERS: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
 
 
 @pytest.mark.parametrize("edit", DECIDING.values(), ids=DECIDING.keys())
-def test_who_wins_cash_is_not_changed_without_the_treasury(
+def test_rules_about_cash_winners_cannot_change_without_the_treasury(
     operate: HttpUser, treasury: HttpUser, second: HttpUser, plan: dict[str, Any], edit: Any
 ) -> None:
     assert _prize(treasury, "cash", CASH).is_success
@@ -124,7 +124,7 @@ def test_a_lottery_without_cash_needs_no_treasury(
 
 
 @pytest.mark.parametrize("edit", OTHERS.values(), ids=OTHERS.keys())
-def test_words_and_pauses_need_no_treasury(
+def test_texts_and_pauses_need_no_treasury(
     operate: HttpUser, treasury: HttpUser, plan: dict[str, Any], edit: Any
 ) -> None:
     assert _prize(treasury, "cash", CASH).is_success
@@ -132,10 +132,10 @@ def test_words_and_pauses_need_no_treasury(
     assert edit(operate, plan).is_success
 
 
-# ---------------------------------------------------------------- while a request waits
+# ---------------------------------------------------------------- pending requests
 
 
-def test_cash_that_operate_turned_off_is_turned_on_by_the_treasury(
+def test_cash_that_the_operate_role_turned_off_is_turned_on_by_the_treasury(
     operate: HttpUser, treasury: HttpUser, second: HttpUser
 ) -> None:
     assert _prize(treasury, "cash", CASH).is_success
@@ -185,7 +185,7 @@ WAITING: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
         *("other weights", "no other prize", "no goods", "more goods", "other goods"),
     ],
 )
-def test_cash_that_waits_is_refused_after_its_rules_changed(
+def test_pending_cash_is_refused_after_its_rules_changed(
     system: InMemorySystem,
     operate: HttpUser,
     treasury: HttpUser,
@@ -212,7 +212,7 @@ def test_cash_that_waits_is_refused_after_its_rules_changed(
     assert system.balance_fen(treasury.user_id) == 1_000_000
 
 
-def test_a_list_is_not_edited_while_cash_comes_in(
+def test_a_list_cannot_be_edited_while_cash_is_being_added(
     system: InMemorySystem, operate: HttpUser, treasury: HttpUser
 ) -> None:
     system.before_first_transaction(lambda _: _prize(treasury, "cash", CASH))
@@ -224,7 +224,7 @@ def test_a_list_is_not_edited_while_cash_comes_in(
     assert system.audience_rows.edit("gala", [], []) == 0
 
 
-def test_a_budget_that_waits_is_refused_after_the_lists_mode_changed(
+def test_a_pending_budget_is_refused_after_the_mode_of_the_list_changed(
     system: InMemorySystem,
     operate: HttpUser,
     treasury: HttpUser,
@@ -250,7 +250,7 @@ def test_a_budget_that_waits_is_refused_after_the_lists_mode_changed(
     assert stored.budget_fen == 200_000
 
 
-def test_cash_is_approved_after_words_changed(
+def test_cash_is_approved_after_texts_changed(
     system: InMemorySystem,
     operate: HttpUser,
     treasury: HttpUser,
@@ -266,7 +266,7 @@ def test_cash_is_approved_after_words_changed(
     assert approved.json()["is_applied"]
 
 
-def test_two_requests_for_cash_wait_for_the_odds_of_each_other(
+def test_of_two_requests_for_cash_each_waits_for_the_odds_of_the_other(
     system: InMemorySystem, treasury: HttpUser, second: HttpUser
 ) -> None:
     with handlers_of(system, APPROVAL_FEN="10000,10000,10000"):
@@ -294,7 +294,7 @@ def test_odds_of_cash_without_units_need_the_treasury_and_are_shown_with_its_fir
 
 
 @pytest.mark.parametrize(("edited", "approved_status"), [("rules", 409), ("odds", 200)])
-def test_approved_money_backs_no_other_odds_than_the_approved_ones(
+def test_approved_money_backs_only_the_approved_odds(
     system: InMemorySystem,
     operate: HttpUser,
     treasury: HttpUser,
@@ -347,7 +347,7 @@ CHANGES: dict[str, Callable[[HttpUser, dict[str, Any]], httpx.Response]] = {
 
 
 @pytest.mark.parametrize("edit", CHANGES.values(), ids=CHANGES.keys())
-def test_who_wins_approved_cash_is_changed_by_two_operators(
+def test_changing_who_wins_approved_cash_takes_two_operators(
     system: InMemorySystem,
     both: HttpUser,
     treasury: HttpUser,
@@ -368,7 +368,7 @@ def test_who_wins_approved_cash_is_changed_by_two_operators(
     assert system.differences() == []
 
 
-def test_approved_cash_that_was_taken_out_returns_by_two_operators(
+def test_returning_approved_cash_that_was_removed_takes_two_operators(
     system: InMemorySystem, treasury: HttpUser, second: HttpUser, a_user: MakeUser
 ) -> None:
     third = a_user("third", scope="hongbao/treasury")
@@ -383,7 +383,7 @@ def test_approved_cash_that_was_taken_out_returns_by_two_operators(
     assert system.balance_fen(treasury.user_id) == 600_000
 
 
-def test_a_lottery_of_approved_cash_is_resumed_by_two_operators(
+def test_resuming_a_lottery_of_approved_cash_takes_two_operators(
     system: InMemorySystem,
     operate: HttpUser,
     both: HttpUser,
@@ -433,7 +433,7 @@ def test_lists_codes_and_forfeits_beside_approved_cash_are_refused(
 
 
 @pytest.mark.parametrize("edit", ["a prize", "stock"])
-def test_an_approver_of_large_cash_learns_that_users_may_have_drawn(
+def test_an_approver_of_large_cash_sees_that_users_may_have_drawn(
     system: InMemorySystem, treasury: HttpUser, second: HttpUser, plan: dict[str, Any], edit: str
 ) -> None:
     late = {**plan, "starts_at_ms": plan["starts_at_ms"] + 600_000}
@@ -471,7 +471,7 @@ def test_goods_that_were_checked_before_the_cash_are_not_written_after_it(
     assert weights == {"cup": 10, "cash": 10}
 
 
-def test_cash_without_units_leaves_the_rest_to_operate(
+def test_cash_without_units_leaves_the_other_rules_to_the_operate_role(
     operate: HttpUser, treasury: HttpUser, plan: dict[str, Any]
 ) -> None:
     assert _prize(treasury, "cash", CASH, total=0).is_success

@@ -110,7 +110,7 @@ def test_an_expensive_cash_prize_waits_and_is_not_in_the_campaign(terminal: Term
     assert [each["prize_id"] for each in shown] == ["cup"]
 
 
-def test_more_of_a_cash_prize_than_one_operator_may_add_waits(terminal: Terminal) -> None:
+def test_adding_more_cash_than_one_operator_may_waits(terminal: Terminal) -> None:
     cash = {"title": "现金", "kind": "packet", "weight": 1, "total": 1, "amount_fen": 10_000}
     terminal.edit("spring", prizes={"cash": cash})
 
@@ -135,7 +135,7 @@ def test_a_large_deposit_waits_for_another_operator_and_then_moves_money(
     assert balance["balance_fen"] == LARGE_FEN
 
 
-def test_a_large_move_of_campaign_money_waits_and_leaves_it_where_it_is(
+def test_a_large_transfer_of_campaign_money_waits_and_moves_nothing(
     terminal: Terminal,
 ) -> None:
     deposit = "deposit", "acme", str(LARGE_FEN), "--for-campaigns"

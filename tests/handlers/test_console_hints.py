@@ -75,7 +75,7 @@ def _refused_fields(
 
 
 @pytest.mark.parametrize(("body", "name", "least", "most"), _bounds())
-def test_a_bound_that_a_form_shows_is_the_one_that_the_api_enforces(
+def test_the_bounds_that_a_form_shows_are_those_of_the_api(
     boss: HttpUser, system: InMemorySystem, body: str, name: str, least: int, most: int
 ) -> None:
     refused = {
@@ -86,7 +86,7 @@ def test_a_bound_that_a_form_shows_is_the_one_that_the_api_enforces(
     assert refused == {least - 1: True, least: False, most: False, most + 1: True}
 
 
-def test_the_hint_of_a_campaigns_id_says_which_ids_the_api_takes(
+def test_the_hint_of_a_campaign_id_lists_the_ids_that_the_api_accepts(
     boss: HttpUser, system: InMemorySystem
 ) -> None:
     assert "小写字母、数字、- 和 _，以字母或数字开头，最多 63 个" in WORDS
@@ -96,7 +96,7 @@ def test_the_hint_of_a_campaigns_id_says_which_ids_the_api_takes(
     assert not any(_put(boss, system, campaign_id).is_success for campaign_id in wrong)
 
 
-def test_a_campaigns_passphrase_gates_neither_grabs_nor_draws_as_its_hint_says(
+def test_the_passphrase_of_a_campaign_is_not_required_for_grabs_or_draws_as_its_hint_says(
     boss: HttpUser, a_user: MakeUser
 ) -> None:
     assert "抢红包和抽奖都不用口令" in WORDS
@@ -110,7 +110,7 @@ def test_a_campaigns_passphrase_gates_neither_grabs_nor_draws_as_its_hint_says(
     assert guest.draw("gala").is_success
 
 
-def test_zero_limits_nothing_as_its_hint_says(
+def test_zero_disables_a_limit_as_its_hint_says(
     boss: HttpUser, system: InMemorySystem, a_user: MakeUser
 ) -> None:
     assert 'zero_hint: "0 表示不限。"' in WORDS

@@ -11,12 +11,12 @@ from testing.platform.handlers import HandlerTransport, handlers
 OLD, NEW = "old-" + "o" * 40, "new-" + "n" * 40
 DIRECT = {"POST /gateway/host/callback", "POST /gateway/wechat/callback"}
 DIRECT |= {"POST /chat/telegram", "POST /chat/lark"}
-"""Routes of providers and chat platforms, which have the API's own address and sign each call."""
+"""Routes for providers and chat platforms, which call the API's own address and sign each call."""
 
 
 @pytest.fixture
 def behind(system: InMemorySystem, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
-    """Configure the functions with a distribution whose key is being replaced."""
+    """Configure the functions with a distribution whose key is being rotated."""
     variables = {**settings.variables, "DISTRIBUTION": f"d1.cloudfront.net,{OLD},{NEW}"}
     monkeypatch.setattr(settings, "variables", variables)
 
@@ -48,7 +48,7 @@ def test_each_route_for_users_refuses_a_request_without_a_key_of_the_distributio
 
 
 @pytest.mark.usefixtures("behind")
-def test_while_a_key_is_replaced_the_old_and_the_new_one_are_accepted() -> None:
+def test_during_a_rotation_the_old_and_the_new_key_are_accepted() -> None:
     for key in (OLD, NEW):
         assert _answer("GET /me", key).status_code == 200
 
@@ -57,7 +57,7 @@ def test_while_a_key_is_replaced_the_old_and_the_new_one_are_accepted() -> None:
 
 
 @pytest.mark.usefixtures("behind")
-def test_operators_tools_call_the_apis_own_address() -> None:
+def test_tools_of_operators_call_the_own_address_of_the_api() -> None:
     assert _answer("GET /admin/switches", scope="hongbao/admin").status_code == 200
     assert _answer("GET /admin/switches").status_code == 403
 
@@ -68,5 +68,5 @@ def test_the_refusal_names_the_address_to_call() -> None:
 
 
 @pytest.mark.usefixtures("system")
-def test_without_a_distribution_the_apis_own_address_serves_users() -> None:
+def test_without_a_distribution_the_own_address_of_the_api_serves_users() -> None:
     assert _answer("GET /me").status_code == 200

@@ -44,7 +44,7 @@ def rain(system: InMemorySystem, operator: HttpUser, a_user: MakeUser) -> str:
     return str(till.post("/admin/packets", body).json()["packet_id"])
 
 
-def test_an_ended_packet_keeps_taken_shares_and_refunds_the_rest(
+def test_an_ended_packet_keeps_claimed_shares_and_refunds_the_rest(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser, invoke: Invoke
 ) -> None:
     packet_id, claimer = _sent(sender), a_user()
@@ -67,7 +67,7 @@ def test_an_ended_packet_keeps_taken_shares_and_refunds_the_rest(
     assert _end(sender, packet_id).json() == ended.json()
 
 
-def test_strangers_and_users_of_a_campaigns_packet_do_not_end_it(
+def test_strangers_and_users_of_a_campaign_packet_cannot_end_it(
     sender: HttpUser, a_user: MakeUser, rain: str
 ) -> None:
     packet_id, till = _sent(sender), a_user("till", scope="hongbao/operate")
@@ -85,7 +85,7 @@ def test_strangers_and_users_of_a_campaigns_packet_do_not_end_it(
     assert a_user().grab(rain).is_success
 
 
-def test_operators_end_a_campaigns_packet_and_admins_any_with_one_reason_in_the_audit_log(
+def test_operators_can_end_a_campaign_packet_and_admins_any_packet_and_the_audit_log_has_one_reason(
     system: InMemorySystem,
     sender: HttpUser,
     operator: HttpUser,
@@ -120,7 +120,7 @@ def test_operators_end_a_campaigns_packet_and_admins_any_with_one_reason_in_the_
     assert reasons["user"] == {"packet_id": packet_id, "reason": "the sender called"}
 
 
-def test_an_operators_end_needs_a_reason(operator: HttpUser, rain: str) -> None:
+def test_an_end_by_an_operator_needs_a_reason(operator: HttpUser, rain: str) -> None:
     answer = operator.http.post(f"/admin/packets/{rain}/end", json={"reason": "  "})
 
     assert _refused(answer) == (422, "invalid_request")
@@ -167,7 +167,7 @@ def test_a_load_that_began_before_the_end_does_not_open_the_packet(
     assert _refused(a_user().grab(packet_id)) == (410, "packet_expired")
 
 
-def test_a_load_amid_the_end_does_not_open_the_packet(
+def test_a_load_during_the_end_does_not_open_the_packet(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet_id, late = _sent(sender), a_user()
@@ -202,7 +202,7 @@ def test_a_claim_that_was_interrupted_is_not_recorded_after_an_early_end(
     assert sender.balance_fen() == before_fen + 500
 
 
-def test_a_claim_that_meets_the_end_is_recorded_or_refused_and_no_fen_is_lost(
+def test_a_claim_during_the_end_is_recorded_or_refused_and_no_fen_is_lost(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser, invoke: Invoke
 ) -> None:
     packet_id, claimers = _sent(sender), [a_user() for _ in range(4)]
@@ -210,7 +210,7 @@ def test_a_claim_that_meets_the_end_is_recorded_or_refused_and_no_fen_is_lost(
     ends = iter([None, None, sender])
 
     def end_at_the_third(_operations: object) -> None:
-        # Right before a claim's transaction is carried out.
+        # Just before a claim's transaction is committed.
         if (ender := next(ends, None)) is not None:
             assert _end(ender, packet_id).status_code == 202
 
@@ -225,7 +225,7 @@ def test_a_claim_that_meets_the_end_is_recorded_or_refused_and_no_fen_is_lost(
     assert [claimer.balance_fen() for claimer in claimers] == [100, 100, 100, 0]
 
 
-def test_two_ends_at_once_answer_alike_and_log_one_reason(
+def test_two_concurrent_ends_give_the_same_answer_and_log_one_reason(
     system: InMemorySystem, operator: HttpUser, a_user: MakeUser, rain: str
 ) -> None:
     other, answers = a_user("other", scope="hongbao/admin"), list[httpx.Response]()
@@ -266,7 +266,7 @@ def test_a_packet_ends_before_its_start(
     assert [sender.record(packet_id)["status"] for packet_id in packets] == ["closed"] * 2
 
 
-def test_a_packet_ends_while_the_cache_is_away(
+def test_a_packet_can_be_ended_while_the_cache_is_unavailable(
     sender: HttpUser,
     a_user: MakeUser,
     invoke: Invoke,

@@ -25,14 +25,14 @@ SENDER = "event-sender"
 
 
 class Desk:
-    """Builder of packets with the ids that the events name, by the ledger's own adapters."""
+    """Builder of packets with the ids that the events name, through the ledger's own adapters."""
 
     def __init__(self, system: InMemorySystem, sender: HttpUser) -> None:
         self._system = system
         self._sender_id = sender.user_id
 
     def send(self, packet_id: str, count: int, age_ms: int = 0, **changes: Any) -> Packet:
-        """Fund a packet, as a send that crashes before it loads the cache."""
+        """Fund a packet, like a send that crashes before it loads the cache."""
         system = self._system
         packet = a_packet(
             packet_id=packet_id,
@@ -46,7 +46,7 @@ class Desk:
         return packet
 
     def claim(self, packet: Packet, share_no: int, user_id: str) -> int:
-        """Make a claim durable, as a grab that crashes before it queues the payout."""
+        """Make a claim durable, like a grab that crashes before it queues the payout."""
         at_ms = self._system.clock.now_ms()
         claim = a_claim(packet, share_no, user_id, decided_at_ms=at_ms)
         self._system.recorder.record_claim(claim)
@@ -96,7 +96,7 @@ def test_send_sends_a_packet_once(event_sender: HttpUser, invoke: Invoke) -> Non
         ({"eventName": "MODIFY"}, 1),
         ({"eventName": "REMOVE"}, 1),
         ({"eventName": "INSERT"}, 0),
-        # The table has no TTL, so a removal by the service is a change too.
+        # The table has no TTL, so a removal by the service is also a change.
         ({"eventName": "REMOVE", "userIdentity": {"type": "Service"}}, 1),
     ],
 )
@@ -141,7 +141,7 @@ _REFUSED = {**_REJECTED, "refusal": {"S": "insufficient_funds"}}
         (_DECIDED, None, True),
     ],
 )
-def test_an_altered_approval_is_set_aside_for_the_alarm_and_a_decision_is_not(
+def test_an_altered_approval_is_set_aside_for_the_alarm_but_a_decision_is_not(
     system: InMemorySystem,
     invoke: Invoke,
     monkeypatch: pytest.MonkeyPatch,
@@ -185,7 +185,7 @@ _CLAIMED = {
         (_CLAIMED, None, True),
     ],
 )
-def test_a_claim_that_changed_its_owner_or_a_removed_row_is_set_aside(
+def test_a_claim_with_a_changed_owner_and_a_removed_row_are_set_aside(
     system: InMemorySystem,
     invoke: Invoke,
     monkeypatch: pytest.MonkeyPatch,
@@ -257,7 +257,7 @@ def test_draw_wins_a_prize_once(system: InMemorySystem, operator: HttpUser, invo
     assert again == (status, draw)
 
 
-def test_settle_batch_pays_two_claims_and_returns_the_poison(
+def test_settle_batch_pays_two_claims_and_returns_the_invalid_message(
     desk: Desk, invoke: Invoke, a_user: MakeUser
 ) -> None:
     packet = desk.send(_id("event-settle-000000001"), count=3)
@@ -282,7 +282,7 @@ def test_settle_batch_pays_two_claims_and_returns_the_poison(
         assert record["md5OfBody"] == md5.hexdigest()
 
 
-def test_sweep_refunds_what_is_due(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
+def test_sweep_refunds_due_packets(desk: Desk, invoke: Invoke, event_sender: HttpUser) -> None:
     packet = desk.send(_id("event-sweep-0000000001"), count=4, age_ms=121_000)
 
     # It was never loaded: the first sweep loads it, and then it is due.
@@ -301,7 +301,7 @@ def _refusal(result: dict[str, Any]) -> tuple[int, str]:
 
 
 @pytest.mark.usefixtures("event_sender")
-def test_sends_are_refused_for_their_reasons(
+def test_refused_sends_have_the_documented_reasons(
     system: InMemorySystem, operator: HttpUser, invoke: Invoke
 ) -> None:
     def send(name: str) -> tuple[int, str]:
@@ -332,7 +332,7 @@ def test_sends_are_refused_for_their_reasons(
     assert send("send_switched_off") == (503, "switched_off")
 
 
-def test_grabs_in_two_steps_and_by_a_passphrase(
+def test_grabs_work_in_two_steps_and_with_a_passphrase(
     system: InMemorySystem, desk: Desk, operator: HttpUser, invoke: Invoke
 ) -> None:
     desk.send(_id("event-twostep-00000001"), count=2, rules=Rules(opening=Opening.TWO_STEP))
@@ -346,7 +346,7 @@ def test_grabs_in_two_steps_and_by_a_passphrase(
     wrong = _refusal(invoke("GrabFunction", _event("grab_wrong_passphrase")))
     right_status, right = _answer(invoke("GrabFunction", _event("grab_passphrase")))
     assert operator.http.put("/admin/switches/grab", json={"on": False}).is_success
-    system.pass_time(10_000)  # processes read it within ten seconds
+    system.pass_time(10_000)  # Processes read it within ten seconds.
     off = _refusal(invoke("GrabFunction", _event("grab_switched_off")))
 
     assert (status, admitted["outcome"]) == (200, "admitted")
@@ -392,7 +392,7 @@ def test_operators_deposit_approve_and_erase(
     assert erased[0] == 202
 
 
-def test_every_event_is_described_and_nothing_else() -> None:
+def test_exactly_the_events_in_the_folder_are_described() -> None:
     described = [
         line.split("`")[1]
         for line in (EVENTS / "README.md").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Packet references that operators read: they allow no claims, and no ends without the right."""
+"""Packet references for operators: they allow no claims, and no ends without the permission."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ def _listed(user: HttpUser, **query: str) -> dict[str, str | None]:
     return dict(row)
 
 
-def test_an_auditor_reads_about_an_open_packet_and_can_not_claim_from_it(
+def test_an_auditor_reads_about_an_open_packet_and_cannot_claim_from_it(
     auditor: HttpUser, rain: str
 ) -> None:
     row = _listed(auditor)
@@ -66,7 +66,7 @@ def test_a_reference_names_the_packet_in_every_route_of_operators(
     assert _listed(auditor)["packet_id"] == rain
 
 
-def test_operators_who_act_see_the_id_and_the_same_reference(
+def test_operators_with_permission_see_the_id_and_the_same_reference(
     auditor: HttpUser, operator: HttpUser, rain: str
 ) -> None:
     row = _listed(operator)
@@ -75,7 +75,7 @@ def test_operators_who_act_see_the_id_and_the_same_reference(
     assert row["packet_ref"] == _listed(auditor)["packet_ref"]
 
 
-def test_a_list_shows_the_ids_of_packets_that_the_operator_may_end(
+def test_a_list_shows_the_ids_of_packets_that_the_operator_can_end(
     a_user: MakeUser, operator: HttpUser, rain: str
 ) -> None:
     private = str(a_user("alice", funds_fen=5_000).send().json()["packet_id"])
@@ -100,7 +100,7 @@ def _open_ids(user: HttpUser) -> set[str | None]:
     return {row["packet_id"] for row in items if row["status"] == "open"}
 
 
-def test_the_audit_log_and_an_audit_show_readers_no_id(
+def test_the_audit_log_and_an_audit_show_no_packet_id_to_readers(
     auditor: HttpUser, operator: HttpUser, rain: str
 ) -> None:
     ref = str(_listed(auditor)["packet_ref"])
@@ -114,7 +114,7 @@ def test_the_audit_log_and_an_audit_show_readers_no_id(
     assert f"ended packet {ref} of campaign gala" in told
 
 
-def test_a_look_up_gives_the_id_and_leaves_a_row_in_the_audit_log(
+def test_a_lookup_returns_the_id_and_leaves_a_row_in_the_audit_log(
     auditor: HttpUser, operator: HttpUser, rain: str
 ) -> None:
     ref = _listed(auditor)["packet_ref"]
@@ -129,7 +129,7 @@ def test_a_look_up_gives_the_id_and_leaves_a_row_in_the_audit_log(
     assert noted["summary"].endswith(f"looked up the id of packet {rain} of campaign gala")
 
 
-def test_a_look_up_of_nothing_is_refused_and_leaves_no_row(
+def test_an_empty_lookup_is_refused_and_leaves_no_row(
     auditor: HttpUser, operator: HttpUser, rain: str
 ) -> None:
     ref = str(_listed(auditor)["packet_ref"])
@@ -142,7 +142,7 @@ def test_a_look_up_of_nothing_is_refused_and_leaves_no_row(
     assert operator.http.get("/admin/journal").text == before
 
 
-def test_the_place_of_the_next_page_has_no_id(
+def test_the_cursor_of_the_next_page_has_no_packet_id(
     auditor: HttpUser, a_user: MakeUser, rain: str
 ) -> None:
     second = a_user("boss", scope="hongbao/admin").post("/admin/packets", RAIN | {"total_fen": 400})
@@ -158,7 +158,7 @@ def test_the_place_of_the_next_page_has_no_id(
     assert alien.status_code == httpx.codes.UNPROCESSABLE_ENTITY
 
 
-def test_texts_show_readers_references_and_other_words_stay(system: InMemorySystem) -> None:  # noqa: ARG001 - it has the keys
+def test_texts_show_references_to_readers_and_keep_other_words(system: InMemorySystem) -> None:  # noqa: ARG001 - it has the keys
     packet_id, other = a_packet_id(2), "x" * 31
     texts = [f"packet {packet_id}", f"settle#{packet_id}#3", json.dumps([[packet_id, 5]]), other]
     view = {"differences": [{"subject": text, "actual": 1} for text in texts], "step": None}
@@ -175,7 +175,7 @@ def test_texts_show_readers_references_and_other_words_stay(system: InMemorySyst
 
 
 @pytest.mark.parametrize("lost", [{"changes": None}, {"kind": {"S": "of_a_newer_version"}}])
-def test_a_row_that_cannot_be_read_hides_no_other_one(
+def test_an_unreadable_row_hides_no_other_one(
     system: InMemorySystem, operator: HttpUser, rain: str, lost: dict[str, Any]
 ) -> None:
     operator.http.post(f"/admin/packets/{rain}/end", json={"reason": "sent twice"})

@@ -26,7 +26,9 @@ def _refusal(answer: httpx.Response) -> tuple[int, str]:
 # ---------------------------------------------------------------- idempotency
 
 
-def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender: HttpUser) -> None:
+def test_a_repeated_send_gets_the_same_answer_regardless_of_the_body_format(
+    sender: HttpUser,
+) -> None:
     first = sender.send(key="k", greeting="恭喜")
     escaped = b'{ "greeting": "\\u606d\\u559c",\n "count": 5, "total_fen": 1000, "kind": "lucky" }'
 
@@ -40,12 +42,14 @@ def test_a_repeated_send_gets_the_same_answer_however_its_body_is_written(sender
 
 
 @pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "utf8 ; q=1", "US-ASCII"])
-def test_a_body_in_utf_8_is_taken(sender: HttpUser, charset: str) -> None:
+def test_a_body_in_utf_8_is_accepted(sender: HttpUser, charset: str) -> None:
     headers = {"Idempotency-Key": charset, "Content-Type": f"application/json;charset={charset}"}
     assert sender.http.post("/packets", json=ORDER, headers=headers).status_code == 201
 
 
-def test_keys_are_each_users_and_each_routes_own(a_user: MakeUser, sender: HttpUser) -> None:
+def test_idempotency_keys_are_scoped_to_the_user_and_the_route(
+    a_user: MakeUser, sender: HttpUser
+) -> None:
     other = a_user(funds_fen=1000, scope="hongbao/admin")
     ids = {sender.send(key=key).json()["packet_id"] for key in ("k", "K", "k2", "k" * 255)}
 
@@ -70,7 +74,7 @@ def test_a_refused_order_does_not_use_up_its_key(a_user: MakeUser, operator: Htt
     assert user.balance_fen() == 0
 
 
-# ---------------------------------------------------------------- what is admitted
+# ---------------------------------------------------------------- accepted bodies
 
 
 @pytest.mark.parametrize(
@@ -103,10 +107,10 @@ def test_a_passphrase_for_a_packet_without_one_is_ignored(
     assert answer.status_code == httpx.codes.OK, answer.text
 
 
-# ---------------------------------------------------------------- who may take a share, and how
+# ---------------------------------------------------------------- rules for claims
 
 
-def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: HttpUser) -> None:
+def test_a_two_step_packet_is_grabbed_and_opened(a_user: MakeUser, sender: HttpUser) -> None:
     claimer, slow, thief = a_user(), a_user(), a_user()
     packet_id, other = (_sent(sender, opening="two_step", count=1) for _ in range(2))
 
@@ -127,7 +131,9 @@ def test_a_packet_in_two_steps_is_grabbed_and_opened(a_user: MakeUser, sender: H
     assert sender.record(packet_id)["opening"] == "two_step"
 
 
-def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender: HttpUser) -> None:
+def test_a_user_who_arrives_when_all_places_are_taken_must_retry(
+    a_user: MakeUser, sender: HttpUser
+) -> None:
     packet_id = _sent(sender, opening="two_step", count=1)
     admitted = [a_user().grab(packet_id) for _ in range(2)]  # ADMISSION_FACTOR
 
@@ -139,7 +145,7 @@ def test_who_comes_when_the_places_are_taken_asks_again(a_user: MakeUser, sender
 
 
 @pytest.mark.parametrize("opening", ["one_step", "two_step"])
-def test_an_exclusive_packet_is_not_there_for_strangers(
+def test_strangers_do_not_find_an_exclusive_packet(
     a_user: MakeUser, sender: HttpUser, opening: str
 ) -> None:
     invited, stranger = a_user(), a_user()
@@ -161,7 +167,7 @@ def test_an_exclusive_packet_is_not_there_for_strangers(
         assert reader.http.get(f"/packets/{packet_id}/proof").json()["amounts_fen"] == [1000]
 
 
-def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: HttpUser) -> None:
+def test_a_passphrase_is_checked_and_never_shown(a_user: MakeUser, sender: HttpUser) -> None:
     types, speaks, guesser = a_user(), a_user(), a_user()
     packet_id = _sent(sender, count=3, passphrase="恭喜发财")
 
@@ -179,7 +185,7 @@ def test_a_passphrase_is_said_and_never_shown(a_user: MakeUser, sender: HttpUser
     assert "恭喜发财" not in str({**record, "greeting": ""})
 
 
-def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: HttpUser) -> None:
+def test_a_sender_who_is_too_fast_gets_a_retry_delay(sender: HttpUser) -> None:
     # The request is counted before it is parsed, so an invalid body costs no money.
     answers = [sender.post("/packets", {}) for _ in range(310)]
 
@@ -192,7 +198,7 @@ def test_a_sender_who_is_too_fast_is_told_when_to_ask_again(sender: HttpUser) ->
 # ---------------------------------------------------------------- limits
 
 
-def test_limits_are_shown_with_their_bounds_and_act_within_ten_seconds(
+def test_limits_are_shown_with_their_bounds_and_apply_within_ten_seconds(
     system: InMemorySystem, operator: HttpUser, sender: HttpUser
 ) -> None:
     def put(name: str, value: Any) -> httpx.Response:
@@ -246,7 +252,7 @@ def test_each_stage_of_the_funnel_is_counted_once(
     system: InMemorySystem, a_user: MakeUser, sender: HttpUser
 ) -> None:
     packet_id, claimer = sender.send().json()["packet_id"], a_user()
-    for query in ("", "?limit=1"):  # a visit, and a poll
+    for query in ("", "?limit=1"):  # A visit, and a poll.
         assert claimer.http.get(f"/packets/{packet_id}{query}").is_success
     for _ in range(2):
         assert claimer.grab(packet_id).is_success
@@ -258,7 +264,7 @@ def test_each_stage_of_the_funnel_is_counted_once(
 # ---------------------------------------------------------------- switches
 
 
-def test_switches_are_shown_with_since_when_and_why_and_act(
+def test_switches_are_shown_with_time_reason_and_operator_and_take_effect(
     system: InMemorySystem, operator: HttpUser, sender: HttpUser
 ) -> None:
     def turn(*, is_on: bool) -> Any:
@@ -279,7 +285,7 @@ def test_switches_are_shown_with_since_when_and_why_and_act(
     assert turn(is_on=True)["on"] is True
 
 
-# ---------------------------------------------------------------- who shared the link
+# ---------------------------------------------------------------- sharers of links
 
 
 @pytest.mark.parametrize("opening", ["one_step", "two_step"])
@@ -290,7 +296,7 @@ def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
     ann, bob, cat, dan = (a_user() for _ in range(4))
 
     def take(user: HttpUser, via: object) -> None:
-        """Claim a share as a user who arrived by the link of *via*."""
+        """Claim a share as a user who followed the link shared by *via*."""
         grabbed = user.http.post(f"/packets/{packet_id}/grab", json={"via": via})
         assert grabbed.is_success, grabbed.text
         if token := grabbed.json().get("grab_token"):
@@ -321,7 +327,7 @@ def test_a_claim_keeps_the_sharer_of_its_link_and_a_repeat_changes_nothing(
     assert csv.splitlines()[2] == f'"{sender.host_id}","{by_sender}","",1'
 
 
-def test_made_up_sharers_are_ignored(sender: HttpUser, a_user: MakeUser) -> None:
+def test_invented_sharers_are_ignored(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = _sent(sender)
 
     for via in ("", "x", "ü" * 24, "A" * 24, "A" * 4000, None):

@@ -105,7 +105,7 @@ def test_every_refusal_has_its_code_and_no_effect(a_user: MakeUser) -> None:
     assert user.http.get("/me/withdrawals").json() == {"items": [], "next": None}
 
 
-def test_switches_stop_what_begins_and_nothing_else(
+def test_switches_stop_new_operations_and_nothing_else(
     system: InMemorySystem,
     a_user: MakeUser,
     operator: HttpUser,
@@ -132,7 +132,7 @@ def test_switches_stop_what_begins_and_nothing_else(
     assert user.balance_fen() == 600
 
 
-def test_an_operator_takes_no_money_of_campaigns(
+def test_operators_cannot_withdraw_campaign_money(
     system: InMemorySystem, a_user: MakeUser, operator: HttpUser
 ) -> None:
     desk, treasurer = (a_user("desk", scope=f"hongbao/{role}") for role in ("operate", "treasury"))
@@ -212,7 +212,7 @@ def _withdraw(user: HttpUser, amount_fen: int) -> str:
     return f"/me/withdrawals/{held['withdrawal_id']}"
 
 
-def test_a_cancel_waits_for_the_provider_even_if_no_call_is_known(
+def test_a_cancellation_waits_for_the_provider_even_if_no_call_is_recorded(
     a_user: MakeUser, invoke: Invoke
 ) -> None:
     user = a_user(funds_fen=1_000)
@@ -229,7 +229,7 @@ def test_a_cancel_waits_for_the_provider_even_if_no_call_is_known(
     assert user.balance_fen() == 1_000
 
 
-def test_a_cancel_after_a_restore_returns_no_money_that_was_paid(
+def test_a_cancellation_after_a_restore_returns_no_paid_money(
     system: InMemorySystem,
     a_user: MakeUser,
     invoke: Invoke,
@@ -299,7 +299,7 @@ def unpaid(a_user: MakeUser) -> tuple[HttpUser, dict[str, Any]]:
     return user, user.post("/packets", body).json()
 
 
-def test_an_unpaid_packet_that_ends_can_not_be_paid_any_more(
+def test_an_unpaid_packet_that_ended_can_no_longer_be_paid(
     system: InMemorySystem,
     unpaid: tuple[HttpUser, dict[str, Any]],
     a_user: MakeUser,
@@ -325,7 +325,7 @@ def test_an_unpaid_packet_that_ends_can_not_be_paid_any_more(
 
 
 @pytest.mark.usefixtures("unpaid")
-def test_a_repeated_send_orders_no_payment_of_a_packet_that_has_ended(
+def test_a_repeated_send_orders_no_payment_of_an_ended_packet(
     system: InMemorySystem,
     a_user: MakeUser,
     gateways: dict[ProviderName, FakeGateway],
@@ -349,7 +349,7 @@ def test_a_repeated_send_orders_no_payment_of_a_packet_that_has_ended(
     assert packet["payment_id"] not in gateway.orders
 
 
-def test_money_that_arrives_after_an_early_end_goes_to_the_balance(
+def test_money_that_arrives_after_an_early_end_is_credited_to_the_balance(
     system: InMemorySystem,
     unpaid: tuple[HttpUser, dict[str, Any]],
     invoke: Invoke,
@@ -369,7 +369,7 @@ def test_money_that_arrives_after_an_early_end_goes_to_the_balance(
     assert user.balance_fen() == 600
 
 
-def test_a_packet_whose_payment_opened_it_meanwhile_ends_as_an_open_one(
+def test_a_packet_that_a_payment_opened_meanwhile_ends_like_an_open_one(
     system: InMemorySystem,
     unpaid: tuple[HttpUser, dict[str, Any]],
     invoke: Invoke,
@@ -395,7 +395,7 @@ def test_a_packet_whose_payment_opened_it_meanwhile_ends_as_an_open_one(
     assert user.balance_fen() == 600
 
 
-def test_an_unpaid_packet_waits_while_its_provider_is_away(
+def test_an_unpaid_packet_waits_while_its_provider_is_unavailable(
     unpaid: tuple[HttpUser, dict[str, Any]],
     operator: HttpUser,
     monkeypatch: pytest.MonkeyPatch,
@@ -420,7 +420,7 @@ def test_an_unpaid_packet_waits_while_its_provider_is_away(
     assert noted["summary"].endswith(f" ended packet {packet['packet_id']} of payer")
 
 
-def test_auditors_see_what_withdrawals_wait_for(a_user: MakeUser, invoke: Invoke) -> None:
+def test_auditors_see_the_reasons_why_withdrawals_wait(a_user: MakeUser, invoke: Invoke) -> None:
     user, auditor = a_user("ann", funds_fen=1_000), a_user("eve", scope="hongbao/audit")
     body = {"amount_fen": 100, "channel": "host"}
     made = [user.post("/me/withdrawals", body).json()["withdrawal_id"] for _ in range(2)]

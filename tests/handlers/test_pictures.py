@@ -31,7 +31,7 @@ def cover_url(sender: HttpUser) -> str:
         (png(1, 1, png_chunk(b"bKGD", bytes(PICTURE_BYTES_MAX - len(png()) - 12))), "image/png"),
     ],
 )
-def test_a_picture_is_shown_to_everybody_by_its_type_alone(
+def test_all_users_see_a_picture_under_its_type_alone(
     sender: HttpUser, content: bytes, media_type: str
 ) -> None:
     shown = sender.http.get(_upload(sender, content).json()["cover_url"])
@@ -51,7 +51,7 @@ def test_a_picture_is_shown_to_everybody_by_its_type_alone(
         (b"\xff\xd8\xff".ljust(PICTURE_BYTES_MAX + 4096), "payload_too_large"),
     ],
 )
-def test_what_is_no_picture_or_too_large_is_refused(
+def test_a_file_that_is_no_picture_or_too_large_is_refused(
     sender: HttpUser, content: bytes, code: str
 ) -> None:
     assert _upload(sender, content).json()["code"] == code
@@ -79,7 +79,7 @@ def test_a_refused_send_keeps_no_picture(a_user: MakeUser, system: InMemorySyste
 
 
 @pytest.mark.parametrize("completed_by", ["repeat", "sweep"])
-def test_a_picture_that_a_send_could_not_keep_is_kept_later(
+def test_a_picture_that_a_send_failed_to_keep_is_kept_later(
     sender: HttpUser,
     system: InMemorySystem,
     cover_url: str,
@@ -103,14 +103,14 @@ def test_a_picture_that_a_send_could_not_keep_is_kept_later(
     assert system.pictures.kept == {cover_url.removeprefix("/pictures/")}
 
 
-def test_no_other_user_can_send_with_it(a_user: MakeUser, cover_url: str) -> None:
+def test_another_user_cannot_send_with_it(a_user: MakeUser, cover_url: str) -> None:
     refused = a_user(funds_fen=10_000).send(cover_url=cover_url)
 
     assert refused.json()["code"] == "invalid_request"
     assert "cover_url" in refused.text
 
 
-def test_a_url_does_not_make_another_users_picture_ones_own(
+def test_a_url_does_not_give_access_to_the_picture_of_another_user(
     a_user: MakeUser, system: InMemorySystem, cover_url: str
 ) -> None:
     mallory = a_user(funds_fen=10_000)
@@ -125,7 +125,7 @@ def test_a_url_does_not_make_another_users_picture_ones_own(
     assert not system.pictures.kept
 
 
-def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
+def test_an_operator_removes_a_picture_and_a_repeated_send_still_succeeds(
     sender: HttpUser, operator: HttpUser, system: InMemorySystem, cover_url: str
 ) -> None:
     sent = sender.send(key="once", cover_url=cover_url)
@@ -142,7 +142,7 @@ def test_an_operator_removes_a_picture_and_a_repeated_send_still_answers(
     assert sender.send(cover_url=cover_url).json()["code"] == "invalid_request"
 
 
-def test_an_operators_picture_of_a_prize_stays(
+def test_the_picture_of_a_prize_stays(
     sender: HttpUser, operator: HttpUser, system: InMemorySystem
 ) -> None:
     upload = {"picture": b64encode(jpeg()).decode()}
@@ -181,7 +181,7 @@ def test_an_avatar_is_a_seal_of_the_page_or_a_picture_of_its_owner(
     assert seal["avatar_url"].endswith("/seals/fu.svg")
     assert picture["avatar_url"].endswith(own)
     assert again.json()["avatar_url"].endswith("/seals/fu.svg")
-    # No rule of the bucket deletes the picture, and an erasure finds it.
+    # No rule of the bucket deletes the picture, so the erasure must find it.
     assert own.removeprefix("/pictures/") in system.pictures.kept
     for refused in (foreign, "/covers/fu.svg", "/seals/../x", "https://elsewhere.example/a.png"):
         answer = edited(refused).json()

@@ -1,4 +1,4 @@
-"""Splits from send to proof over HTTP, each verified as a user without AWS would."""
+"""Splits from send to proof over HTTP, each verified as by a user without AWS."""
 
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_packet_is_sent_emptied_proven_and_verified(
     assert wrong.returncode == 1, wrong.stdout
 
 
-def test_a_packet_that_expired_is_proven_once_it_is_closed(
+def test_an_expired_packet_has_a_proof_once_it_is_closed(
     a_user: MakeUser, invoke: Invoke, eventually: Eventually, tmp_path: Path
 ) -> None:
     sender = a_user(funds_fen=1000)

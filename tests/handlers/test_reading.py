@@ -1,4 +1,6 @@
-"""Users' reads: record pages, their own lists and books; no answer identifies another user."""
+"""Users' reads: record pages, their lists and account history; no answer identifies another
+user.
+"""
 
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -23,9 +25,7 @@ def _grab_all(packet_id: str, claimers: list[HttpUser]) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- the record page
 
 
-def test_a_record_page_tells_everything_about_a_packet(
-    system: InMemorySystem, a_user: MakeUser
-) -> None:
+def test_a_record_page_has_all_data_of_a_packet(system: InMemorySystem, a_user: MakeUser) -> None:
     sender = a_user(funds_fen=1000, nickname="Sender")
     claimer, reader = a_user(nickname="Taker"), a_user()
     sent = sender.send(total_fen=1000, count=4, greeting=" 新年好 ").json()
@@ -54,7 +54,7 @@ def test_a_record_page_tells_everything_about_a_packet(
     assert reader.record(sent["packet_id"])["claims"][0]["nickname"] == "Taker"
 
 
-def test_a_sender_sees_their_packet_before_anything_is_taken(
+def test_a_sender_sees_their_packet_before_the_first_claim(
     a_user: MakeUser, sender: HttpUser
 ) -> None:
     friend = a_user()
@@ -71,7 +71,7 @@ def test_a_sender_sees_their_packet_before_anything_is_taken(
         assert {**mine, "is_sender": False} == theirs
 
 
-def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUser) -> None:
+def test_a_record_page_is_split_into_pages_of_claims(sender: HttpUser, a_user: MakeUser) -> None:
     packet_id = sender.send(count=5).json()["packet_id"]
     claimers = [a_user() for _ in range(5)]
     _grab_all(packet_id, claimers)
@@ -97,9 +97,7 @@ def test_a_record_page_comes_in_pages_of_claims(sender: HttpUser, a_user: MakeUs
     assert beyond["mine"] == claimers[0].record(packet_id)["mine"]
 
 
-def test_a_record_page_that_did_not_change_is_not_sent_again(
-    sender: HttpUser, a_user: MakeUser
-) -> None:
+def test_an_unchanged_record_page_is_not_sent_again(sender: HttpUser, a_user: MakeUser) -> None:
     reader, claimer = a_user(), a_user()
     path = "/packets/" + sender.send().json()["packet_id"]
     first = reader.http.get(path)
@@ -119,7 +117,7 @@ def test_a_record_page_that_did_not_change_is_not_sent_again(
     assert "private" in first.headers["cache-control"]
 
 
-def test_the_luckiest_is_named_once_the_last_share_is_taken(
+def test_the_luckiest_is_named_after_the_last_share(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     packet_id = sender.send(count=3).json()["packet_id"]
@@ -140,7 +138,7 @@ def test_the_luckiest_is_named_once_the_last_share_is_taken(
     assert emptied["emptied_in_ms"] > 0
 
 
-def test_a_packet_that_expired_has_a_luckiest_among_those_who_came(
+def test_an_expired_packet_has_a_luckiest_among_its_claimers(
     a_user: MakeUser, sender: HttpUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     claimer, late = a_user(), a_user()
@@ -182,7 +180,7 @@ def test_a_packet_is_paid_out_to_the_fen(
     if kind == "equal":
         assert (sent["split"], amounts_fen, record["luckiest"]) == ("equal", [333] * 3, None)
         assert claimers[0].http.get("/me/received").json()["luckiest_count"] == 0
-    # A sender may take a share of their own, and one share is the whole total.
+    # A sender may take a share of their own packet, and one share is the whole total.
     for total_fen in (1, 20_000):
         own = sender.send(kind=kind, total_fen=total_fen, count=1).json()["packet_id"]
         assert sender.grab(own).json()["amount_fen"] == total_fen
@@ -193,7 +191,7 @@ def test_a_packet_is_paid_out_to_the_fen(
 # ---------------------------------------------------------------- thanks
 
 
-def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
+def test_a_claimer_thanks_the_sender_once_and_all_users_see_it(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     first, second = a_user(), a_user()
@@ -227,7 +225,7 @@ def test_a_claimer_thanks_the_sender_once_and_everybody_sees_it(
     assert shown() == ["🎉", "❤️"]
 
 
-def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> None:
+def test_a_user_without_a_share_cannot_send_thanks(sender: HttpUser, a_user: MakeUser) -> None:
     receiver, stranger = a_user(), a_user()
     open_to_all = sender.send(count=2).json()["packet_id"]
     guests = [receiver.user_token(), sender.user_token()]
@@ -248,7 +246,7 @@ def test_who_has_no_share_thanks_nobody(sender: HttpUser, a_user: MakeUser) -> N
     assert receiver.record(open_to_all)["mine"]["thanks"] is None
 
 
-def test_thanks_may_have_a_text_which_an_operator_removes_for_good(
+def test_thanks_can_have_a_text_which_an_operator_removes_permanently(
     sender: HttpUser, operator: HttpUser, a_user: MakeUser
 ) -> None:
     claimer = a_user()
@@ -286,7 +284,7 @@ def test_thanks_may_have_a_text_which_an_operator_removes_for_good(
     assert operator.http.delete(f"/admin/packets/{packet_id}/thanks/no").status_code == 404
 
 
-def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
+def test_a_sender_is_notified_once_of_each_thanks_and_reading_marks_the_notices(
     sender: HttpUser, a_user: MakeUser
 ) -> None:
     first, second = a_user(), a_user()
@@ -306,7 +304,7 @@ def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
 
     items = listed[0]["items"]
     assert [(item["kind"], item["packet_id"]) for item in items] == [("thanked", packet_id)] * 2
-    # A text may be removed, so it is not copied.
+    # A text can be removed, so the notice does not copy it.
     assert sorted(item.get("text", "") for item in items) == ["", "🎉"]
     assert [page["unread"] for page in listed] == [2, 0]
     assert listed[1]["items"] == items
@@ -314,7 +312,7 @@ def test_a_sender_is_told_once_of_each_thanks_and_reading_marks_them(
     assert first.http.get("/me/notices").json() == {"items": [], "unread": 0, "next": None}
 
 
-def test_a_notice_of_thanks_that_was_not_stored_is_stored_by_a_repeat(
+def test_a_repeat_stores_a_notice_of_thanks_that_was_not_stored(
     sender: HttpUser, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claimer = a_user()
@@ -333,7 +331,7 @@ def test_a_notice_of_thanks_that_was_not_stored_is_stored_by_a_repeat(
     assert [item["text"] for item in sender.http.get("/me/notices").json()["items"]] == ["🎉"]
 
 
-def test_thanks_for_a_campaigns_packet_are_told_to_nobody(
+def test_thanks_for_a_campaign_packet_notify_no_user(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
     operator, claimer = a_user(funds_fen=1_000, scope="hongbao/admin"), a_user()
@@ -369,7 +367,7 @@ def test_a_cursor_of_another_list_is_refused(sender: HttpUser) -> None:
         ("\u0430dmin", "is or looks reserved. Choose another"),
     ],
 )
-def test_a_text_of_thanks_is_checked_as_a_nickname_is(
+def test_a_text_of_thanks_is_checked_like_a_nickname(
     sender: HttpUser, a_user: MakeUser, text: str, message: str
 ) -> None:
     claimer = a_user()
@@ -383,10 +381,10 @@ def test_a_text_of_thanks_is_checked_as_a_nickname_is(
     assert claimer.record(packet_id)["mine"]["thanks"] is None
 
 
-# ---------------------------------------------------------------- who I am
+# ---------------------------------------------------------------- profiles
 
 
-def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> None:
+def test_a_user_has_the_name_in_the_token_until_they_choose_another(a_user: MakeUser) -> None:
     user, new = a_user(nickname="From\u202e the token"), a_user()
     before, me = user.http.get("/me").json(), new.http.get("/me").json()
 
@@ -398,7 +396,7 @@ def test_a_user_is_named_by_the_token_until_they_choose(a_user: MakeUser) -> Non
     assert edited.json() == user.http.get("/me").json() == {**before, "nickname": "Chosen"}
 
 
-def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
+def test_a_profile_is_shown_with_its_user_and_is_replaced_as_a_whole(
     a_user: MakeUser, sender: HttpUser
 ) -> None:
     claimer = a_user(nickname="From the token")
@@ -421,10 +419,10 @@ def test_a_profile_shows_wherever_its_user_is_shown_and_is_replaced_as_a_whole(
     assert (me["nickname"], me["avatar_url"]) == ("B", None)
 
 
-# ---------------------------------------------------------------- what I sent and received
+# ---------------------------------------------------------------- sent and received packets
 
 
-def test_the_lists_of_sent_and_received_have_the_years_totals(
+def test_the_lists_of_sent_and_received_packets_have_yearly_totals(
     system: InMemorySystem, a_user: MakeUser, sender: HttpUser
 ) -> None:
     year = datetime.fromtimestamp(system.clock.now_ms() / 1000, UTC).year
@@ -523,7 +521,7 @@ def test_a_received_share_is_listed_with_its_sender_and_the_best_luck(
     assert listed(claimer)[lucky]["sender"] == {"nickname": None, "avatar_url": None}
 
 
-def test_the_list_of_sent_comes_in_pages_of_twenty(sender: HttpUser) -> None:
+def test_the_list_of_sent_packets_has_pages_of_twenty(sender: HttpUser) -> None:
     ids = {sender.send(total_fen=1, count=1).json()["packet_id"] for _ in range(52)}
 
     first = sender.http.get("/me/sent").json()
@@ -539,7 +537,7 @@ def test_the_list_of_sent_comes_in_pages_of_twenty(sender: HttpUser) -> None:
     assert unknown.status_code == 422
 
 
-def test_a_book_shows_what_came_and_went_newest_first_in_pages(
+def test_account_history_shows_credits_and_debits_newest_first_in_pages(
     system: InMemorySystem, a_user: MakeUser
 ) -> None:
     user, poor = a_user(funds_fen=1000), a_user(funds_fen=5)
@@ -570,7 +568,7 @@ def test_a_book_shows_what_came_and_went_newest_first_in_pages(
             query["cursor"] = page["next"]
         assert [item for items in pages for item in items] == book["items"]
         assert len(pages) == -(-3 // limit)
-    # A cursor of another user shows the caller's own book.
+    # A cursor of another user shows the caller's own history.
     cursor = user.http.get("/me/transfers", params={"limit": 1}).json()["next"]
     shown = poor.http.get("/me/transfers", params={"cursor": cursor}).json()["items"]
     assert {item["amount_fen"] for item in shown} <= {5}
@@ -579,7 +577,7 @@ def test_a_book_shows_what_came_and_went_newest_first_in_pages(
 # ---------------------------------------------------------------- operators
 
 
-def test_an_audit_finds_one_fen_too_much(
+def test_an_audit_finds_one_excess_fen(
     system: InMemorySystem, sender: HttpUser, operator: HttpUser
 ) -> None:
     packet = sender.send().json()

@@ -44,7 +44,7 @@ def test_the_same_read_of_host_ids_is_logged_once_an_hour_for_each_filter(
     assert (told, len(first)) == (lists, 4)
     assert {read["operator"]["user"] for read in first} == {"thief"}
     assert first[0]["summary"].startswith("thief read personal data in the list ")
-    # The log is permanent: a filter by a user stores the pseudonym.
+    # The log is permanent: a filter by user stores the pseudonym.
     assert sender.host_id not in json.dumps(first)
     assert {facts.get("sender") for facts in map(_facts, first)} == {None, sender.user_token()}
     assert len(_reads(auditor)) == 5
@@ -73,13 +73,13 @@ def test_a_short_first_page_does_not_hide_the_rows_of_later_pages(a_user: MakeUs
     assert summaries == {"packets as json (rows: 1)", "packets as json (rows: 9)"}
 
 
-def test_a_log_line_of_an_operators_request_has_the_pseudonym_and_no_host_id(
+def test_a_log_line_of_an_operator_request_has_the_pseudonym_and_no_host_id(
     operator: HttpUser, sender: HttpUser, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
     operator.http.get("/admin/packets")
     sender.http.get("/me")
-    # Without the scope, a user is no operator.
+    # Without the scope, the caller does not count as an operator.
     assert sender.http.get("/admin/packets").status_code == 403
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -88,7 +88,7 @@ def test_a_log_line_of_an_operators_request_has_the_pseudonym_and_no_host_id(
     assert told["request_id"]
 
 
-def test_an_empty_page_about_a_person_is_logged_and_an_erased_person_is_not_found(
+def test_an_empty_page_about_a_user_is_logged_and_an_erased_user_is_not_found(
     system: InMemorySystem, operator: HttpUser, a_user: MakeUser
 ) -> None:
     auditor, sender = a_user("aud", scope="hongbao/audit"), a_user("alice", funds_fen=100)

@@ -15,7 +15,7 @@ from testing.platform.users import HttpUser
 from tests.handlers.conftest import MakeUser
 from tests.integration.refusals import assert_refused
 
-# With a valid tag, so that it is looked up.
+# The id has a valid tag, so that it is looked up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 ORDER = {"kind": "lucky", "total_fen": 100, "count": 2}
 WRONG_TYPES = [True, 1.5, 100.0, "100", [100], {"fen": 100}, None]
@@ -25,7 +25,9 @@ Changes = tuple[str, list[Any]]
 
 @pytest.fixture(autouse=True)
 def _nothing_moves(system: InMemorySystem, sender: HttpUser) -> Iterator[None]:  # noqa: ARG001 - has its money
-    """Check after each test that the sender's money stayed and no money or packet was created."""
+    """Check after each test that the sender's balance is unchanged and no money or packet was
+    created.
+    """
 
     def rows() -> list[Any]:
         tables = system.dynamo.tables
@@ -81,7 +83,7 @@ def test_an_order_of_another_form_is_refused(
         assert_invalid(send_raw(sender, body), field)
 
 
-def test_an_order_is_read_strictly(sender: HttpUser) -> None:
+def test_an_order_is_parsed_strictly(sender: HttpUser) -> None:
     for threshold in (0, 101, "80", 1.5):
         answer = sender.send(passphrase="芝麻", passphrase_threshold=threshold)
         assert_refused(answer, 422, "invalid_request")
@@ -275,7 +277,7 @@ def test_an_open_of_another_form_is_refused(sender: HttpUser, body: Any) -> None
 
 
 @pytest.mark.parametrize("name", ["nothing", "SEND", "send%20", "switches"])
-def test_a_switch_that_is_not_there_is_not_found(operator: HttpUser, name: str) -> None:
+def test_an_unknown_switch_is_not_found(operator: HttpUser, name: str) -> None:
     answer = operator.http.put(f"/admin/switches/{name}", json={"on": False})
 
     assert_refused(answer, 404, "switch_not_found")
@@ -285,7 +287,7 @@ def test_a_switch_that_is_not_there_is_not_found(operator: HttpUser, name: str) 
 
 
 @pytest.mark.parametrize("key", [None, "", "k" * 256])
-def test_without_a_usable_idempotency_key_no_money_moves(
+def test_without_a_valid_idempotency_key_no_money_moves(
     operator: HttpUser, key: str | None
 ) -> None:
     headers = {} if key is None else {"Idempotency-Key": key}
@@ -355,7 +357,7 @@ def test_a_query_of_another_form_is_refused(
         assert_invalid(sender.http.send(request), name)
 
 
-def test_operators_do_not_credit_themselves(operator: HttpUser) -> None:
+def test_operators_cannot_credit_themselves(operator: HttpUser) -> None:
     answer = operator.post("/admin/deposits", {"user": operator.host_id, "amount_fen": 100})
 
     assert_refused(answer, 403, "forbidden")

@@ -54,7 +54,7 @@ def test_a_replaced_list_has_only_the_new_users(
     assert a_user("user7").draw("gala").json()["code"] == "not_in_audience"
 
 
-def test_an_auditor_asks_for_one_user_of_a_list_and_the_log_keeps_it(
+def test_an_auditor_searches_a_list_for_one_user_and_the_audit_log_records_it(
     boss: HttpUser, a_user: MakeUser
 ) -> None:
     auditor, path = a_user("aud", scope="hongbao/audit"), "/admin/campaigns/gala/audience"
@@ -74,7 +74,7 @@ def test_an_auditor_asks_for_one_user_of_a_list_and_the_log_keeps_it(
     assert asked == {("audience", "gala", user) for user in users}
 
 
-def test_a_clearing_that_runs_out_of_time_is_continued_by_its_repeats(boss: HttpUser) -> None:
+def test_repeats_continue_a_clearing_that_ran_out_of_time(boss: HttpUser) -> None:
     ports, clock = containers.editing.audience_ports, containers.platform.clock
     sizes = [_size(boss)]
 
@@ -87,7 +87,7 @@ def test_a_clearing_that_runs_out_of_time_is_continued_by_its_repeats(boss: Http
     assert sizes == sorted(set(sizes), reverse=True)
 
 
-def test_a_list_that_decides_who_takes_part_now_is_not_cleared(
+def test_a_list_that_currently_decides_who_takes_part_is_not_cleared(
     system: InMemorySystem, boss: HttpUser
 ) -> None:
     assert _put(boss, system).is_success
@@ -99,7 +99,7 @@ def test_a_list_that_decides_who_takes_part_now_is_not_cleared(
     assert _size(boss) == 120
 
 
-def test_a_clearing_takes_no_other_edit(boss: HttpUser) -> None:
+def test_a_clearing_excludes_other_edits(boss: HttpUser) -> None:
     refused = [
         _edit(boss, remove_all=True, **other)
         for other in ({"add": ["ann"]}, {"remove": ["ann"]}, {"mode": "deny"})

@@ -1,4 +1,6 @@
-"""Reads and writes that a stranger cannot make with any claims; the stack covers all routes."""
+"""Reads and writes that a stranger cannot make with any claims; the stack's tests cover all
+routes.
+"""
 
 from typing import Any
 
@@ -9,7 +11,7 @@ from tests.handlers.conftest import MakeUser
 NAMES = ("sender", "sender_id", "user", "user_id", "sub", "account", "taker", "draw_id", "prize_id")
 
 
-def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
+def test_a_stranger_reads_only_what_a_packet_shows(
     system: InMemorySystem, sender: HttpUser, a_user: MakeUser
 ) -> None:
     stranger = a_user()
@@ -30,7 +32,7 @@ def test_a_stranger_reads_nothing_of_anothers_but_what_a_packet_shows(
     assert sender.record(packet_id)["mine"]["share_no"] == claim["share_no"]
 
 
-def test_a_stranger_does_nothing_in_anothers_name(
+def test_a_stranger_cannot_act_for_another_user(
     system: InMemorySystem, sender: HttpUser, operator: HttpUser, a_user: MakeUser
 ) -> None:
     stranger = a_user(funds_fen=100)

@@ -60,7 +60,7 @@ class HttpUser(AnyUser):
 
 
 def is_turned_away(answer: httpx.Response) -> bool:
-    """Return whether the gateway itself refused a token without the scope, in its own JSON."""
+    """Return whether the gateway itself refused a token without the scope, with its own JSON."""
     return (answer.status_code, answer.json()) == (403, {"message": "Forbidden"})
 
 
@@ -68,7 +68,7 @@ MakeUser = Callable[..., HttpUser]
 
 
 class Eventually(Protocol):
-    """Function that waits for a result to be true."""
+    """Function that waits until a result is true."""
 
     def __call__(self, ask: Callable[[], Any], within_s: float = 30) -> Any: ...
 
@@ -133,7 +133,7 @@ def approver(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
 def a_user(stack: Stack, told: list[Told], approver: HttpUser) -> Iterator[MakeUser]:
     """Return a factory of users for one test; `a_user(funds_fen=1000)` has money."""
     made: list[HttpUser] = []
-    # Operators cannot credit themselves, so another operator than the tests' makes the deposits.
+    # Operators cannot credit themselves, so a separate operator makes the deposits.
     treasurer = HttpUser(stack, "treasurer", told, scope="hongbao/admin")
     made.append(treasurer)
 
@@ -190,7 +190,7 @@ def invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Ite
 
 @pytest.fixture(scope="module", autouse=True)
 def _invariants(ledger_state: Callable[[], LedgerState], told: list[Told]) -> Iterator[None]:
-    """Check the same after each module: the ledger grows, and a scan takes half a second."""
+    """Check the same after each module, because the ledger grows and a scan takes half a second."""
     yield
     assert not lasting(lambda: ledger_state().differences(told))
 
@@ -209,7 +209,7 @@ def only_own_sweeps(stack: Stack) -> Iterator[None]:
 
 @pytest.fixture
 def invoke(stack: Stack) -> Invoke:
-    """Invoke a deployed function by its output's name, as `sam remote invoke` would."""
+    """Invoke a deployed function by its output's name, like `sam remote invoke`."""
 
     def call(function: str, event: dict[str, Any]) -> dict[str, Any]:
         answer = stack.aws("lambda").invoke(
@@ -224,7 +224,7 @@ def invoke(stack: Stack) -> Invoke:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Call until the result is true, for at most *within_s* seconds; return it."""
+    """Call until the result is true, for at most *within_s* seconds, and return it."""
 
     def wait(ask: Callable[[], Any], within_s: float = 30) -> Any:
         give_up_at = time.monotonic() + within_s

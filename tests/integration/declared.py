@@ -37,8 +37,8 @@ def _validator(key: str, status: str) -> jsonschema_rs.Validator:
 
 
 def assert_declared(answer: httpx.Response) -> None:
-    """Check that a success matches its operation's schema, and a problem one of its
-    declared codes.
+    """Check that a success matches its operation's schema, and a problem one of its declared
+    codes.
     """
     kind = answer.headers.get("content-type")
     is_success = answer.is_success and kind == JSON

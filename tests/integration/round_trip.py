@@ -1,5 +1,5 @@
-"""Program that sends, grabs and reads a packet with the released client; takes an address and two
-tokens.
+"""Program that sends, grabs and reads a packet with the released client; its arguments are an
+address and two tokens.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Faults of the runbook's pages: each is provoked on a running stack, and repaired at its end."""
+"""Faults of the runbook's pages: each is provoked on a running stack, and repaired at the end."""
 
 import json
 import time
@@ -34,7 +34,7 @@ HOUR_MS = 3_600_000
 Provoke: TypeAlias = Callable[[World], AbstractContextManager[Fault]]
 
 SCENARIOS: dict[str, Provoke] = {}
-"""Fault of each page that does not only need AWS."""
+"""Fault of each page, except pages that need AWS."""
 
 
 def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
@@ -47,7 +47,7 @@ def about(page: str) -> Callable[[Callable[[World], Iterator[Fault]]], Provoke]:
     return register
 
 
-# ---------------------------------------------------------------- the first look, and complaints
+# ---------------------------------------------------------------- first response, and complaints
 
 
 @about("README.md")
@@ -99,7 +99,7 @@ def _all_drills(world: World) -> Iterator[Fault]:
 
 
 def _refused_grab(world: World, packet_id: str) -> str:
-    """Grab a packet without an answer of the cache; return the request's id once it is logged."""
+    """Grab a packet while the cache does not answer; return the request's id once it is logged."""
     refused: str = world.a_user().grab(packet_id).json()["instance"]
     world.wait_for_log("GrabLogs", refused)
     return refused
@@ -129,7 +129,7 @@ def _a_cache_that_lost_a_claim(world: World) -> Iterator[Fault]:
     with world.frozen_cache():
         refused = _refused_grab(world, packet_id)
     world.wait_for_log("GrabLogs", "share_collision")
-    Alarms(world.stack.aws, []).look()  # it counts the log lines
+    Alarms(world.stack.aws, []).look()  # The alarm counts the log lines.
     yield Fault(
         signs={
             "cache PING": "PONG",
@@ -234,7 +234,7 @@ def _a_share_of_another_amount(world: World) -> Iterator[Fault]:
 
 @about("clock-wrong.md")
 def _a_sweep_that_is_an_hour_ahead(world: World) -> Iterator[Fault]:
-    """Provoke a line as a function with a wrong clock logs it: this machine's clock cannot be
+    """Provoke the log line of a function with a wrong clock; this machine's clock cannot be
     wrong.
     """
     ahead = time.strftime("%Y-%m-%d %H", time.gmtime(time.time() + 3600))
@@ -305,7 +305,7 @@ def _a_poison_message_and_a_settled_claim(world: World) -> Iterator[Fault]:
 
 @about("ledger-throttled.md")
 def _claims_that_nobody_settles(world: World) -> Iterator[Fault]:
-    """Provoke payouts that stop: the emulator throttles no table."""
+    """Provoke a payout stop, because the emulator throttles no table."""
     packet_id = world.a_user(funds_fen=1000).send(count=2).json()["packet_id"]
     with world.paused_payouts():
         world.a_user().grab(packet_id)
@@ -435,7 +435,7 @@ def _a_payment_that_no_statement_has(world: World) -> Iterator[Fault]:
             "payments show": "pending 500",
             "--skip": "host",
         },
-        failing="withdrawals show",  # it is the number of a payment
+        failing="withdrawals show",  # It is the number of a payment.
     )
     dynamodb.delete_item(TableName=table, Key={name: row[name] for name in ("pk", "sk")})
 

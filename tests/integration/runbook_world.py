@@ -22,18 +22,18 @@ class Fault:
     """Provoked fault, as the commands of its page must show it."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """Values that a reader puts in place of the page's examples, by variable."""
+    """Values that replace the page's examples, by variable."""
     signs: Mapping[str, str] = field(default_factory=dict)
     """Texts that a line must print, by a part of the line."""
     failing: str = ""
-    """Parts of the lines that end with another code than 0, separated by commas."""
+    """Parts of the lines that exit with another code than 0, separated by commas."""
     repaired: str = ""
     """Command of another operator, who repairs the cause between the checks and the steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A stack with the users and tools that provoke faults on it."""
+    """Stack with the users and tools that provoke faults on it."""
 
     stack: Stack
     folder: Path
@@ -73,7 +73,7 @@ class World:
         return {"wechat": self.stack.gateway, "host": self.stack.wallet}[name]
 
     def wait_for_log(self, logs: str, text: str) -> None:
-        """Wait until a log has a text: functions of the emulator write theirs later."""
+        """Wait until a log has a text, because functions of the emulator write theirs later."""
         client: Any = self.stack.aws("logs")
         group = self.resource(logs)
         pages = client.get_paginator("filter_log_events")
@@ -103,7 +103,7 @@ class World:
             keeping.join()
 
     def write_share(self, packet_id: str, share_no: int, *, amount_fen: int) -> None:
-        """Change a claimed amount, as no function may."""
+        """Change a claimed amount, which no function may do."""
         self.stack.aws("dynamodb").update_item(
             TableName=self.stack.outputs["SharesTable"],
             Key=to_wire(keys.share(packet_id, share_no)),

@@ -81,7 +81,7 @@ def made(sponsor: HttpUser, approver: HttpUser) -> Make:
 # ---------------------------------------------------------------- campaigns
 
 
-def test_twenty_edits_at_once_are_one_after_the_other(sponsor: HttpUser, made: Make) -> None:
+def test_twenty_concurrent_edits_are_serialized(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(budget_fen=1_000)["campaign_id"]
 
     def edit(number: int) -> httpx.Response:
@@ -102,7 +102,7 @@ def test_twenty_edits_at_once_are_one_after_the_other(sponsor: HttpUser, made: M
 # ---------------------------------------------------------------- packets of a campaign
 
 
-def test_many_sends_at_once_never_overspend_the_budget(sponsor: HttpUser, made: Make) -> None:
+def test_many_concurrent_sends_never_overspend_the_budget(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(budget_fen=5_000)["campaign_id"]
 
     def send(number: int) -> httpx.Response:
@@ -121,7 +121,7 @@ def test_many_sends_at_once_never_overspend_the_budget(sponsor: HttpUser, made: 
     assert sponsor.balance_fen() == 200_000_000 - 5_000
 
 
-def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
+def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_is_answered(
     sponsor: HttpUser, made: Make, a_user: MakeUser, eventually: Eventually
 ) -> None:
     campaign_id = made(budget_fen=200_000_000)["campaign_id"]
@@ -138,7 +138,7 @@ def test_a_packet_of_a_million_shares_is_sent_and_its_first_grab_answered(
     eventually(lambda: claimer.balance_fen() == 100)
 
 
-def test_a_packet_in_parts_gives_each_user_one_share_also_where_a_part_is_lost(
+def test_a_sharded_packet_gives_each_user_one_share_even_after_the_loss_of_a_shard(
     sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis, eventually: Eventually
 ) -> None:
     campaign_id = made(budget_fen=200_000_000)["campaign_id"]

@@ -25,7 +25,7 @@ class Group:
 
     @property
     def state(self) -> Any:
-        """What the platform's page shows."""
+        """Messages that the platform's page shows."""
         return self._web.get("/_fake/state").json()[self.name]
 
     def message(self, place: str, number: int) -> Any:
@@ -41,12 +41,12 @@ class Group:
         return str(card["id"])
 
     def write_alone(self, member: str) -> str:
-        """Let a member write to the bot alone, and return the id of the words."""
+        """Let a member write to the bot privately, and return the message's id."""
         self._act("write", member, text="hi", place="private")
         return str(self._eventually(lambda: self.message(member, 0))["id"])
 
     def tap(self, member: str, message: str, **more: str) -> str:
-        """Let a member tap, and return what the platform shows to them alone."""
+        """Let a member tap, and return the answer that only the member sees."""
         count = len(self.state["toasts"].get(member, []))
         self._act("tap", member, message=message, **more)
         shown = self._eventually(lambda: self.state["toasts"].get(member, [])[count:])
@@ -64,7 +64,7 @@ class Group:
 
 @pytest.fixture(scope="module")
 def web(stack: Stack) -> Iterator[httpx.Client]:
-    """Admit the groups, and speak to the platforms."""
+    """Admit the groups, and connect to the platforms."""
     with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
         open_chats(treasurer)
     with httpx.Client(base_url=stack.chat, timeout=30, trust_env=False, verify=NO_TLS) as client:
@@ -76,7 +76,7 @@ def _fen(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
-def test_a_group_shares_a_packet_once_each_and_its_card_ends_with_the_list(
+def test_a_group_shares_one_packet_with_one_share_each_and_its_card_ends_with_the_list(
     name: str, web: httpx.Client, eventually: Eventually
 ) -> None:
     group = Group(name, web, eventually)
@@ -90,7 +90,7 @@ def test_a_group_shares_a_packet_once_each_and_its_card_ends_with_the_list(
     (again,) = _fen(group.tap("ann", card))
     eventually(lambda: "Ann" in str(group.card(card)["runs"]))
 
-    # Nobody admitted the private chat, and Ann still gets her share in the group.
+    # The private chat is not admitted, and Ann still gets her share in the group.
     assert _fen(foreign) == []
     assert sum(taken.values()) == 666
     assert again == taken["ann"]
@@ -100,7 +100,7 @@ def test_a_group_shares_a_packet_once_each_and_its_card_ends_with_the_list(
 
 
 @pytest.mark.parametrize("name", PLATFORMS)
-def test_a_call_without_the_platforms_signature_is_refused(name: str, stack: Stack) -> None:
+def test_a_call_without_the_signature_of_the_platform_is_refused(name: str, stack: Stack) -> None:
     answer = httpx.post(
         f"{stack.api}/chat/{name}", json={"message": {}}, trust_env=False, verify=NO_TLS
     )

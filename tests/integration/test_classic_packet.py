@@ -7,7 +7,7 @@ import httpx
 from tests.integration.conftest import Eventually, Invoke, MakeUser
 
 
-def test_all_rules_together(a_user: MakeUser) -> None:
+def test_all_rules_work_together(a_user: MakeUser) -> None:
     sender, invited, stranger = a_user(funds_fen=1000), a_user(), a_user()
     sent = sender.send(
         count=1, opening="two_step", recipients=[invited.user_token()], passphrase="open sesame"
@@ -24,7 +24,7 @@ def test_all_rules_together(a_user: MakeUser) -> None:
     assert invited.open(packet_id, token).json()["amount_fen"] == 1000
 
 
-def test_a_packet_opens_at_its_start_and_its_rest_returns_after_its_life(
+def test_a_packet_opens_at_its_start_and_the_rest_is_refunded_at_its_end(
     a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     sender, claimer = a_user(funds_fen=1000), a_user()

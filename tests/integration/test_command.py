@@ -36,7 +36,7 @@ def terminal(stack: Stack) -> Terminal:
     return Terminal(stack)
 
 
-def test_an_operator_sends_watches_and_audits_a_packet(terminal: Terminal) -> None:
+def test_an_operator_sends_monitors_and_audits_a_packet(terminal: Terminal) -> None:
     sender, key = f"sender-{uuid.uuid4().hex}", uuid.uuid4().hex
     for _ in range(2):
         terminal.run("deposit", sender, "600", "--key", key)
@@ -55,7 +55,7 @@ def test_an_operator_sends_watches_and_audits_a_packet(terminal: Terminal) -> No
     terminal.run("send", "600", "6", "--as", sender, code=3)
 
 
-def test_a_campaign_of_a_file_is_for_those_on_its_list(
+def test_a_campaign_from_a_file_is_for_the_users_on_its_list(
     terminal: Terminal, a_user: MakeUser, tmp_path: Path
 ) -> None:
     campaign_id, now_ms = f"list-{uuid.uuid4().hex[:12]}", int(time.time() * 1000)
@@ -148,7 +148,7 @@ def _code(answer: httpx.Response) -> str:
     return str(answer.json()["code"])
 
 
-def test_an_incident_is_looked_into_from_the_terminal(terminal: Terminal) -> None:
+def test_an_incident_is_investigated_from_the_terminal(terminal: Terminal) -> None:
     sender = f"sender-{uuid.uuid4().hex}"
     terminal.run("deposit", sender, "100", "--key", sender)
     packet_id = terminal.run("send", "100", "1", "--as", sender)["packet_id"]
@@ -167,7 +167,7 @@ def test_an_incident_is_looked_into_from_the_terminal(terminal: Terminal) -> Non
     assert terminal.run("logs", "grab", packet_id)["items"] is not None
 
 
-def test_dead_letters_and_switches_are_seen_from_the_terminal(terminal: Terminal) -> None:
+def test_dead_letters_and_switches_are_visible_from_the_terminal(terminal: Terminal) -> None:
     assert {"grab", "payout"} <= {each["name"] for each in terminal.run("switch", "list")["items"]}
     assert "count" in terminal.run("dlq", "list", "payout")
     assert terminal.run("dlq", "redrive", "notices") == {"moved": 0}

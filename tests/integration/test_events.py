@@ -63,7 +63,7 @@ def test_a_forged_callback_is_refused(invoke: Invoke) -> None:
     assert (status, problem["code"]) == (401, "signature_invalid")
 
 
-def test_a_batch_of_notices_returns_the_poison(invoke: Invoke) -> None:
+def test_a_batch_of_notices_returns_the_invalid_one(invoke: Invoke) -> None:
     event = _event("notice_batch")
 
     answer = invoke("TransferFunction", event)
@@ -72,7 +72,7 @@ def test_a_batch_of_notices_returns_the_poison(invoke: Invoke) -> None:
     assert answer == {"batchItemFailures": [{"itemIdentifier": poison}]}
 
 
-def test_the_bills_of_a_day_are_compared(invoke: Invoke) -> None:
+def test_the_statements_of_a_day_are_compared(invoke: Invoke) -> None:
     report = invoke("TransferFunction", _event("compare_bills"))
 
     assert set(report) == {"host", "wechat"}

@@ -7,8 +7,8 @@ CASES = 150
 SEED = 1
 
 
-def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> None:
-    from testing.platform.fuzz import Fuzz  # a slow import, not for collection
+def test_every_answer_to_a_fuzzed_request_matches_the_contract(stack: Stack) -> None:
+    from testing.platform.fuzz import Fuzz  # A slow import, kept out of collection.
 
     with Fuzz(stack, SEED) as fuzz:
         report = fuzz.run(CASES)
@@ -17,14 +17,14 @@ def test_every_answer_to_a_fuzzed_request_is_of_the_contract(stack: Stack) -> No
     assert report.failure_count == 0, f"seed {SEED}\n{report}"
 
 
-def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) -> None:
+def test_the_fuzz_detects_an_answer_that_violates_the_contract(stack: Stack) -> None:
     from testing.platform.fuzz import Fuzz, the_contract
 
     contract = the_contract()
     del contract["paths"]["/me"]["get"]["responses"]["401"]
     contract["components"]["schemas"]["GatewayMessage"]["properties"]["message"] = {"const": "No"}
 
-    # The first cases come without a token, one for each route.
+    # The first cases have no token, one for each route.
     with Fuzz(stack, SEED, contract) as fuzz:
         report = fuzz.run(len(operations()))
 
@@ -33,7 +33,7 @@ def test_the_fuzz_notices_an_answer_that_is_not_of_the_contract(stack: Stack) ->
     assert report.failure_count == sum(not route.is_public for route in operations().values())
 
 
-def test_the_fuzz_makes_texts_one_longer_than_the_longest() -> None:
+def test_the_fuzz_sends_texts_one_character_over_the_limit() -> None:
     from testing.platform.fuzz import coverage, loaded, the_contract
 
     operation = loaded(the_contract(), "http://127.0.0.1")["/me/profile"]["PUT"]

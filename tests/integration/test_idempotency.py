@@ -1,4 +1,4 @@
-"""Repeated requests with one key: they move money once, at any number and speed."""
+"""Repeated requests with one key: they move money once, regardless of their number and rate."""
 
 import uuid
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def _race(ask: Callable[[], httpx.Response]) -> list[httpx.Response]:
     return [answer for answer in answers if answer.status_code == httpx.codes.CREATED]
 
 
-def test_twenty_sends_at_once_with_one_key_send_one_packet(
+def test_twenty_concurrent_sends_with_one_key_send_one_packet(
     a_user: MakeUser, eventually: Eventually
 ) -> None:
     sender = a_user(funds_fen=5000)
@@ -37,7 +37,7 @@ def test_twenty_sends_at_once_with_one_key_send_one_packet(
     assert sender.http.get("/me/sent").json()["count"] == 1
 
 
-def test_twenty_sends_at_once_for_all_the_money_send_what_it_covers(a_user: MakeUser) -> None:
+def test_twenty_concurrent_sends_of_all_the_money_spend_only_the_balance(a_user: MakeUser) -> None:
     sender = a_user(funds_fen=3000)
 
     with ThreadPoolExecutor(max_workers=REPEATS) as pool:
@@ -49,7 +49,7 @@ def test_twenty_sends_at_once_for_all_the_money_send_what_it_covers(a_user: Make
     assert sender.balance_fen() == 3000 - 1000 * codes.count("sent")
 
 
-def test_twenty_deposits_at_once_with_one_key_are_one(
+def test_twenty_concurrent_deposits_with_one_key_are_one(
     a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     user = a_user()

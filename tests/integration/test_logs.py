@@ -22,7 +22,7 @@ def _logged(stack: Stack) -> str:
     )
 
 
-def test_no_log_names_a_user(
+def test_logs_contain_no_user_ids(
     stack: Stack, dynamodb: Any, a_user: MakeUser, eventually: Eventually
 ) -> None:
     sender = a_user("sub-of-the-sender@host.example", funds_fen=2000)

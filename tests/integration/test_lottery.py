@@ -106,7 +106,7 @@ def made(sponsor: HttpUser) -> Make:
 # ---------------------------------------------------------------- draws
 
 
-def test_a_code_is_handed_out_once_and_shown_to_its_winner_alone(
+def test_a_code_is_issued_once_and_shown_only_to_its_winner(
     sponsor: HttpUser, made: Make, a_user: MakeUser
 ) -> None:
     campaign_id = made(voucher={"kind": "code", "total": 0})
@@ -133,7 +133,7 @@ def test_a_code_is_handed_out_once_and_shown_to_its_winner_alone(
 # ---------------------------------------------------------------- prizes
 
 
-def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Make) -> None:
+def test_a_change_of_stock_applies_once_for_its_key(sponsor: HttpUser, made: Make) -> None:
     campaign_id = made(cash={"kind": "packet", "amount_fen": 100, "total": 2}, pen={"total": 3})
     path = f"/admin/campaigns/{campaign_id}/prizes/cash/stock"
     key = f"{campaign_id} more"
@@ -144,7 +144,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Mak
         )
     again = _add_stock(sponsor, campaign_id, "cash", 3, key)
 
-    # Concurrent calls may get a temporary refusal; no call gets any other answer.
+    # Concurrent calls may get a temporary refusal, but no other answer.
     told = [answer.json() for answer in [*at_once, again] if answer.status_code == httpx.codes.OK]
     assert {answer.status_code for answer in at_once} <= {200, 409, 503}
     assert all(each == told[0] for each in told)
@@ -166,7 +166,7 @@ def test_a_change_of_stock_is_made_once_for_its_key(sponsor: HttpUser, made: Mak
     assert _add_stock(sponsor, campaign_id, "cash", 3, key).json() == told[0]
 
 
-def test_stock_that_is_added_while_a_crowd_draws_is_won_to_the_last_unit(
+def test_stock_that_is_added_during_draws_is_won_to_the_last_unit(
     sponsor: HttpUser, made: Make, a_user: MakeUser
 ) -> None:
     campaign_id = made({"miss_weight": 1}, phone={"total": 5})
@@ -194,10 +194,10 @@ def _all_draws(user: HttpUser, campaign_id: str) -> list[dict[str, Any]]:
     return mine
 
 
-# ---------------------------------------------------------------- what Redis forgets
+# ---------------------------------------------------------------- loss of the cache
 
 
-def test_a_cache_that_is_flushed_while_a_crowd_draws_gives_nothing_twice(
+def test_flushing_the_cache_during_draws_issues_no_unit_twice(
     sponsor: HttpUser, made: Make, a_user: MakeUser, cache: redis.Redis
 ) -> None:
     rules = {"attempts_per_user_per_day": 8}

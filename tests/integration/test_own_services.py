@@ -55,7 +55,7 @@ def own(tmp_path: Path) -> Iterator[Stack]:
             program.wait()
 
 
-def test_money_goes_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> None:
+def test_money_moves_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> None:
     with httpx.Client(trust_env=False, verify=NO_TLS) as http:
         token = http.post(f"{own.issuer}/token", data={"sub": "alice"}).json()["access_token"]
         strangers = http.get(
@@ -74,7 +74,7 @@ def test_money_goes_in_and_out_with_an_own_wallet_and_issuer(own: Stack) -> None
             )
             out = alice.post("/me/withdrawals", {"amount_fen": AMOUNT_FEN, "channel": "host"})
             withdrawal_id = out["withdrawal_id"]
-            own.aws("lambda").invoke(  # run the schedule's work at once
+            own.aws("lambda").invoke(  # Run the schedule's work at once.
                 FunctionName=own.outputs["TransferFunction"], Payload=b'{"task": "dispatch"}'
             )
             _until(

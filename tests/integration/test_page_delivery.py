@@ -1,6 +1,6 @@
 """Page behind CloudFront: deployed to the emulator with the template, and uploaded to its bucket.
 
-The emulator stores a distribution and does not serve it. So Node runs its functions here, as
+The emulator stores a distribution and does not serve it. Therefore Node runs its functions here, as
 CloudFront does, and their results are looked up in the bucket.
 """
 
@@ -63,7 +63,7 @@ def _led_to(stack: Stack, function: str, uri: str, headers: dict[str, str] | Non
 
 
 @pytest.mark.parametrize("path", ["/", "/send", "/packets/AbC-_9", "/campaigns/spring-2027"])
-def test_every_path_of_the_page_is_its_document(stack: Stack, bucket: str, path: str) -> None:
+def test_every_path_of_the_page_returns_its_document(stack: Stack, bucket: str, path: str) -> None:
     key = _led_to(stack, "page-paths", path).removeprefix("/")
 
     stored = stack.aws("s3").get_object(Bucket=bucket, Key=key)
@@ -73,7 +73,9 @@ def test_every_path_of_the_page_is_its_document(stack: Stack, bucket: str, path:
 
 
 @pytest.mark.parametrize("path", ["/operator", "/operator/campaigns/spring/winners"])
-def test_every_path_of_operators_is_their_document(stack: Stack, bucket: str, path: str) -> None:
+def test_every_path_of_operators_returns_their_document(
+    stack: Stack, bucket: str, path: str
+) -> None:
     key = _led_to(stack, "page-paths", path).removeprefix("/")
 
     stored = stack.aws("s3").get_object(Bucket=bucket, Key=key)
@@ -83,7 +85,7 @@ def test_every_path_of_operators_is_their_document(stack: Stack, bucket: str, pa
     assert _led_to(stack, "page-paths", "/operators") == "/index.html"
 
 
-def test_files_of_the_page_stay_where_they_are_and_are_kept(stack: Stack, bucket: str) -> None:
+def test_files_of_the_page_keep_their_path_and_are_cached(stack: Stack, bucket: str) -> None:
     store = stack.aws("s3")
     keys = [item["Key"] for item in store.list_objects_v2(Bucket=bucket)["Contents"]]
     assets = [key for key in keys if key.startswith("assets/")]
@@ -94,7 +96,7 @@ def test_files_of_the_page_stay_where_they_are_and_are_kept(stack: Stack, bucket
         assert "immutable" in store.get_object(Bucket=bucket, Key=key)["CacheControl"]
 
 
-def test_a_header_shows_the_staged_page(stack: Stack, bucket: str) -> None:
+def test_a_header_selects_the_staged_page(stack: Stack, bucket: str) -> None:
     header = {"x-page-stage": "staging"}
 
     key = _led_to(stack, "page-paths", "/send", header).removeprefix("/")
@@ -105,7 +107,7 @@ def test_a_header_shows_the_staged_page(stack: Stack, bucket: str) -> None:
     assert _led_to(stack, "page-paths", "/send", {"x-page-stage": "other"}) == "/index.html"
 
 
-def test_the_api_is_asked_without_its_prefix(stack: Stack) -> None:
+def test_the_prefix_is_removed_from_api_requests(stack: Stack) -> None:
     assert _led_to(stack, "api-paths", "/api/packets/x/feed") == "/packets/x/feed"
     assert _led_to(stack, "api-paths", "/api/api/x") == "/api/x"
 
@@ -117,7 +119,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
     assert [path for path, each in behaviours.items() if each["CachePolicyId"] == disabled] == [
         *("/api/campaigns/*/*", "/api/*"),
     ]
-    # The first pattern that matches counts.
+    # The first matching pattern counts.
     assert list(behaviours) == [
         *("/red-packet*.js", "/config.json", "/api/packets/*/feed", "/api/packets/*/preview"),
         *("/pictures/*", "/api/campaigns/*/*", "/api/campaigns/*"),
@@ -126,7 +128,7 @@ def test_only_public_pages_of_the_api_are_cached(distribution: dict[str, Any]) -
     assert {item["TargetOriginId"] for item in behaviours.values()} == {"api", "page"}
 
 
-def test_the_bucket_is_read_by_the_distribution_alone(stack: Stack, bucket: str) -> None:
+def test_only_the_distribution_can_read_the_bucket(stack: Stack, bucket: str) -> None:
     policy = json.loads(stack.aws("s3").get_bucket_policy(Bucket=bucket)["Policy"])
 
     (allowed,) = [statement for statement in policy["Statement"] if statement["Effect"] == "Allow"]
@@ -135,7 +137,7 @@ def test_the_bucket_is_read_by_the_distribution_alone(stack: Stack, bucket: str)
     assert stack.outputs["PageDistributionId"] in json.dumps(allowed["Condition"])
 
 
-def test_the_edge_sends_the_headers_of_the_local_page(stack: Stack) -> None:
+def test_cloudfront_sends_the_headers_of_the_local_page(stack: Stack) -> None:
     policies = stack.aws("cloudfront").list_response_headers_policies(Type="custom")
     (config,) = [
         item["ResponseHeadersPolicy"]["ResponseHeadersPolicyConfig"]
@@ -181,7 +183,7 @@ def test_the_configuration_names_the_pool_or_the_given_issuer() -> None:
         ),
     ],
 )
-def test_operators_sign_in_apart_from_users_who_sign_in_by_wechat(
+def test_operators_sign_in_separately_if_users_sign_in_through_wechat(
     outputs: dict[str, str], given: dict[str, str], expected: tuple[str, str, str]
 ) -> None:
     users = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "a", "WeChatAppId": "wx"}
@@ -198,7 +200,7 @@ def test_operators_sign_in_apart_from_users_who_sign_in_by_wechat(
     assert "operators_auth" not in configuration({}, users, "eu-central-1")
 
 
-def test_users_of_an_issuer_that_the_api_signs_for_sign_in_by_wechat() -> None:
+def test_users_of_an_issuer_whose_tokens_the_api_signs_sign_in_through_wechat() -> None:
     given = {"JwtIssuer": "https://keys.example", "WeChatIssuerSecretArn": "arn:aws:1"}
 
     confirm = {"ConfirmUrl": "https://host.example/confirm"}

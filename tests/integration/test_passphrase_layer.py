@@ -51,7 +51,7 @@ def test_a_grab_can_compare_by_sound_and_imports_the_libraries_only_then(stack: 
     assert not any("venv" in file for file in answer["from"]), "the layer's, not this machine's"
 
 
-def test_no_other_function_carries_them(stack: Stack) -> None:
+def test_no_other_function_has_these_libraries(stack: Stack) -> None:
     answer = _probe(stack, "SendFunction")
 
     assert answer["errorMessage"] == "No module named 'pypinyin'", answer

@@ -79,7 +79,7 @@ def _payment(user: HttpUser, payment_id: str) -> dict[str, Any]:
 
 
 def _age(stack: Stack, withdrawal_id: str, by_ms: int) -> None:
-    """Age the next query of a withdrawal, unless it has ended."""
+    """Advance the next query of a withdrawal, unless it has ended."""
     dynamodb: Any = stack.aws("dynamodb")
     with suppress(dynamodb.exceptions.ConditionalCheckFailedException):
         dynamodb.update_item(
@@ -127,7 +127,7 @@ def test_a_payment_is_credited_when_the_gateway_calls_back(
     assert _kinds(user) == [("payment", 500)]
 
 
-def test_the_sweep_credits_what_no_callback_tells_and_a_forged_one_does_nothing(
+def test_the_sweep_credits_payments_without_a_callback_and_a_forged_one_has_no_effect(
     a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
 ) -> None:
     user = a_user()
@@ -239,7 +239,7 @@ def test_senders_and_operators_end_packets_early(
     assert sender.record(unpaid["packet_id"])["status"] == "cancelled"
 
 
-def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
+def test_withdrawals_are_confirmed_canceled_and_paid_by_the_host(
     stack: Stack,
     a_user: MakeUser,
     gateway: Counterparty,
@@ -295,7 +295,9 @@ def test_withdrawals_are_confirmed_cancelled_and_paid_by_the_host(
     )
 
 
-def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeUser) -> None:
+def test_an_account_belongs_to_one_user_who_can_sign_in_with_it(
+    stack: Stack, a_user: MakeUser
+) -> None:
     ben, cat = a_user(), a_user()
     bound = [ben.http.post("/me/wechat", json={"code": code}) for code in ("code-ben", "code-ben")]
     taken = cat.http.post("/me/wechat", json={"code": "code-ben"})
@@ -321,11 +323,11 @@ def test_an_account_belongs_to_one_user_and_signs_in(stack: Stack, a_user: MakeU
     assert [answer.status_code for answer in shown] == [200, 200]
     assert shown[0].json()["user_token"] == shown[1].json()["user_token"]
     assert signed_in[0].json()["expires_at_ms"] > time.time() * 1000
-    # A user who signs in may be paid at once.
+    # A user who signs in can be paid at once.
     assert _refused(cat.http.post("/me/wechat", json={"code": "code-guest"}))[1] == "openid_in_use"
 
 
-def test_who_agrees_once_is_paid_without_a_tap(
+def test_a_user_with_consent_is_paid_without_a_tap(
     a_user: MakeUser, gateway: Counterparty, invoke: Invoke, eventually: Eventually
 ) -> None:
     user = a_user(funds_fen=500)
@@ -356,7 +358,7 @@ def test_who_agrees_once_is_paid_without_a_tap(
     assert user.balance_fen() == 300
 
 
-def test_what_is_under_way_is_compared_with_the_books_outside(
+def test_pending_payments_are_compared_with_the_books_of_the_providers(
     stack: Stack, gateway: Counterparty, wallet: Counterparty, dynamodb: Any, invoke: Invoke
 ) -> None:
     _transfers(invoke, "sweep")
@@ -393,7 +395,7 @@ def _moved(side: Counterparty) -> dict[str, dict[str, int]]:
     }
 
 
-def test_no_log_has_a_key_or_an_openid(stack: Stack) -> None:
+def test_logs_contain_no_key_and_no_openid(stack: Stack) -> None:
     logs: Any = stack.aws("logs")
     groups = [
         group["logGroupName"]
@@ -420,6 +422,6 @@ def test_no_log_has_a_key_or_an_openid(stack: Stack) -> None:
 
 
 def _inner_lines(file: Path) -> list[str]:
-    """Return a line of each private key in a file, and all other secret texts of it."""
+    """Return a line of each private key in a file, and all of its other secret texts."""
     kept = json.loads(file.read_text())
     return [kept["subject_key"], *(key["private_key"].splitlines()[1] for key in kept["keys"])]

@@ -12,7 +12,7 @@ PLAYERS = 200
 PACKETS = 3
 
 
-def test_200_players_catch_every_packet_with_at_most_three_requests_more(a_user: MakeUser) -> None:
+def test_200_players_catch_every_packet_with_at_most_three_more_requests(a_user: MakeUser) -> None:
     sponsor = a_user("sponsor", funds_fen=100_000, scope="hongbao/admin")
     campaign_id, now_ms = f"storm-{uuid.uuid4().hex[:8]}", time.time_ns() // 1_000_000
     plan = {
@@ -39,7 +39,7 @@ def test_200_players_catch_every_packet_with_at_most_three_requests_more(a_user:
             return player.http.get(path)
 
     def play(player: HttpUser) -> tuple[int, int]:
-        """Play as the page does; return the caught shares and the requests."""
+        """Play like the page; return the caught shares and the requests."""
         path, requests = f"/campaigns/{campaign_id}", 1
         (round_,) = look(player, path).json()["rains"]
         if not round_["packets"]:

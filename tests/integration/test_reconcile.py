@@ -1,4 +1,4 @@
-"""Reconciliation over HTTP, on the deployed system: exports, SQL, and audits."""
+"""Reconciliation over HTTP on the deployed system: exports, SQL, and audits."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ Eventually = Callable[[Callable[[], Any]], Any]
 
 @contextmanager
 def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
-    """Give an account a balance that no transfer made; remove it afterwards."""
+    """Give an account a balance without a transfer; remove it afterwards."""
     dynamodb, table = stack.aws("dynamodb"), stack.outputs["AccountsTable"]
     key = to_wire(keys.account(account))
     dynamodb.put_item(TableName=table, Item={**key, "balance_fen": {"N": "1"}})
@@ -41,7 +41,7 @@ def _planted_fen(stack: Stack, account: str) -> Iterator[None]:
 
 @contextmanager
 def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
-    """Remove a row of the shares, as no function may, and restore it."""
+    """Remove a row of the shares, which no function may do, and restore it."""
     dynamodb = stack.aws("dynamodb")
     table = stack.outputs["SharesTable"]
     row = dynamodb.get_item(TableName=table, Key=to_wire(key), ConsistentRead=True)["Item"]
@@ -53,7 +53,7 @@ def _without(stack: Stack, key: dict[str, str]) -> Iterator[None]:
 
 
 def _claimed_long_ago(stack: Stack, sender: HttpUser, claimer: HttpUser) -> str:
-    """Claim a share so long ago that a scan compares it, and queue it; return the packet's id."""
+    """Claim a share so early that a scan compares it, and queue it; return the packet's id."""
     dynamo = Dynamo(lambda: stack.aws("dynamodb"), tables_of(stack))
     now_ms = int(time.time() * 1000)
     packet = a_packet(
@@ -108,7 +108,7 @@ def test_a_planted_fen_is_found_and_named(
     with _planted_fen(stack, account):
         result = _reconciled(operator)
 
-    # A difference is checked again, and that look builds on the first one.
+    # A difference is checked twice, and the second check builds on the first one.
     assert result["export"] == "incremental"
     (difference,) = _about(result, account)
     assert difference == {
@@ -120,7 +120,7 @@ def test_a_planted_fen_is_found_and_named(
     }
 
 
-def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
+def test_a_claim_without_the_row_of_its_claimer_is_found_and_named(
     stack: Stack, a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
     sender, claimer = a_user(funds_fen=1000), a_user()
@@ -139,14 +139,14 @@ def test_a_claim_whose_takers_row_is_gone_is_found_and_named(
     assert {each["rule"] for each in audited} == {"I4"}
 
 
-def test_one_comparison_runs_at_a_time(operator: HttpUser) -> None:
+def test_only_one_comparison_runs_at_a_time(operator: HttpUser) -> None:
     first, second = (operator.http.post("/admin/reconcile").json()["run_id"] for _ in range(2))
 
     assert first == second
     assert _reconciled(operator)["run_id"]
 
 
-def test_a_run_that_there_is_not_is_refused(operator: HttpUser) -> None:
+def test_an_unknown_run_is_refused(operator: HttpUser) -> None:
     for run_id in ("0" * 32, "NO"):
         answer = operator.http.get(f"/admin/reconcile/{run_id}")
         assert answer.status_code == httpx.codes.NOT_FOUND

@@ -69,10 +69,10 @@ def _is_settled(user: HttpUser, packet_id: str) -> bool:
     return all(claim["payout"] == "settled" for claim in user.record(packet_id)["claims"])
 
 
-# ---------------------------------------------------------------- the cache forgets
+# ---------------------------------------------------------------- the cache loses data
 
 
-def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
+def test_an_empty_cache_is_loaded_from_the_ledger(
     a_user: MakeUser, cache: redis.Redis, eventually: Eventually
 ) -> None:
     sender, early = a_user(funds_fen=1000), [a_user() for _ in range(3)]
@@ -97,7 +97,7 @@ def test_a_cache_that_forgot_everything_is_filled_from_the_ledger(
     assert sum(user.balance_fen() for user in [*early, *late]) == 1000
 
 
-def test_a_killed_cache_of_a_local_stack_runs_again_and_every_share_keeps_its_owner(
+def test_a_killed_local_cache_restarts_and_every_share_keeps_its_owner(
     stack: Stack, a_user: MakeUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = a_user(), a_user()
@@ -117,9 +117,7 @@ def test_a_killed_cache_of_a_local_stack_runs_again_and_every_share_keeps_its_ow
     assert first["amount_fen"] + told["amount_fen"] == 1000
 
 
-def test_scripts_that_the_cache_forgot_are_loaded_again(
-    a_user: MakeUser, cache: redis.Redis
-) -> None:
+def test_scripts_that_the_cache_lost_are_loaded_again(a_user: MakeUser, cache: redis.Redis) -> None:
     sender = a_user(funds_fen=2000)
     first = sender.send().json()["packet_id"]
     cache.script_flush("SYNC")
@@ -136,7 +134,7 @@ def test_scripts_that_the_cache_forgot_are_loaded_again(
 # ---------------------------------------------------------------- the cache hangs
 
 
-def test_a_grab_while_the_cache_hangs_is_unknown_and_then_one_truth(
+def test_a_grab_while_the_cache_hangs_is_unknown_and_its_repeat_gets_one_answer(
     a_user: MakeUser, frozen_cache: Interruption
 ) -> None:
     old, new = a_user(), a_user()
@@ -206,12 +204,12 @@ def test_a_claim_whose_message_was_lost_is_queued_again_after_a_minute(
     assert report["requeued_count"] >= 1
     eventually(lambda: claimer.balance_fen() == 1000)
     assert rows.share(packet_id, claim["share_no"])["requeued_count"] == 1
-    # It was the packet's last one, and also waited for its end.
+    # It was the packet's last claim, and also waited for the packet's end.
     eventually(lambda: "work_pk" not in rows.share(packet_id, claim["share_no"]))
     assert rows.packet(packet_id)["status"] == "closed"
 
 
-def test_a_message_that_comes_five_times_pays_once(
+def test_a_message_that_is_delivered_five_times_pays_once(
     stack: Stack, a_user: MakeUser, eventually: Eventually
 ) -> None:
     claimer, sender = a_user(), a_user(funds_fen=1000)
@@ -230,7 +228,7 @@ def test_a_message_that_comes_five_times_pays_once(
     assert len(claimer.http.get("/me/transfers").json()["items"]) == 1
 
 
-def test_a_poison_message_ends_in_the_dlq_and_its_batch_is_settled(
+def test_an_invalid_message_becomes_a_dead_letter_and_its_batch_is_settled(
     stack: Stack, a_user: MakeUser, paused_payouts: Interruption, eventually: Eventually
 ) -> None:
     claimers, sender = [a_user(), a_user()], a_user(funds_fen=1000)
@@ -289,7 +287,7 @@ def _visibility_timeout(sqs: Any, queue_url: str, seconds: str) -> Iterator[None
 # ---------------------------------------------------------------- the sweep
 
 
-def test_two_sweeps_at_once_refund_once(
+def test_two_concurrent_sweeps_refund_once(
     a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     sender, claimer = a_user(funds_fen=2000), a_user()

@@ -1,4 +1,4 @@
-"""Refusals of the gateway and its own parsing; tests/handlers has those of the handlers."""
+"""Refusals by the gateway and its own parsing; tests/handlers has those of the handlers."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ from testing.reconciliation.checks import Told
 from tests.integration.conftest import HttpUser, MakeUser, is_turned_away
 from tests.integration.refusals import assert_refused
 
-# With a valid tag, so that it is looked up.
+# The id has a valid tag, so that it is looked up.
 UNKNOWN_PACKET = PUBLISHED_IDS.sign("A" * 22)
 
 
@@ -40,7 +40,9 @@ def _strangers_key() -> bytes:
     )
 
 
-def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(stack: Stack) -> None:
+def test_without_a_valid_token_the_gateway_itself_answers_401_with_its_own_json(
+    stack: Stack,
+) -> None:
     issuers_key = (stack.state_dir / "issuer.pem").read_bytes()
     tokens = [
         "",
@@ -64,7 +66,7 @@ def test_without_a_right_token_the_gateway_itself_answers_401_in_its_own_json(st
 
 
 @pytest.mark.parametrize("scope", [None, "hongbao/administrator", "openid admin hongbao/admin2"])
-def test_operators_routes_refuse_other_scopes(
+def test_routes_of_operators_refuse_other_scopes(
     stack: Stack, told: list[Told], scope: str | None
 ) -> None:
     user = HttpUser(stack, "sender-of-refusals", told, scope=scope)
@@ -115,7 +117,7 @@ def test_an_unknown_route_is_not_found(a_user: MakeUser, route: str) -> None:
     ],
     ids=["not UTF-8", "every byte", "8 KB", "over 8 KB", "a megabyte"],
 )
-def test_the_gateway_hands_on_bodies_as_they_are(
+def test_the_gateway_forwards_bodies_unchanged(
     a_user: MakeUser, content: bytes, status: int, code: str
 ) -> None:
     headers = {"Idempotency-Key": uuid.uuid4().hex, "Content-Type": "application/json"}

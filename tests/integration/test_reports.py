@@ -58,7 +58,7 @@ def test_all_reports_of_a_campaign_add_up_to_the_ledger(
 
     assert {prize["prize_id"] for prize in won} == {"cash", "cup", "film"}
     earned = {ann.host_id: claims[0] + CASH_FEN, bob.host_id: claims[1]}
-    # All money of each user in the ledger comes from this campaign.
+    # All money of each user in the ledger is from this campaign.
     for user in (ann, bob):
         eventually(partial(_has, user, earned[user.host_id]))
     year = str(datetime.now(ZoneInfo("Asia/Shanghai")).year)

@@ -75,7 +75,7 @@ def resolved(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     told = subprocess.run(
         [places.SAM.with_name("python"), "-c", _RESOLVE, copy, file],
         cwd=places.ROOT,
-        # Keys of the shell must not reach the functions.
+        # The shell's keys must not reach the functions.
         env={
             "PATH": os.environ["PATH"],
             **{f"AWS_{name}": "real" for name in _OF_THE_SHELL},
@@ -128,7 +128,7 @@ def test_each_handler_starts_with_the_resolved_variables(resolved: dict[str, Any
         assert "SettingMissing" not in started.stdout, name
 
 
-def test_a_packet_lives_by_the_four_core_functions(
+def test_the_four_core_functions_complete_the_life_of_a_packet(
     resolved: dict[str, Any], a_user: MakeUser
 ) -> None:
     def run(name: str, event: Any) -> Any:

@@ -98,7 +98,7 @@ def test_s2_a_company_gives_to_its_employees(
     preheated = operator.http.post("/admin/campaigns/party/preheat")
     assert preheated.status_code == httpx.codes.ACCEPTED
 
-    # Users who say the phrase get a share, two in all; payouts wait while they are off.
+    # Users who enter the phrase get a share, two in all; payouts wait while they are off.
     off = operator.http.put("/admin/switches/payout", json={"on": False, "reason": "drill"})
     assert off.status_code == httpx.codes.OK
     assert employees[0].grab(packets[0], "什么").json()["code"] == "passphrase_mismatch"
@@ -118,7 +118,7 @@ def test_s2_a_company_gives_to_its_employees(
     assert operator.balance_fen() == before - 16_000
 
 
-def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
+def test_s3_wechat_grabs_and_opens_with_live_amounts(
     a_user: MakeUser, eventually: Eventually
 ) -> None:
     sender = a_user(funds_fen=20_000)
@@ -136,7 +136,7 @@ def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
     not_ready = sender.http.get(f"/packets/{packet_id}/proof")
     assert not_ready.json()["code"] == "proof_not_ready"
 
-    # They tap 拆: the first ten get the amounts computed then, and the others are too late.
+    # They tap 拆: the first ten get their live amounts, and the others are too late.
     with ThreadPoolExecutor(max_workers=8) as pool:
         pairs = zip(crowd, admissions, strict=True)
         opened = list(pool.map(lambda pair: pair[0].open(packet_id, pair[1]["grab_token"]), pairs))
@@ -154,7 +154,7 @@ def test_s3_wechat_grabs_and_opens_with_amounts_computed_live(
     assert proof["amounts_fen"] == in_order
 
 
-def test_s4_shares_of_a_bell_are_split_beforehand(
+def test_s4_shares_of_a_bell_split_are_split_in_advance(
     a_user: MakeUser, eventually: Eventually, tmp_path: Path
 ) -> None:
     sender = a_user(funds_fen=100_000)
@@ -227,7 +227,7 @@ def test_s5_a_lottery_with_goods_cash_and_friends(
     assert {answer.status_code for answer in answers} == {200}
     assert crowd[0].draw("double-eleven").json()["code"] == "attempts_exhausted"
 
-    # A friend says a similar phrase, and one of them draws once more.
+    # A friend enters a similar phrase, and one of them draws once more.
     token = crowd[0].user_token()
     helped = crowd[1].help("double-eleven", token, "好运莲莲")
     assert helped.json() == {"outcome": "helped", "attempts_left_of_inviter": 1}

@@ -19,14 +19,14 @@ from tests.integration.conftest import HttpUser, MakeUser
 CONTRACT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
 ROUTES = {f"{method.upper()} {path}" for path, item in CONTRACT["paths"].items() for method in item}
 
-# Signatures open these: no user's call does (test_payments.py, test_chat.py).
+# Only signatures give access; users cannot call these routes (test_payments.py, test_chat.py).
 OF_GATEWAYS = {"POST /gateway/wechat/callback", "POST /gateway/host/callback"}
 OF_GATEWAYS |= {"POST /chat/telegram", "POST /chat/lark"}
 
 # It needs a payment whose return waits for an operator (test_resolve_return.py).
 NEVER_ANSWERED = OF_GATEWAYS | {"POST /admin/payments/returns"}
 
-# Operators get the host's ids of users; others have no success there.
+# Operators get users' host ids; for others, these routes never succeed.
 NAMES_PEOPLE = {
     "GET /admin/packets",
     "GET /admin/packets/{packet_id}/claims",
@@ -43,12 +43,12 @@ OF_TEA = {"prize_id": "tea"}
 
 DAY_MS = 24 * 3_600_000
 
-# Form that no token, packet id or nickname ever has.
+# Format that no token, packet id or nickname ever has.
 ANN, BOB, BOSS = "internal-id-of-ann", "internal-id-of-bob", "internal-id-of-boss"
 
 
 class Walk:
-    """Caller of routes by their names, which stores every answer."""
+    """Client that calls routes by name and stores every answer."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[httpx.Response]] = {}
@@ -73,7 +73,7 @@ def boss(stack: Stack, told: list[Told]) -> Iterator[HttpUser]:
     user.http.close()
 
 
-def test_no_answer_of_any_route_holds_an_internal_id(
+def test_no_answer_of_any_route_contains_an_internal_id(
     a_user: MakeUser, boss: HttpUser, approver: HttpUser
 ) -> None:
     ann, bob = a_user(ANN, nickname="Ann"), a_user(BOB)
@@ -133,7 +133,7 @@ def test_no_answer_of_any_route_holds_an_internal_id(
 
 
 def walk_campaign_money(walk: Walk, ann: HttpUser, boss: HttpUser, approver: HttpUser) -> None:
-    """Move all money of an account of campaign money, and unmark it."""
+    """Move all money of a campaign account, and unmark it."""
     chest, till = (f"internal-id-of-{name}-{time.time_ns()}" for name in ("chest", "till"))
     for user in (chest, till):
         deposit = {"user": user, "amount_fen": 100, "is_for_campaigns": True}
@@ -196,7 +196,7 @@ def walk_campaign(walk: Walk, ann: HttpUser, bob: HttpUser, boss: HttpUser) -> s
 
 
 def walk_reads(walk: Walk, reader: HttpUser, packet_ids: list[str], days: list[str]) -> None:
-    """Call every route that reads, and operators' routes that change nothing permanently."""
+    """Call every read route, and operators' routes that change nothing permanently."""
     call = walk.call
     for packet_id in packet_ids:
         call(reader, "GET /packets/{packet_id}", packet_id=packet_id)

@@ -1,4 +1,6 @@
-"""Switches and limits on the deployed stack: refused in time, with a wait, and without a loss."""
+"""Switches and limits on the deployed stack: they refuse in time, with a delay, and without a
+loss.
+"""
 
 import itertools
 import time
@@ -54,7 +56,7 @@ def _counts(stack: Stack, queue: str) -> dict[str, int]:
     return {kind: int(attributes[name]) for kind, name in names.items()}
 
 
-# ---------------------------------------------------------------- payouts that are off
+# ---------------------------------------------------------------- disabled payouts
 
 
 def _in_flight(stack: Stack) -> int:
@@ -62,7 +64,7 @@ def _in_flight(stack: Stack) -> int:
     return counts["waiting"] + counts["hidden"]
 
 
-def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives(
+def test_messages_delivered_while_payouts_are_off_are_returned_with_their_full_receive_count(
     stack: Stack,
     a_user: MakeUser,
     operator: HttpUser,
@@ -73,7 +75,8 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
     # Claims of other tests would stay hidden for minutes if they were delivered just now.
     eventually(lambda: _in_flight(stack) == 0)
     _turn(operator, "payout", is_on=False)
-    # A payout process that paid just now still has the switch as on, and the other way round below.
+    # A payout process that paid just now still reads the switch as on, and the other way round
+    # below.
     time.sleep(KEPT_MS / 1000 + 0.5)
     claim = claimer.grab(packet_id).json()
     eventually(lambda: _counts(stack, "PayoutQueueUrl")["delayed"] >= 1)
@@ -91,11 +94,11 @@ def test_what_is_delivered_while_payouts_are_off_goes_back_with_all_its_receives
 # ---------------------------------------------------------------- the drill
 
 
-def test_grabs_stop_and_go_on_within_ten_seconds_under_load(
+def test_grabs_stop_and_resume_within_ten_seconds_under_load(
     a_user: MakeUser, operator: HttpUser, eventually: Eventually
 ) -> None:
-    """tests/unit/operations/test_switches.py proves the same for every switch on a
-    virtual clock.
+    """tests/unit/operations/test_switches.py proves the same for every switch on a virtual
+    clock.
     """
     packet_id = a_user(funds_fen=1000).send(count=100).json()["packet_id"]
     claimers = [a_user() for _ in range(12)]

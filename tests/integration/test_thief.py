@@ -57,7 +57,7 @@ def _is_denied(write: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("function", CROWD)
-def test_the_crowds_functions_can_not_write_what_decides_money(
+def test_the_public_functions_cannot_write_rows_that_decide_about_money(
     stack: Stack, thief: Callable[[str, str], Any], function: str
 ) -> None:
     client = thief(function, "dynamodb")
@@ -94,7 +94,7 @@ class Shares:
         self._client.update_item(**operation)
 
     def unsettle(self, share: Share, user_id: str) -> None:
-        """Forge a settled claim into another user's that waits for its money."""
+        """Forge another user's settled claim that waits for its money."""
         key = keys.share(share.packet_id, share.share_no)
         self._remember(key)
         self._client.update_item(
@@ -130,7 +130,7 @@ def shares(stack: Stack, thief: Callable[[str, str], Any], dynamodb: Any) -> Sha
     return Shares(stack, thief("GrabFunction", "dynamodb"), dynamodb)
 
 
-def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_names_each_row(
+def test_whatever_an_attacker_writes_the_packet_pays_its_own_amounts_and_the_audit_names_each_row(
     stack: Stack,
     dynamodb: Any,
     shares: Shares,
@@ -158,7 +158,7 @@ def test_whatever_a_thief_writes_the_packet_pays_its_own_amounts_and_the_audit_n
 
     own = forged(3)
     # A claim to be paid again, to another user. On AWS, the policy's dynamodb:Attributes forbids
-    # it; the emulator only checks them in projections, so the receipt prevents it here.
+    # it. The emulator checks attributes only in projections, so the receipt prevents it here.
     shares.unsettle(paid, thief.user_id)
     shares.forge(items.share_row(forged(2, amount_fen=900)))  # more than its amount
     shares.forge(items.share_row(own))  # a free share, without a claimer's row

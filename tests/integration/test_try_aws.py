@@ -1,4 +1,6 @@
-"""Trial in an AWS account, and its end, in the emulator: all steps but `sam deploy` itself."""
+"""Trial in an AWS account, and its teardown, in the emulator: all steps except `sam deploy`
+itself.
+"""
 
 import json
 from collections.abc import Iterator
@@ -126,7 +128,7 @@ def account(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_the_trial_deploys_publishes_and_makes_a_user_with_money(
+def test_the_trial_deploys_publishes_and_creates_a_user_with_money(
     account: Account, monkeypatch: pytest.MonkeyPatch, *, is_new: bool
 ) -> None:
     monkeypatch.setattr(try_aws, "has_distribution", lambda _: not is_new)
@@ -157,7 +159,7 @@ def test_the_trial_deploys_publishes_and_makes_a_user_with_money(
     assert user["UserStatus"] == "CONFIRMED"
 
 
-def test_a_repeat_of_the_trial_takes_the_same_user(account: Account) -> None:
+def test_a_repeat_of_the_trial_uses_the_same_user(account: Account) -> None:
     for _ in range(2):
         account.trial().up()
 
@@ -165,7 +167,7 @@ def test_a_repeat_of_the_trial_takes_the_same_user(account: Account) -> None:
     assert len(deposits) == 1
 
 
-def test_a_trial_whose_deployment_fails_goes_no_further(account: Account) -> None:
+def test_a_trial_whose_deployment_fails_stops(account: Account) -> None:
     account.returncode = 1
 
     with pytest.raises(StackError, match="first CREATE_FAILED"):
@@ -204,7 +206,7 @@ def test_a_stack_whose_creation_was_rolled_back_is_deleted_before_a_repeat(
 @pytest.mark.parametrize(
     ("region", "words"), [("cn-north-1", "has no user pools"), (None, "no Region is given")]
 )
-def test_a_trial_begins_in_no_wrong_region(
+def test_a_trial_refuses_a_wrong_region(
     account: Account, region: str | None, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(try_aws, "settings_of", lambda _: {"stack_name": STACK})
@@ -218,7 +220,7 @@ def test_a_trial_begins_in_no_wrong_region(
     assert account.ran == []
 
 
-def test_an_account_that_is_too_small_is_told_before_anything_is_created() -> None:
+def test_an_account_that_is_too_small_is_reported_before_anything_is_created() -> None:
     def functions(limit: int) -> Any:
         settings = {"AccountLimit": {"ConcurrentExecutions": limit}}
         return SimpleNamespace(get_account_settings=lambda: settings)
@@ -229,7 +231,7 @@ def test_an_account_that_is_too_small_is_told_before_anything_is_created() -> No
             check_concurrency(stage, functions(needed - 1))
 
 
-def test_prod_needs_what_its_functions_reserve_and_what_lambda_keeps() -> None:
+def test_prod_needs_the_concurrency_that_its_functions_reserve_and_that_lambda_keeps() -> None:
     template = read_long_form()
     of_rating = template["Mappings"]["Ledgers"][template["Parameters"]["LedgerRating"]["Default"]]
     reserved = 0
@@ -243,7 +245,7 @@ def test_prod_needs_what_its_functions_reserve_and_what_lambda_keeps() -> None:
     assert reserved + 100 == CONCURRENCY_MIN["prod"]
 
 
-def test_a_teardown_empties_buckets_and_leaves_the_books(account: Account) -> None:
+def test_a_teardown_empties_buckets_and_leaves_the_ledger(account: Account) -> None:
     account.create()
     outputs = account.outputs
     store, glue = account.session.client("s3"), account.session.client("glue")
@@ -278,7 +280,7 @@ def test_a_teardown_of_the_trial_leaves_nothing(account: Account) -> None:
     assert outputs["AccountsTable"] not in _tables(account)
     assert outputs["UserIdKey"] not in [each["ARN"] for each in secrets]
     assert outputs["UserPoolId"] not in [each["Id"] for each in pools]
-    # A repeat finds nothing more to delete.
+    # A repeat finds nothing else to delete.
     account.said.clear()
     account.teardown().run(has_all=True)
     assert not any(text.startswith("emptied") for text in account.said)
@@ -286,7 +288,7 @@ def test_a_teardown_of_the_trial_leaves_nothing(account: Account) -> None:
         account.teardown().run(has_all=False)
 
 
-def test_a_repeat_deletes_what_outlived_the_stack(account: Account) -> None:
+def test_a_repeat_deletes_resources_that_outlived_the_stack(account: Account) -> None:
     account.create()
     outputs = account.outputs
     account.teardown().run(has_all=False)
@@ -302,7 +304,7 @@ def _tables(account: Account) -> list[str]:
     return names
 
 
-def test_only_who_types_the_name_deletes_a_stack_and_prod_needs_more() -> None:
+def test_only_an_operator_who_types_the_name_deletes_a_stack_and_prod_needs_more() -> None:
     confirm(STACK, "dev", lambda _: STACK, "")
     confirm("redpacket-prod", "prod", lambda _: "redpacket-prod", "redpacket-prod")
 

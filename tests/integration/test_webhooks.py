@@ -21,7 +21,7 @@ EVENTS = [
 ]
 EXPECTED = {"sent": 1, "claimed": SHARES, "settled": SHARES, "emptied": 1, "closed": 1}
 WITHIN_S = 90
-"""Seconds: each kind of work starts its own function, on a machine that may be busy."""
+"""Seconds; each kind of work starts its own function, on a machine that may be busy."""
 
 _Event: TypeAlias = dict[str, Any]
 
@@ -80,7 +80,7 @@ def _kinds(events: list[_Event]) -> Counter[str]:
     return Counter(event["type"].rpartition(".")[2] for event in events)
 
 
-def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
+def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_receiver_waits(
     an_endpoint: MakeEndpoint, a_user: MakeUser, invoke: Invoke, eventually: Eventually
 ) -> None:
     down, live = an_endpoint("store"), an_endpoint("archive")
@@ -114,7 +114,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     event_count = sum(EXPECTED.values())
     eventually(lambda: down.details()["waiting_count"] >= event_count, WITHIN_S)
 
-    # The receiver is back: an edit resets its failures, and the next minute's sweep sends all.
+    # The receiver works again: an edit resets its failures, and the next sweep sends all events.
     down.become(mode="ok")
     down.put()
 
@@ -126,7 +126,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
 
     late = eventually(told_later, WITHIN_S)
 
-    # A receiver drops repeats by their ids; both receivers have the same events.
+    # Receivers drop repeats by id; both receivers have the same events.
     assert {each["id"]: each for each in late} == {each["id"]: each for each in told}
     assert len(late) == len(told) == len({each["id"] for each in told})
     claimed = [each["data"] for each in told if each["type"].endswith("claimed")]
@@ -135,7 +135,7 @@ def test_nothing_is_lost_while_a_receiver_is_down_and_no_other_waits_for_it(
     assert live.seen()["refused_count"] == down.seen()["refused_count"] == 0
 
 
-def test_a_webhook_is_tried_and_its_secret_replaced(
+def test_a_webhook_is_tested_and_its_secret_replaced(
     an_endpoint: MakeEndpoint, operator: HttpUser
 ) -> None:
     till = an_endpoint("till")

@@ -11,7 +11,7 @@ from testing.fairness.splits import PACKETS, SEED, SHUFFLED, SIZES, measure, pac
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("split", SHUFFLED)
-def test_every_position_gets_as_much_and_is_as_lucky(split: Split, size: str) -> None:
+def test_all_positions_have_the_same_mean_and_the_same_luck(split: Split, size: str) -> None:
     fairness = measure(packets_of(split, *SIZES[size], PACKETS // 2))
 
     assert [mean for mean in fairness.means if abs(mean - 1) > 0.01] == []
@@ -19,7 +19,9 @@ def test_every_position_gets_as_much_and_is_as_lucky(split: Split, size: str) ->
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size: str) -> None:
+def test_in_a_live_split_all_positions_have_the_same_mean_but_the_last_are_luckier(
+    size: str,
+) -> None:
     fairness = measure(packets_of(Split.DOUBLE_MEAN_LIVE, *SIZES[size], PACKETS // 2))
 
     # Documented in docs/reference/splits.md, not hidden.
@@ -31,7 +33,7 @@ def test_a_live_split_gives_every_position_as_much_but_the_last_are_luckier(size
 
 @pytest.mark.parametrize("count", [3, 10, 30])
 @pytest.mark.parametrize("cap", [1.2, 1.5, 2])
-def test_a_cap_favours_no_position_of_a_live_split(cap: float, count: int) -> None:
+def test_a_cap_favors_no_position_of_a_live_split(cap: float, count: int) -> None:
     seeds = random.Random(SEED)
     times = 200_000 // count
     share_fen_max = int(1_000 * cap)
@@ -42,6 +44,6 @@ def test_a_cap_favours_no_position_of_a_live_split(cap: float, count: int) -> No
         for _ in range(times)
     )
 
-    # Five standard deviations of so many packets: a biased position is off by 4 to 50%.
+    # Five standard deviations for so many packets: a biased position is off by 4 to 50%.
     bound = max(0.01, 5 * min(cap - 1, 1) / math.sqrt(3 * times))
     assert [mean for mean in fairness.means if abs(mean - 1) > bound] == []

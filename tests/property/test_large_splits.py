@@ -32,7 +32,7 @@ def assert_legal(terms: Terms) -> None:
 
 
 @pytest.mark.parametrize("split", LUCKY)
-def test_a_million_shares_add_up_within_their_bounds_and_stay_as_they_were(split: Split) -> None:
+def test_a_million_shares_add_up_within_their_bounds_and_never_change(split: Split) -> None:
     terms = some_terms(300 * MILLION, MILLION, split=split)
 
     assert_legal(terms)

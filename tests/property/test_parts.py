@@ -23,7 +23,7 @@ from testing.in_memory_system import LIFE_MS, InMemorySystem
 
 USERS = [f"user-{number}" for number in range(14)]
 TRIES = 5
-"""Tries; each of them repairs three of nine shards."""
+"""Attempts; each of them repairs three of nine shards."""
 
 
 class PartsScenario(RuleBasedStateMachine):
@@ -67,7 +67,7 @@ class PartsScenario(RuleBasedStateMachine):
                 if isinstance(answer, Admission):
                     self.system.open(self.packet, user, answer.grab_token)
             except Unavailable:
-                continue  # one try repairs at most a few shards
+                continue  # One attempt repairs at most a few shards.
             return
         raise AssertionError("no user is served")
 

@@ -1,4 +1,4 @@
-"""Alarms: each reads a metric that is sent, under exactly the sent dimensions."""
+"""Alarms: each reads a metric that is sent, with exactly the sent dimensions."""
 
 import fnmatch
 import json
@@ -29,7 +29,7 @@ SENT_BY_AWS = {
 """Names from the services' own lists of metrics."""
 
 DIMENSIONS: dict[str, list[tuple[str, ...]]] = {
-    "AWS/Lambda": [("FunctionName",), ()],  # none: of the whole account
+    "AWS/Lambda": [("FunctionName",), ()],  # No dimension: the metric covers the whole account.
     "AWS/SQS": [("QueueName",)],
     "AWS/DynamoDB": [("TableName",), ("GlobalSecondaryIndexName", "TableName")],
     "AWS/States": [("StateMachineArn",)],
@@ -63,7 +63,7 @@ def _filtered(stack: Stack) -> list[dict[str, Any]]:
 
 
 def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
-    """Let a function count, with its environment; return the line that it writes."""
+    """Let a function count, with its environment; return the log line."""
     counts = f"from redpacket.platform.telemetry import logger; logger.event({name!r})"
     if name == "request_failed":
         counts = (
@@ -88,7 +88,7 @@ def _counted_by(stack: Stack, function: str, name: str) -> dict[str, Any]:
     return counted
 
 
-def test_what_we_count_is_what_our_alarms_look_at() -> None:
+def test_our_alarms_read_exactly_the_metrics_that_we_count() -> None:
     stack = STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
     filtered = {each["MetricName"] for each in _filtered(stack)}
     ours = [
@@ -149,7 +149,7 @@ CRASHED = "The Lambda function returned the following error: Unhandled."
         pytest.param("500", "-", "-", True, id="an authorizer that failed"),
     ],
 )
-def test_every_5xx_that_no_function_answers_is_counted_of_the_gateways_log(
+def test_5xx_answers_without_a_function_are_counted_from_the_log_of_the_gateway(
     status: str, function_status: str, error: str, *, is_counted: bool
 ) -> None:
     stack = STACK_OF["prod"]
@@ -168,7 +168,7 @@ def test_every_5xx_that_no_function_answers_is_counted_of_the_gateways_log(
 
 
 @each_stack
-def test_an_alarm_looks_at_what_a_log_tells_as_it_is_counted(stack: Stack) -> None:
+def test_an_alarm_reads_a_log_metric_with_its_statistic(stack: Stack) -> None:
     alarm = stack.of_type("AWS::CloudWatch::Alarm")["GatewayErrorsAlarm"]
     (metric,) = _filtered(stack)
 
@@ -202,7 +202,7 @@ def test_no_function_hides_an_event_behind_a_negative_count(stack: Stack) -> Non
 
 
 @each_stack
-def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> None:
+def test_errors_that_are_logged_a_minute_late_raise_an_alarm(stack: Stack) -> None:
     for name in ("ApiErrorsAlarm", "GatewayErrorsAlarm"):
         alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
         assert (alarm["Period"], alarm["Statistic"]) == (60, "SampleCount")
@@ -210,7 +210,7 @@ def test_errors_that_a_log_tells_a_minute_late_raise_an_alarm(stack: Stack) -> N
 
 
 @each_stack
-def test_what_does_not_run_every_minute_raises_the_alarm_of_its_errors(stack: Stack) -> None:
+def test_errors_of_less_frequent_schedules_raise_the_alarm(stack: Stack) -> None:
     for name in ("ExpireErrorsAlarm", "LogErrorsAlarm"):
         alarm = stack.of_type("AWS::CloudWatch::Alarm")[name]
         (metric,) = _metrics(alarm)
@@ -228,7 +228,7 @@ def test_no_two_stacks_count_into_the_same_metric(stack: Stack) -> None:
 
 
 @each_stack
-def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None:
+def test_other_alarm_metrics_are_sent_by_aws_for_created_resources(stack: Stack) -> None:
     made: dict[str, set[Any]] = {
         "FunctionName": {stack.ref(name) for name in stack.of_type("AWS::Lambda::Function")},
         "QueueName": {stack.physical(name) for name in stack.of_type("AWS::SQS::Queue")},
@@ -236,7 +236,7 @@ def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None
         "TableName": {stack.ref(name) for name in stack.of_type("AWS::DynamoDB::Table")},
         "GlobalSecondaryIndexName": {"by_work", "by_list"},
         "StateMachineArn": {stack.ref("ReconcileMachine")},
-        # A group of one shard names its nodes so.
+        # A group with one shard names its nodes like this.
         "CacheClusterId": {
             f"{stack.ref(name)}-00{number}"
             for name, group in stack.of_type("AWS::ElastiCache::ReplicationGroup").items()
@@ -254,7 +254,7 @@ def test_aws_sends_what_else_is_looked_at_for_what_is_made(stack: Stack) -> None
 
 
 @each_stack
-def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stack) -> None:
+def test_an_alarm_with_several_metrics_is_within_the_limits_of_cloudwatch(stack: Stack) -> None:
     for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
         if "Metrics" not in alarm:
             continue
@@ -269,7 +269,7 @@ def test_an_alarm_of_several_metrics_is_within_what_cloudwatch_takes(stack: Stac
 
 
 @each_stack
-def test_a_night_without_a_whole_reconciliation_raises_an_alarm(stack: Stack) -> None:
+def test_a_night_without_a_complete_reconciliation_raises_an_alarm(stack: Stack) -> None:
     alarms = stack.of_type("AWS::CloudWatch::Alarm")
     watched = [each for name in alarms if "Reconcile" in name for each in _metrics(alarms[name])]
 
@@ -279,13 +279,13 @@ def test_a_night_without_a_whole_reconciliation_raises_an_alarm(stack: Stack) ->
     (metric,) = _metrics(silence)
     assert metric["MetricName"] == "ExecutionsSucceeded"
     assert metric["Period"] * silence["DatapointsToAlarm"] > 25 * 3600
-    # CloudWatch looks back for a week at most, and only for a day by periods below an hour.
+    # CloudWatch looks back at most a week, and only a day for periods below an hour.
     assert metric["Period"] * silence["EvaluationPeriods"] <= 7 * 24 * 3600
     assert metric["Period"] >= 3600
 
 
 @each_stack
-def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) -> None:
+def test_no_alarm_fires_before_the_first_run_of_its_schedule(stack: Stack) -> None:
     alarms = stack.of_type("AWS::CloudWatch::Alarm")
     silent = {name for name, each in alarms.items() if each.get("TreatMissingData") == "ignore"}
 
@@ -295,7 +295,7 @@ def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) ->
         alarm = alarms[name]
         good = 1 if alarm["ComparisonOperator"] == "LessThanThreshold" else 0
         assert set(_states(alarm, [None] * 50)) == {"INSUFFICIENT_DATA"}
-        # From the first run on, silence is an alarm, also after the run is outside the window.
+        # From the first run on, silence is an alarm, even after the run leaves the window.
         assert set(_states(alarm, [None] * 5 + [good])) == {"INSUFFICIENT_DATA", "OK"}
         assert _states(alarm, [None] * 5 + [good] + [None] * 100)[-1] == "ALARM"
         assert _states(alarm, [good] + [None] * 100 + [good] * 26)[-1] == "OK"
@@ -304,8 +304,9 @@ def test_no_alarm_fires_before_the_first_run_of_what_it_watches(stack: Stack) ->
 def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
     """Judge an alarm of silence after each period, as CloudWatch documents it.
 
-    "Using metric math": REPEAT fills with the value before, and IF drops what its condition lacks.
-    "Configuring how alarms treat missing data": if all points are missing, ignore keeps the state.
+    "Using metric math": REPEAT fills gaps with the previous value, and IF drops points that do not
+    meet its condition. "Configuring how alarms treat missing data": if all points are missing,
+    ignore keeps the state.
     """
     expression = next(each["Expression"] for each in alarm["Metrics"] if "Expression" in each)
     form = r"IF\(FILL\((\w+), REPEAT\), FILL\(\1, (\d)\), FILL\(\1, \2\)\)"
@@ -327,7 +328,7 @@ def _states(alarm: dict[str, Any], points: Sequence[float | None]) -> list[str]:
     return states
 
 
-def test_with_a_topic_everything_that_can_throttle_is_watched() -> None:
+def test_with_a_topic_all_resources_that_can_be_throttled_have_alarms() -> None:
     stack = STACK_OF["kept warm, with a canary"]
     watched = {
         (metric["MetricName"], *sorted(_dimensions(metric).values())) for metric in _watched(stack)

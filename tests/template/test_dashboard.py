@@ -47,7 +47,7 @@ def _code() -> str:
 
 
 @each_stack
-def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack) -> None:
+def test_each_of_our_metrics_is_sent_by_the_named_function(stack: Stack) -> None:
     code = _code()
     services = {
         each["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
@@ -79,7 +79,7 @@ def test_every_metric_of_ours_is_sent_by_the_function_that_is_named(stack: Stack
 
 
 @each_stack
-def test_every_metric_of_aws_is_of_something_that_is_made(stack: Stack) -> None:
+def test_each_metric_of_aws_belongs_to_a_created_resource(stack: Stack) -> None:
     made = {
         "FunctionName": {stack.ref(name) for name in stack.of_type("AWS::Lambda::Function")},
         "QueueName": {stack.physical(name) for name in stack.of_type("AWS::SQS::Queue")},
@@ -100,7 +100,7 @@ def test_every_metric_of_aws_is_of_something_that_is_made(stack: Stack) -> None:
 
 
 @each_stack
-def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> None:
+def test_each_queried_log_is_created_and_has_the_fields(stack: Stack) -> None:
     groups = {stack.ref(name) for name in stack.of_type("AWS::Logs::LogGroup")}
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     written = json.loads(stage["AccessLogSettings"]["Format"]).keys()
@@ -119,7 +119,7 @@ def test_every_log_that_is_asked_is_made_and_has_the_fields(stack: Stack) -> Non
 
 
 @each_stack
-def test_outcomes_are_searched_as_processes_write_them(stack: Stack) -> None:
+def test_outcomes_are_searched_under_the_names_that_processes_write(stack: Stack) -> None:
     ((search,),) = _metrics(stack, is_search=True)
     with contextlib.redirect_stdout(io.StringIO()) as written:
         outcomes = Outcomes()
@@ -134,7 +134,7 @@ def test_outcomes_are_searched_as_processes_write_them(stack: Stack) -> None:
 
 
 @each_stack
-def test_widgets_do_not_overlap_and_cover_what_operators_ask_for(stack: Stack) -> None:
+def test_widgets_do_not_overlap_and_show_what_operators_need(stack: Stack) -> None:
     widgets = _widgets(stack)
     places = [
         (x, y)

@@ -1,4 +1,5 @@
-"""Rights that AWS's pages demand for each integration, against the roles in every partition.
+"""Rights that AWS's documentation demands for each integration, compared with the roles in every
+partition.
 
 Each row names the title of its page. EventBridge Scheduler has no row: the template uses rules.
 """
@@ -61,7 +62,9 @@ def _calls(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @each_stack
-def test_the_machines_role_is_what_each_integration_demands(stack: Stack) -> None:
+def test_the_role_of_the_machine_has_exactly_the_rights_that_each_integration_demands(
+    stack: Stack,
+) -> None:
     bucket = stack.ref("ExportBucket")
     place = Place(partition_of(stack.region), stack.region, ACCOUNT, bucket)
     resources = [
@@ -88,7 +91,7 @@ def test_the_machines_role_is_what_each_integration_demands(stack: Stack) -> Non
     assert granted == {access.action for _, access in demanded}
 
 
-def test_tasks_that_can_be_repeated_are_and_an_export_is_made_once() -> None:
+def test_repeatable_tasks_are_retried_and_an_export_is_made_once() -> None:
     tasks = {
         name: state
         for name, state in _states(definition(STACKS[0])["States"])
@@ -101,7 +104,7 @@ def test_tasks_that_can_be_repeated_are_and_an_export_is_made_once() -> None:
         assert "$database" in tasks[name]["Arguments"]["ClientToken"]
 
 
-# ---- what calls what
+# ---- calls between services
 
 
 def _rule_targets(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -222,20 +225,20 @@ ROWS: list[Callable[[Stack], Iterator[tuple[str, bool]]]] = [
 
 @each_stack
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.__name__.strip("_"))
-def test_what_a_page_demands_is_granted(
+def test_demanded_rights_are_granted(
     stack: Stack, row: Callable[[Stack], Iterator[tuple[str, bool]]]
 ) -> None:
     assert [name for name, is_granted in row(stack) if not is_granted] == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.__name__.strip("_"))
-def test_each_page_has_something_to_demand(
+def test_each_page_demands_at_least_one_right(
     row: Callable[[Stack], Iterator[tuple[str, bool]]],
 ) -> None:
     assert any(list(row(stack)) for stack in STACKS)
 
 
-def test_policies_and_commands_beside_the_template_name_every_partition() -> None:
+def test_policies_and_commands_outside_the_template_name_every_partition() -> None:
     paths = [*(ROOT / ".github").glob("*.json"), *(ROOT / "docs").rglob("*.md")]
     texts = [path.read_text(encoding="utf-8") for path in paths]
 

@@ -104,7 +104,7 @@ def _run(*failures: tuple[str, str, int], base: str = "", differences: tuple[str
     return Ran(status, output, calls)
 
 
-def test_a_run_exports_asks_judges_and_drops_what_is_stale() -> None:
+def test_a_run_exports_queries_judges_and_drops_stale_tables() -> None:
     run = _run()
 
     assert (run.status, run.counts[EXPORT], run.counts[SYNC]) == ("SUCCEEDED", 11, 4)
@@ -139,7 +139,7 @@ def _tasks(granted: list[dict[str, Any]], folder: Path) -> Orchestration:
     return Orchestration(lambda _: None, {}, lambda: Machine(_place(), granted), folder)
 
 
-def test_the_local_stack_refuses_a_task_that_the_role_lacks_a_right_for(
+def test_the_local_stack_refuses_a_task_without_the_right_for_it(
     tmp_path: Path,
 ) -> None:
     arguments = {"Name": f"{STEM}_1"}
@@ -157,7 +157,7 @@ def test_the_local_stack_refuses_a_task_that_the_role_lacks_a_right_for(
     assert gone.value.error == "Glue.EntityNotFoundException"
 
 
-def test_differences_are_looked_at_twice_and_the_first_looks_rows_are_dropped() -> None:
+def test_differences_are_checked_twice_and_the_rows_of_the_first_check_are_dropped() -> None:
     run = _run(differences=("one",))
 
     assert (run.status, run.counts["asked_at_ms"]) == ("SUCCEEDED", 2)
@@ -180,27 +180,27 @@ def test_errors_of_exports_and_calls_are_retried() -> None:
     assert len({each["ClientToken"] for each in run.of(EXPORT)}) == 11
 
 
-def test_a_database_that_stays_fails_no_run_and_is_counted() -> None:
+def test_a_database_that_remains_fails_no_run_and_is_counted() -> None:
     run = _run((DROP, "Glue.AccessDeniedException", 99))
 
     assert (run.status, run.counts[COUNT]) == ("SUCCEEDED", 1)
     assert run.output["database"] == f"{STEM}_1"
 
 
-def test_a_database_that_is_gone_is_no_error() -> None:
+def test_a_missing_database_is_no_error() -> None:
     run = _run((DROP, "Glue.EntityNotFoundException", 1))
 
     assert (run.status, run.counts[COUNT], run.counts[DROP]) == ("SUCCEEDED", 0, 1)
 
 
-def test_a_run_that_fails_says_why_also_if_its_database_stays() -> None:
+def test_a_failed_run_reports_its_reason_even_if_its_database_remains() -> None:
     run = _run((SYNC, "States.TaskFailed", 9), (DROP, "Glue.AccessDeniedException", 99))
 
     assert (run.status, run.output["Error"]) == ("FAILED", "States.TaskFailed")
     assert run.counts[COUNT] == 1
 
 
-def test_a_run_on_an_earlier_base_that_fails_begins_again_with_all_rows() -> None:
+def test_a_failed_run_on_an_earlier_base_starts_again_with_all_rows() -> None:
     run = _run((SYNC, "States.TaskFailed", 1), base="earlier")
 
     assert run.status == "SUCCEEDED"

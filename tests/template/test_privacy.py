@@ -17,9 +17,9 @@ STORES = {
     "AWS::SQS::Queue",
 }
 OTHER_DATA = {
-    "AWS::KMS::Key",  # keys, with which the functions sign
+    "AWS::KMS::Key",  # Keys with which the functions sign.
     "AWS::SecretsManager::Secret",
-    "AWS::Glue::Database",  # names of tables; their rows are in ExportBucket
+    "AWS::Glue::Database",  # Names of tables; their rows are in ExportBucket.
     "AWS::Logs::LogGroup",
 }
 _DAY_S = 24 * 3600
@@ -50,7 +50,7 @@ def _days_of(store: dict[str, Any]) -> int | None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_each_store_is_on_the_page_and_no_other(page: str) -> None:
+def test_the_page_lists_exactly_the_stores_of_the_template(page: str) -> None:
     places = " ".join(place for _, place, _ in _rows(page))
     named = set(re.findall(r"[A-Z]\w+(?:Table|Bucket|Queue|Dlq|Pool|Records)\b|\bCache\b", places))
 
@@ -58,7 +58,7 @@ def test_each_store_is_on_the_page_and_no_other(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_store_that_deletes_by_age_keeps_data_as_long_as_the_page_says(page: str) -> None:
+def test_stores_that_delete_by_age_keep_data_for_the_documented_time(page: str) -> None:
     ages = {name: days for name, each in _stores().items() if (days := _days_of(each))}
 
     assert {"ExportBucket", "PayoutQueue", "UnreadRecords"} <= ages.keys()
@@ -69,7 +69,7 @@ def test_a_store_that_deletes_by_age_keeps_data_as_long_as_the_page_says(page: s
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_logs_are_kept_as_long_as_the_page_says(page: str) -> None:
+def test_logs_are_kept_for_the_documented_time(page: str) -> None:
     kept = {
         each["Properties"]["RetentionInDays"]
         for each in _resources().values()
@@ -82,7 +82,7 @@ def test_logs_are_kept_as_long_as_the_page_says(page: str) -> None:
     assert re.search("logs for a year|日志保存一年", text)
 
 
-def test_no_kind_of_store_is_forgotten() -> None:
+def test_all_kinds_of_stores_are_covered() -> None:
     keeping = re.compile(
         "(?<!Route)Table|Bucket|Queue|Stream|UserPool|ReplicationGroup|LogGroup|Cluster|FileSystem|"
         "Secret|Key|Database"
@@ -113,6 +113,6 @@ def test_each_secret_that_a_configuration_shows_is_among_the_duties() -> None:
     ):
         assert sent in str(stack.resources[resource]), resource
         assert right in duties
-    # Its answer has the secret of the operators' client.
+    # The answer contains the secret of the operators' client.
     assert "OperatorClient" in stack.resources
     assert "cognito-idp:DescribeUserPoolClient" in duties

@@ -17,7 +17,7 @@ CALLS_GATEWAYS = {"OrderFunction", "PaymentFunction", "TransferFunction"}
 
 
 def _asked(node: ast.AST) -> set[str]:
-    """Return the services for which a container of the function makes a client."""
+    """Return the services for which the function's container creates a client."""
     return {
         str(argument.value)
         for call in ast.walk(node)
@@ -50,11 +50,13 @@ _callers = cache(_Callers)
 
 
 def _services(stack: Stack) -> dict[str, set[str]]:
-    """Return the services that each function may call, by how this stack signs in to its cache."""
+    """Return the services that each function may call, by the stack's way to sign in to its
+    cache.
+    """
     has_secret = stack.is_true("CacheHasPassword")
     without = set() if has_secret else {BY_IAM_OR_SECRET}
     if not stack.is_true("HasGateway"):
-        # Without a gateway, no packet may be paid for: packets/api/orders.py.
+        # Without a gateway, no packet can be paid for: packets/api/orders.py.
         without |= {"_order_payment", "_ended"}
     return _reached(frozenset(without))
 
@@ -67,7 +69,7 @@ def _reached(without: frozenset[str]) -> dict[str, set[str]]:
     }
 
 
-def test_the_code_is_followed_to_its_calls() -> None:
+def test_the_code_is_traced_to_its_calls() -> None:
     services = _services(STACKS[0])
 
     assert services["GrabFunction"] == {"dynamodb", "sqs"}
@@ -146,7 +148,7 @@ def _assert_the_way_is_open(
             assert set(tables.values()) <= set(endpoint["RouteTableIds"])  # type: ignore[call-overload]
             assert tables.keys() == subnets
         else:
-            # One zone of dev is enough: names resolve to it from both.
+            # One zone is enough for dev: names resolve to it from both.
             zones = subnets if stack.is_true("IsProd") else {stack.ref("SubnetA")}
             assert set(endpoint["SubnetIds"]) == zones  # type: ignore[call-overload]
             assert endpoint["SecurityGroupIds"] == [stack.ref("EndpointSecurityGroup")]
@@ -154,7 +156,9 @@ def _assert_the_way_is_open(
 
 
 @each_stack
-def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack) -> None:
+def test_functions_without_the_cache_stay_outside_the_vpc_and_reach_everything(
+    stack: Stack,
+) -> None:
     for name, each in stack.handlers().items():
         has_cache = "CACHE_URL" in each["Environment"]["Variables"]
         where = "InVpc" if has_cache else "FixEgress"
@@ -163,7 +167,9 @@ def test_who_has_no_cache_stays_outside_where_everything_is_reached(stack: Stack
 
 
 @each_stack
-def test_the_crowd_has_a_way_out_only_for_a_risk_control_or_for_chats(stack: Stack) -> None:
+def test_public_functions_have_internet_access_only_for_a_risk_control_or_for_chats(
+    stack: Stack,
+) -> None:
     out = {each["RouteTableId"]: each for each in stack.of_type("AWS::EC2::Route").values()}
     crowds = out.get(stack.physical("RouteTable"))
 
@@ -177,7 +183,7 @@ def test_the_crowd_has_a_way_out_only_for_a_risk_control_or_for_chats(stack: Sta
 
 
 @each_stack
-def test_gateways_are_called_from_one_fixed_address_a_zone(stack: Stack) -> None:
+def test_gateways_are_called_from_one_fixed_address_per_zone(stack: Stack) -> None:
     """WeChat Pay's merchant transfers take calls only from addresses that the merchant entered."""
     inside = _inside(stack, "GatewaySubnetA", "GatewaySubnetB")
 
@@ -221,7 +227,7 @@ def _assert_a_nat_leads_out(stack: Stack, nat: str, subnet: str) -> None:
     assert (way["DestinationCidrBlock"], way["GatewayId"]) == ("0.0.0.0/0", stack.ref("Internet"))
 
 
-def test_a_cache_that_is_given_later_takes_no_network_away() -> None:
+def test_setting_a_cache_later_removes_no_network_resource() -> None:
     """Operators set CacheUrl on a live stack: before a rush, and after a loss of Redis."""
     made, given = (
         Stack("made", parameters=parameters).resources

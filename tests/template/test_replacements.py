@@ -1,7 +1,8 @@
-"""Updates of a stack: none replaces what holds money, users, messages, or the API's address.
+"""Updates of a stack: none replaces a resource that holds money, users or messages, or the API's
+address.
 
-`stateful.json` has those resources as they were deployed, with the properties that make
-CloudFormation replace them. A line that changes there is a migration: write an ADR first.
+`stateful.json` lists those resources as deployed, with the properties whose change replaces them. A
+change of a line in it is a migration: write an ADR first.
 """
 
 import json
@@ -26,15 +27,15 @@ STATEFUL = {
 NEVER_CHANGED = {
     # Resources that are not replaced, but also cannot be updated.
     "AWS::Cognito::UserPool": {"UsernameAttributes", "AliasAttributes", "Schema"},
-    # Another key signs another log.
+    # Another key would sign another log.
     "AWS::KMS::Key": {"KeySpec", "KeyUsage", "MultiRegion"},
-    # A changed generator makes a new secret, and users would lose their accounts.
+    # A changed generator creates a new secret, and users would lose their accounts.
     "AWS::SecretsManager::Secret": {"GenerateSecretString"},
 }
 
 
 def _replacing(kind: str) -> set[str]:
-    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # a slow import, not for collection
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # A slow import, kept out of collection.
 
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
     paths = [
@@ -61,7 +62,7 @@ def stateful() -> dict[str, Any]:
     }
 
 
-def test_nothing_that_holds_state_is_replaced() -> None:
+def test_no_stateful_resource_is_replaced() -> None:
     deployed = json.loads(LIST.read_text(encoding="utf-8"))
     today = stateful()
 
@@ -71,7 +72,7 @@ def test_nothing_that_holds_state_is_replaced() -> None:
     assert today.keys() == deployed.keys(), "a new resource that holds state gets its line"
 
 
-def test_the_list_knows_what_replaces() -> None:
+def test_the_list_has_the_properties_that_replace_resources() -> None:
     assert "KeySchema" in _replacing("AWS::DynamoDB::Table")
     assert "TableName" in _replacing("AWS::DynamoDB::Table")
     assert "QueueName" in _replacing("AWS::SQS::Queue")
@@ -83,7 +84,7 @@ def test_the_list_knows_what_replaces() -> None:
     assert kept <= stateful().keys()
 
 
-def test_what_holds_state_has_no_name_that_a_second_stack_would_want() -> None:
+def test_stateful_resources_have_no_name_that_a_second_stack_would_need() -> None:
     named = {
         name for name, each in stateful().items() if {"TableName", "QueueName", "Name"} & {*each}
     }
@@ -92,7 +93,7 @@ def test_what_holds_state_has_no_name_that_a_second_stack_would_want() -> None:
 
 
 def test_no_update_of_a_deployed_stack_replaces_or_deletes_state() -> None:
-    """CloudFormation evaluates this policy, also if a fork's own edit made the change set."""
+    """CloudFormation evaluates this policy, even if a fork's own edit made the change set."""
     policy = json.loads((ROOT / "stack-policy.json").read_text(encoding="utf-8"))
     denied = policy["Statement"][1]
 
@@ -109,7 +110,7 @@ SERVICES = {
 """Names of services in IAM that differ from CloudFormation's."""
 
 
-def test_the_role_that_deploys_may_make_every_kind_of_resource() -> None:
+def test_the_deployment_role_can_create_every_kind_of_resource() -> None:
     role = json.loads((ROOT / ".github" / "deploy-role.json").read_text(encoding="utf-8"))
     allowed = set(re.findall(r"'([a-z0-9-]+):[*A-Z]", str(role["Statement"])))
     made = {

@@ -7,7 +7,7 @@ from tests.template import translated
 
 STACKS = [
     translated.STACK_OF[name]
-    # One signs in to its cache by IAM, and one reads a password.
+    # One stack signs in to its cache by IAM, and one with a password.
     for name in ("both gateways", "a cache with a password", "a serverless cache by IAM")
 ]
 
@@ -48,7 +48,7 @@ def _statements(stack: translated.Stack) -> Iterator[tuple[str, dict[str, Any]]]
                 yield f"{name}.{statement.get('Sid')}", statement
 
 
-def test_no_policy_allows_an_action_on_everything() -> None:
+def test_no_policy_allows_an_action_on_all_resources() -> None:
     statements = [named for stack in STACKS for named in _statements(stack)]
 
     assert len(statements) > 100
@@ -59,7 +59,7 @@ def test_no_policy_allows_an_action_on_everything() -> None:
     }
 
 
-def test_rights_that_no_local_run_exercises_are_these() -> None:
+def test_the_rights_that_no_local_run_exercises_are_listed() -> None:
     rights: dict[str, str] = {}
     for stack in STACKS:
         for name, statement in _statements(stack):
@@ -70,7 +70,7 @@ def test_rights_that_no_local_run_exercises_are_these() -> None:
     assert {name: rights.get(name) for name in expected} == expected
 
 
-def test_people_read_typed_rows_and_write_nothing_that_reconciliation_reads() -> None:
+def test_operators_read_typed_rows_and_cannot_write_what_reconciliation_reads() -> None:
     stack = STACKS[0]
     groups = {
         name: group["WorkGroupConfiguration"]["ResultConfiguration"]["OutputLocation"]

@@ -1,11 +1,12 @@
-"""Every function against every kind of row: only those named here may put, change or read one.
+"""Every function against every kind of row: only the functions listed here may put, change or read
+one.
 
-A put is tried with the key alone, because it replaces a row: a function that may put a row may also
+A put is tried with the key alone, because it replaces a row: a function that may put a row can also
 destroy or rewrite one. It is also tried with the attribute, which some statements demand. An update
-is tried with the attribute that decides about the row. A read is tried as a whole row, which names
-no attributes, and as a write that returns the old row. IAM cannot see the failed condition of a
-write, whose answer may hold a row (`ReturnValuesOnConditionCheckFailure`);
-docs/how-to/try-on-aws.md tries it.
+is tried with the attribute that decides about the row. A read is tried as a whole row, without
+attribute names, and as a write that returns the old row. IAM cannot see a write's failed condition,
+whose answer may hold a row (`ReturnValuesOnConditionCheckFailure`); docs/how-to/try-on-aws.md tries
+it.
 """
 
 import json
@@ -206,7 +207,7 @@ def _letters(function: str, row: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_row_is_read_and_written_by_these_functions_and_no_other(row: str) -> None:
+def test_only_the_listed_functions_read_and_write_a_row(row: str) -> None:
     (wanted,) = [line.split()[1:] for line in MAY.splitlines() if line.split()[:1] == [row]]
 
     granted = [
@@ -218,7 +219,7 @@ def test_a_row_is_read_and_written_by_these_functions_and_no_other(row: str) -> 
     assert granted == wanted
 
 
-def test_a_read_that_names_more_than_it_may_is_refused() -> None:
+def test_a_read_of_other_attributes_is_refused() -> None:
     shown = Access(
         *("RecordsFunction", "dynamodb:BatchGetItem", STACK.arn("ProfilesTable")),
         frozenset({"pk", "nickname"}),
@@ -255,7 +256,7 @@ def test_a_replaced_or_removed_row_of_the_audit_log_raises_an_alarm() -> None:
     assert [json.loads(each["Pattern"]) for each in patterns] == [
         {"eventName": ["MODIFY", "REMOVE"]}
     ]
-    # No TTL removes approvals, as it does their sums.
+    # No TTL removes approvals, and it removes their sums.
     keys = {"pk": {"S": [{"prefix": "approval#"}]}}
     assert [json.loads(each["Pattern"]) for each in approvals] == [
         {"eventName": ["MODIFY", "REMOVE"], "dynamodb": {"Keys": keys}}
@@ -286,7 +287,7 @@ MAY_ADD = {
 
 
 @pytest.mark.parametrize("row", ADDED)
-def test_a_row_with_what_decides_is_put_by_these_functions_and_no_other(row: str) -> None:
+def test_only_the_listed_functions_put_a_row_with_its_deciding_attribute(row: str) -> None:
     table, key, names = ADDED[row]
 
     may_put = {

@@ -78,7 +78,7 @@ def _forged() -> list[str]:
 
 
 @pytest.mark.parametrize("shards", [1, 2, 64])
-def test_crawlers_alone_are_led_to_the_preview_of_a_packet(shards: int) -> None:
+def test_only_crawlers_are_redirected_to_the_preview_of_a_packet(shards: int) -> None:
     browser = {"sec-fetch-mode": "navigate"}
     packet_id = a_packet_id(shards)
     path = f"/packets/{packet_id}"
@@ -100,7 +100,7 @@ def test_crawlers_alone_are_led_to_the_preview_of_a_packet(shards: int) -> None:
 
 
 @pytest.mark.parametrize("tilde", ["%7E", "%7e"])
-def test_a_link_whose_tilde_a_chat_escaped_leads_to_the_same_preview(tilde: str) -> None:
+def test_a_link_with_an_escaped_tilde_opens_the_same_preview(tilde: str) -> None:
     packet_id = a_packet_id(2)
 
     (crawler,) = _run("PagePaths", _request(f"/packets/{packet_id.replace('~', tilde)}"))
@@ -109,7 +109,7 @@ def test_a_link_whose_tilde_a_chat_escaped_leads_to_the_same_preview(tilde: str)
     assert led == f"/api/packets/{packet_id}/preview"
 
 
-def test_the_distribution_knows_the_same_packet_ids_as_the_package() -> None:
+def test_the_distribution_accepts_the_same_packet_ids_as_the_package() -> None:
     ids = [a_packet_id(shards) for shards in range(1, 65)]
     others = [f"{ids[0]}~{text}" for text in ("", "0", "1", "02", "65", "2~2", "2/")]
     others += [ids[0][:-1], f"{ids[0]}A", f"{ids[0]}~2"[1:], "", "nowhere"]
@@ -121,7 +121,7 @@ def test_the_distribution_knows_the_same_packet_ids_as_the_package() -> None:
     assert led == [True] * len(ids) + [False] * len(others)
 
 
-def test_a_link_sets_the_cookie_and_keeps_what_wechat_adds() -> None:
+def test_a_link_sets_the_cookie_and_keeps_the_parameters_of_wechat() -> None:
     word = _word()
 
     ((answer, _),) = (each.values() for each in _run("PagePaths", _request("/wallet", to=word)))
@@ -147,7 +147,7 @@ def test_the_cookie_selects_the_origin_of_the_page_and_of_the_api(function: str)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_others_stay_and_can_not_take_what_is_kept_for_testers(function: str) -> None:
+def test_other_users_stay_and_cannot_reach_the_staging_stack(function: str) -> None:
     headers = {"x-staging": "true"}
     requests = [_request(headers=headers), *(_request(cookie=word) for word in _forged())]
     requests += [_request(to=word) for word in _forged()]
@@ -158,13 +158,13 @@ def test_others_stay_and_can_not_take_what_is_kept_for_testers(function: str) ->
         assert "x-staging" not in answer["answer"]["headers"]
 
 
-def test_a_key_that_was_not_resolved_signs_nothing() -> None:
+def test_an_unresolved_key_signs_nothing() -> None:
     for key in ("k" * 31, "{{resolve:secretsmanager:arn:SecretString:key}}"):
         (answer,) = _run("PagePaths", _request(cookie=_word(key=key)), key=key)
         assert answer["origin"] == "its own"
 
 
-def test_a_tester_leaves_and_a_link_leads_to_no_other_host() -> None:
+def test_a_tester_can_leave_and_a_link_redirects_to_no_other_host() -> None:
     (answer,) = _run("PagePaths", _request("//evil.example", to="live", cookie=_word()))
 
     assert answer["answer"]["cookies"]["rp_to"]["attributes"].endswith("Max-Age=0")
@@ -172,7 +172,7 @@ def test_a_tester_leaves_and_a_link_leads_to_no_other_host() -> None:
     assert location == "https://red.example//evil.example?code=a%20b&state=c"
 
 
-def test_every_behavior_knows_testers_and_keeps_their_answers_apart() -> None:
+def test_every_behavior_recognizes_testers_and_caches_their_answers_separately() -> None:
     resources = STACK.resolved(STACK.pruned["Resources"])
     config = resources["PageDistribution"]["Properties"]["DistributionConfig"]
     behaviors = [config["DefaultCacheBehavior"], *config["CacheBehaviors"]]

@@ -67,7 +67,7 @@ class Grant:
 
 
 def _names(value: Any) -> Iterator[str]:
-    """Yield the resources that a policy's Resource names: "Table", "Table/index/by_work"."""
+    """Yield the resources in a policy's Resource: "Table", "Table/index/by_work"."""
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
             yield each
@@ -76,7 +76,7 @@ def _names(value: Any) -> Iterator[str]:
         if function == "Fn::GetAtt":
             yield argument[0]
         elif function == "Fn::Sub" and argument[0].startswith("arn:"):
-            yield argument[0]  # it has numbers of its own
+            yield argument[0]  # the statement has its own account numbers
         elif function == "Fn::Sub" and argument.startswith("arn:"):
             yield argument.rpartition("${")[2].removesuffix("}")
         elif function == "Fn::Sub":
@@ -134,7 +134,7 @@ OF_RUNS = re.compile(
 
 
 @each_function
-def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
+def test_a_role_lists_exactly_its_actions_and_resources(function: str) -> None:
     for policy in FUNCTIONS[function]["Policies"]:
         assert isinstance(policy, dict), "no managed policies, and none of SAM's templates"
     for statement in _statements(function):
@@ -144,10 +144,10 @@ def test_a_role_says_exactly_what_it_may_and_on_what(function: str) -> None:
     for grant in _grants(function):
         assert not any("*" in action for action in grant.actions)
         if set(grant.actions) == {"cloudwatch:GetMetricData", "cloudwatch:ListMetrics"}:
-            continue  # they have no resources
+            continue  # These actions have no resources.
         names = grant.resources
         if function == "ReconcileFunction":
-            # Runs, whose names are unknown before; and the bucket that has nothing else.
+            # Runs, whose names are unknown in advance, and the bucket that has nothing else.
             names = tuple(name for name in names if not OF_RUNS.match(name))
         # Ids of pictures are random, and their bucket has nothing else.
         names = tuple(name.removesuffix("Bucket/*") for name in names)
@@ -168,12 +168,12 @@ def test_no_function_can_delete(function: str) -> None:
 
 
 CROWD = ("GrabFunction", "LotteryFunction", "ChatFunction")
-"""Functions that many users call: their secrets leak first, so they must not make money."""
+"""Public functions: their secrets leak first, so they must not be able to create money."""
 each_of_the_crowd = pytest.mark.parametrize("function", CROWD)
 
 
 @each_of_the_crowd
-def test_the_crowds_functions_only_update_shares_and_only_what_a_claim_writes(
+def test_the_public_functions_only_update_shares_and_only_the_attributes_of_a_claim(
     function: str,
 ) -> None:
     (claim,) = [
@@ -202,7 +202,7 @@ def _written_by_a_claim(chat_id: str | None = None) -> set[str]:
     return {name for row in rows for name in row}
 
 
-def test_what_a_settlement_and_a_refund_write_is_not_what_a_claim_writes() -> None:
+def test_settlements_and_refunds_write_other_attributes_than_a_claim() -> None:
     refund = share_row(a_refund(a_packet(), 1))
 
     assert "settled_at_ms" not in _written_by_a_claim()
@@ -214,7 +214,9 @@ NOTES = [*("SendFunction", "LotteryFunction", "CampaignFunction", "PrizeFunction
 
 
 @each_function
-def test_a_users_own_row_is_used_only_in_the_attributes_that_each_needs(function: str) -> None:
+def test_each_function_uses_only_the_attributes_that_it_needs_of_the_row_of_a_user(
+    function: str,
+) -> None:
     names = user_row(User("ann", "Ann", "ann@host")).keys()
     # Data from before an erasure is not stored after it.
     since = names | {"erased_at_ms"}
@@ -275,7 +277,7 @@ GATEWAY_FUNCTIONS = ("PaymentFunction", "OrderFunction", "GatewayFunction", "Tra
 
 
 @each_function
-def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str) -> None:
+def test_only_functions_that_call_gateways_can_read_their_keys(function: str) -> None:
     has_keys = GATEWAY_KEYS in FUNCTIONS[function]["Policies"]
     secrets = {
         name
@@ -296,11 +298,11 @@ def test_only_functions_that_speak_to_gateways_can_read_their_keys(function: str
 
 
 @pytest.mark.parametrize("function", GATEWAY_FUNCTIONS)
-def test_what_speaks_to_gateways_ends_in_time(function: str) -> None:
+def test_functions_that_call_gateways_end_in_time(function: str) -> None:
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) * 1000 <= FUNCTION_MS
 
 
-def test_nothing_of_money_expires() -> None:
+def test_rows_about_money_never_expire() -> None:
     expiring = {
         name: table["TimeToLiveSpecification"]["AttributeName"]
         for name, table in _of_type("AWS::DynamoDB::Table").items()
@@ -330,11 +332,11 @@ def test_nothing_of_money_expires() -> None:
     assert {name: count for name, count in counts.items() if count} == expected
 
 
-# ---------------------------------------------------------------- what is kept
+# ---------------------------------------------------------------- retention
 
 
 @each_function
-def test_a_function_has_a_log_group_of_its_own_that_forgets(function: str) -> None:
+def test_each_function_has_its_own_log_group_with_a_retention_period(function: str) -> None:
     log_group = FUNCTIONS[function]["LoggingConfig"]["LogGroup"]["Ref"]
 
     assert log_group == function.replace("Function", "Logs")
@@ -359,7 +361,7 @@ def test_a_table_outlives_its_stack_and_can_be_restored(table: str) -> None:
     assert resource["Properties"]["SSESpecification"]["SSEEnabled"] is True
 
 
-def test_a_packet_id_key_is_kept_and_has_none_of_what_parts_keys() -> None:
+def test_a_packet_id_key_is_retained_and_has_no_key_separator() -> None:
     resource = RESOURCES["PacketIdKey"]
     made = resource["Properties"]["GenerateSecretString"]
 
@@ -393,23 +395,23 @@ def test_only_functions_that_compute_amounts_have_the_keys_of_seeds() -> None:
     assert made["PasswordLength"] >= 32
 
 
-def test_a_full_cache_refuses_instead_of_forgetting() -> None:
+def test_a_full_cache_refuses_writes_instead_of_evicting() -> None:
     (parameters,) = _of_type("AWS::ElastiCache::ParameterGroup").values()
 
     assert parameters["Properties"]["maxmemory-policy"] == "noeviction"
 
 
-def test_the_caches_users_have_commands_alone() -> None:
+def test_the_user_of_the_cache_has_only_commands() -> None:
     users = _of_type("AWS::ElastiCache::User").values()
     words = {word for user in users for word in user["AccessString"].split()}
 
-    # tests/contract/test_cache_user.py checks the commands. A category has needless ones.
+    # tests/contract/test_cache_user.py checks the commands. A category contains unneeded ones.
     assert len(users) == 2
     assert not [word for word in words if word.startswith("+@")]
     assert "-@all" in words
 
 
-def test_nothing_is_depended_on_twice() -> None:
+def test_no_dependency_is_declared_twice() -> None:
     for name, resource in RESOURCES.items():
         needed = resource.get("DependsOn", [])
         assert isinstance(needed, str) or len(needed) == len(set(needed)), name
@@ -435,7 +437,7 @@ def _queue_sources() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_a_batch_gives_back_only_what_failed() -> None:
+def test_a_batch_returns_only_the_failed_messages() -> None:
     sources = _queue_sources()
 
     assert sources
@@ -443,7 +445,7 @@ def test_a_batch_gives_back_only_what_failed() -> None:
         assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
-def test_a_message_is_hidden_for_six_times_as_long_as_its_function_may_take() -> None:
+def test_a_message_is_hidden_for_six_times_the_timeout_of_its_function() -> None:
     for function, source in _queue_sources():
         queue = RESOURCES[source["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         timeout_s = FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"])
@@ -466,7 +468,7 @@ STREAMED = {
 """Sources of AnnounceFunction, with the images in their streams."""
 
 
-def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> None:
+def test_a_record_cannot_block_its_stream_and_none_is_lost_silently() -> None:
     sources = _of_type("AWS::Lambda::EventSourceMapping")
     streams = {
         name: source
@@ -493,12 +495,12 @@ def test_a_record_can_t_hold_up_its_stream_and_none_goes_without_a_trace() -> No
             assert pattern["dynamodb"].keys() == parts
 
 
-def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -> None:
+def test_the_stream_of_commitments_triggers_the_function_and_the_schedule_finds_the_rest() -> None:
     source = _of_type("AWS::Lambda::EventSourceMapping")["LogCommitments"]
     rule = RESOURCES["LogEveryMinute"]["Properties"]
     key = RESOURCES["LogKey"]
 
-    # Within five seconds; a batch that fails is in the list of waiting work.
+    # Within five seconds; a failed batch is in the list of waiting work.
     assert source["MaximumBatchingWindowInSeconds"] <= 3
     assert source["MaximumRetryAttempts"] <= 2
     (wanted,) = source["FilterCriteria"]["Filters"]
@@ -515,7 +517,7 @@ def test_the_stream_of_commitments_wakes_and_the_schedule_finds_what_it_left() -
 @pytest.mark.parametrize(
     "name", ["UnreadRecords", "DeliveryDlq", "CardDlq", "PayoutDlq", "NoticeDlq"]
 )
-def test_what_failed_waits_where_an_alarm_sees_it(name: str) -> None:
+def test_failed_work_waits_where_an_alarm_counts_it(name: str) -> None:
     queues = _of_type("AWS::SQS::Queue")
     watched = [
         alarm["Dimensions"][0]["Value"]
@@ -577,7 +579,7 @@ def test_every_route_leads_to_the_handler_that_answers_it() -> None:
     assert _routes() == answered
 
 
-def test_the_gateway_asks_for_the_token_that_the_handler_declares() -> None:
+def test_the_gateway_requires_the_token_that_the_handler_declares() -> None:
     declared = {
         key: ("NONE" if operation.is_public else "JWT", operation.scopes)
         for handler in HANDLERS
@@ -592,7 +594,7 @@ def test_the_gateway_asks_for_the_token_that_the_handler_declares() -> None:
     assert authorizations == declared
 
 
-def test_the_gateway_may_call_every_function_that_a_route_leads_to() -> None:
+def test_the_gateway_may_call_the_function_of_every_route() -> None:
     permitted = {
         _function_at(permission["FunctionName"])
         for permission in _of_type("AWS::Lambda::Permission").values()
@@ -608,10 +610,10 @@ OPEN_ROUTES |= {"GET /packets/{packet_id}/preview", "GET /pictures/{picture_id}"
 # The log is public.
 OPEN_ROUTES |= {"GET /transparency", "GET /transparency/proof", "GET /transparency/consistency"}
 OPEN_ROUTES |= {"GET /transparency/checkpoint", "GET /transparency/tile/{proxy+}"}
-# The signature is for an address of our own page alone, and contains no secret.
+# The signature covers only an address of our own page, and contains no secret.
 OPEN_ROUTES |= {"GET /wechat/js-config"}
-# Each request of these has its own check: a code that works once, a gateway's signature. The list
-# is literal, so that a new provider cannot open a route for itself.
+# Each request to these routes has its own check: a single-use code, or a gateway's signature. The
+# list is literal, so that a new provider cannot open a route for itself.
 SIGNED_ROUTES = {
     "POST /auth/wechat",
     "POST /gateway/wechat/callback",
@@ -621,7 +623,7 @@ SIGNED_ROUTES = {
 }
 
 
-def test_every_route_needs_a_token_but_those_for_everybody_and_operators_a_scope() -> None:
+def test_every_route_but_the_public_ones_needs_a_token_and_operator_routes_a_scope() -> None:
     for route in _of_type("AWS::ApiGatewayV2::Route").values():
         key, scopes = route["RouteKey"], route.get("AuthorizationScopes", [])
         assert ("hongbao/admin" in scopes) == (" /admin/" in key), key
@@ -633,7 +635,7 @@ def test_every_route_needs_a_token_but_those_for_everybody_and_operators_a_scope
         assert route["AuthorizerId"] == {"Ref": authorizer}
 
 
-def test_the_user_pool_knows_every_scope_that_a_route_asks_for() -> None:
+def test_the_user_pool_has_every_scope_that_a_route_requires() -> None:
     (server,) = _of_type("AWS::Cognito::UserPoolResourceServer").values()
     scopes = {f"{server['Identifier']}/{scope['ScopeName']}" for scope in server["Scopes"]}
     routes = _of_type("AWS::ApiGatewayV2::Route").values()
@@ -641,7 +643,7 @@ def test_the_user_pool_knows_every_scope_that_a_route_asks_for() -> None:
     assert scopes == {scope for route in routes for scope in route.get("AuthorizationScopes", [])}
 
 
-def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves() -> None:
+def test_every_route_is_throttled_and_expensive_or_public_ones_more_strictly() -> None:
     (stage,) = _of_type("AWS::ApiGatewayV2::Stage").values()
     (resource,) = [
         resource for resource in RESOURCES.values() if resource.get("Properties") is stage
@@ -672,9 +674,9 @@ def test_every_route_is_throttled_and_those_that_cost_or_are_open_by_themselves(
 
 
 @pytest.mark.parametrize("function", sorted(set(_routes().values())))
-def test_a_function_gives_up_before_the_gateway_does(function: str) -> None:
+def test_a_function_times_out_before_the_gateway(function: str) -> None:
     if function == "ReconcileFunction":
-        return  # it also audits at night; for the gateway it only starts and reads
+        return  # It also audits at night; for the gateway it only starts and reads.
     assert FUNCTIONS[function].get("Timeout", GLOBALS["Timeout"]) < 30
 
 
@@ -685,7 +687,7 @@ def test_each_function_that_needs_the_cache_can_reach_it(function: str) -> None:
 
 
 @each_function
-def test_only_functions_that_hand_out_or_load_write_the_cache(function: str) -> None:
+def test_only_functions_that_issue_or_load_write_to_the_cache(function: str) -> None:
     variables = FUNCTIONS[function].get("Environment", {}).get("Variables", {})
     policies, url = FUNCTIONS[function]["Policies"], str(variables.get("CACHE_URL"))
 
@@ -694,11 +696,11 @@ def test_only_functions_that_hand_out_or_load_write_the_cache(function: str) -> 
     assert (SIGN_IN in policies) == ("FunctionsUser" in url)
 
 
-# ---------------------------------------------------------------- what the handlers import and read
+# ---------------------------------------------------------------- imports and variables of handlers
 
 
 @each_function
-def test_layers_beside_the_shared_one_are_only_where_they_are_needed(function: str) -> None:
+def test_functions_have_only_the_layers_that_they_need(function: str) -> None:
     needed = {
         "GrabFunction": [{"Ref": "PassphraseLayer"}],
         "LotteryFunction": [{"Ref": "PassphraseLayer"}],
@@ -739,7 +741,7 @@ def _module_of(path: Path) -> str:
 
 
 def _short(module: str) -> str:
-    """Return a module's name, or the name of the only object that it makes."""
+    """Return a module's name, or the name of the only object that it creates."""
     if module.startswith("redpacket.containers."):
         return module.rpartition(".")[2]
     if module.endswith(".setup"):
@@ -749,7 +751,7 @@ def _short(module: str) -> str:
 
 Spot = tuple[str, str]
 """Function, class or method: its module's name in the package, or a handler, and its own. The
-handlers see all containers as one object, and likewise the settings and a request.
+handlers share one set of containers, settings and request.
 """
 PROVIDERS = [path.parent.name for path in (PACKAGE / "payments" / "providers").glob("*/setup.py")]
 OBJECTS = (
@@ -802,7 +804,7 @@ class _Readers:
 
     @staticmethod
     def _methods(module: str, tree: ast.Module) -> Iterator[ast.stmt]:
-        """Yield the called attributes of an object: its class's name concerns only its module."""
+        """Yield the called attributes of an object; its class's name concerns only its module."""
         for node in tree.body if module in OBJECTS else []:
             if isinstance(node, ast.ClassDef):
                 yield from node.body
@@ -814,7 +816,7 @@ class _Readers:
         needed: set[str] = set()
         while spots:
             spot = spots.pop()
-            if spot[0] == "provider":  # any provider of the registry
+            if spot[0] == "provider":  # Any provider of the registry.
                 spots += [(provider, spot[1]) for provider in PROVIDERS]
             if spot in seen or spot not in self._bodies:
                 continue
@@ -822,7 +824,7 @@ class _Readers:
             if spot[0] == "settings":
                 needed |= self._constants(spot)
             spots += self._used_by(spot)
-            if spot == REGISTRY:  # each provider decides which calls it makes
+            if spot == REGISTRY:  # Each provider decides which calls it makes.
                 spots = [spot for spot in spots if spot not in PASSED_ON.values()]
             spots = [PASSED_ON.get(spot, spot) for spot in spots]
         return needed
@@ -833,7 +835,7 @@ class _Readers:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 of = node.value.id
                 where = self._imported.get((module, of), ("", of))
-                # A container has its other members from the platform.
+                # A container inherits its other members from the platform.
                 own = module if (module, node.attr) in self._bodies else "platform"
                 yield (own if of == "self" else _short(".".join(where).strip("."))), node.attr
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
@@ -857,7 +859,7 @@ _readers = cache(_Readers)
 
 
 @pytest.mark.parametrize("handler", HANDLERS)
-def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(handler: str) -> None:
+def test_a_function_gets_exactly_the_variables_that_its_handler_reads(handler: str) -> None:
     function = _function_of(handler)
     # Lambda sets the variables that begin with AWS_; the others are for a local machine.
     given = {"SSL_CERT_FILE", "SIMULATOR_URL"}
@@ -871,7 +873,7 @@ def test_a_function_gets_the_variables_that_its_handler_reads_and_no_others(hand
     assert own <= needed
 
 
-def test_a_lookup_of_a_name_that_nobody_answers_keeps_a_request_within_ten_seconds() -> None:
+def test_an_unanswered_name_lookup_keeps_a_request_within_ten_seconds() -> None:
     options = dict(
         word.split(":") for word in GLOBALS["Environment"]["Variables"]["RES_OPTIONS"].split()
     )
@@ -882,12 +884,12 @@ def test_a_lookup_of_a_name_that_nobody_answers_keeps_a_request_within_ten_secon
 
 
 @pytest.mark.parametrize("function", ["TransferFunction", "DeliverFunction"])
-def test_a_packet_that_is_lost_fails_no_call_for_which_nobody_waits(function: str) -> None:
+def test_a_lost_network_packet_fails_no_background_call(function: str) -> None:
     assert "attempts:2" in FUNCTIONS[function]["Environment"]["Variables"]["RES_OPTIONS"]
 
 
 @each_function
-def test_a_parameter_that_may_be_empty_stops_no_function(function: str) -> None:
+def test_an_optional_parameter_stops_no_function(function: str) -> None:
     variables = FUNCTIONS[function].get("Environment", {}).get("Variables", {})
     empty = {
         name: ""
@@ -920,7 +922,7 @@ for name in sys.argv[1:]:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_grab_imports_no_library_of_passphrases_before_one_is_compared() -> None:
+def test_a_grab_imports_no_passphrase_library_before_it_compares_one() -> None:
     script = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("handler", "functions/grab/app.py")
@@ -951,7 +953,7 @@ assert loaded >= {"opencc", "pypinyin", "rapidfuzz"}
     assert done.returncode == 0, done.stderr
 
 
-def test_a_run_that_fails_drops_its_databases_and_what_is_left_fails_no_run() -> None:
+def test_a_failed_run_drops_its_databases_and_a_remaining_one_fails_no_run() -> None:
     states = RESOURCES["ReconcileMachine"]["Properties"]["Definition"]["States"]
     works = {"Task", "Map"}
 
@@ -961,7 +963,7 @@ def test_a_run_that_fails_drops_its_databases_and_what_is_left_fails_no_run() ->
     afterwards = {"DropDatabases": "CountLeft", "CountLeft": "HasFailed"}
     for name in caught:
         assert states[name]["Catch"][0]["Next"] == afterwards.get(name, "DropDatabases")
-    # A run whose base came from an earlier run starts again with all rows, in new databases.
+    # A run whose base is from an earlier run starts again with all rows, in new databases.
     again, failed = states["HasFailed"]["Choices"]
     assert (again["Next"], failed["Next"]) == ("Look", "Failed")
     assert again["Assign"]["is_full"] is True

@@ -49,7 +49,7 @@ SHARED = partial(_change, "LayerVersion", "SharedLayer", "ContentUri", "s3://art
 
 
 def _some(template: dict[str, Any]) -> None:
-    """Change a layer of three functions, the code of one more, and the memory of another."""
+    """Change a layer of three functions, the code of another one, and the memory of a third one."""
     _change("LayerVersion", "PassphraseLayer", "ContentUri", "s3://artifacts/new", template)
     _change("Function", "SendFunction", "CodeUri", "s3://artifacts/new", template)
     _change("Function", "ProfileFunction", "MemorySize", 2048, template)
@@ -71,7 +71,7 @@ def _some(template: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_what_changes_is_published(change: Change, published: set[str]) -> None:
+def test_changed_functions_are_published(change: Change, published: set[str]) -> None:
     changed = source()
     change(changed)
 
@@ -81,13 +81,13 @@ def test_what_changes_is_published(change: Change, published: set[str]) -> None:
     assert {name for name in before if before[name] != after[name]} == published
 
 
-def test_a_parameters_value_alone_is_not_published() -> None:
-    # This is why `make deploy` writes a release. It can be removed when SAM handles this.
+def test_a_changed_parameter_value_alone_is_not_published() -> None:
+    # Therefore `make deploy` writes a release. It can be removed when SAM handles this.
     assert _versions(DEV.template) == _versions(translate(source(), OpenPacketsMax="1"))
 
 
 @each_stack
-def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
+def test_every_trigger_of_a_function_calls_its_alias(stack: Stack) -> None:
     aliases = {stack.ref(name) for name in stack.of_type("AWS::Lambda::Alias")}
     integrations = stack.of_type("AWS::ApiGatewayV2::Integration").values()
     rules = stack.of_type("AWS::Events::Rule").values()
@@ -96,7 +96,7 @@ def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
     targets = [target["Arn"] for rule in rules for target in rule["Targets"]]
     ways += [arn for arn in targets if arn != machine]
     permissions = stack.of_type("AWS::Lambda::Permission")
-    permissions.pop("GroupScopesPermission", None)  # without alias: Cognito names the function
+    permissions.pop("GroupScopesPermission", None)  # without alias: Cognito names the function.
     ways += [each["FunctionName"] for each in permissions.values()]
     ways += [
         each["FunctionName"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()
@@ -119,7 +119,7 @@ def test_every_way_to_a_function_leads_to_its_alias(stack: Stack) -> None:
     assert permitted == led
 
 
-def test_a_canary_is_made_where_it_is_wanted_and_watches_answers() -> None:
+def test_a_canary_is_created_on_request_and_watches_answers() -> None:
     with_canary = STACK_OF["kept warm, with a canary"]
     groups = with_canary.of_type("AWS::CodeDeploy::DeploymentGroup")
 
@@ -132,7 +132,7 @@ def test_a_canary_is_made_where_it_is_wanted_and_watches_answers() -> None:
         ]
 
 
-def test_the_crowds_functions_start_from_a_snapshot_if_asked() -> None:
+def test_the_public_functions_start_from_a_snapshot_on_request() -> None:
     stack = STACK_OF["a page, with packets in other pages"]
     snapshots = {
         name
@@ -144,7 +144,7 @@ def test_the_crowds_functions_start_from_a_snapshot_if_asked() -> None:
     assert "PublishedVersions" not in str(PROD.of_type("AWS::Lambda::Function"))
 
 
-def test_a_schedule_calls_each_alias_whose_snapshot_would_idle_out() -> None:
+def test_a_schedule_calls_each_alias_whose_snapshot_would_become_inactive() -> None:
     stack = STACK_OF["a page, with packets in other pages"]
     (rule,) = [
         each
@@ -164,7 +164,7 @@ def test_a_schedule_calls_each_alias_whose_snapshot_would_idle_out() -> None:
     assert "KeepSnapshots" not in PROD.resources
 
 
-def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
+def test_only_the_aliases_of_the_public_functions_are_kept_warm() -> None:
     warm = {
         each["FunctionName"]: each["ProvisionedConcurrencyConfig"][
             "ProvisionedConcurrentExecutions"
@@ -184,12 +184,12 @@ def test_what_is_kept_warm_is_the_alias_of_the_crowds_functions() -> None:
 
 
 @each_stack
-def test_what_a_schedule_starts_is_not_repeated_by_lambda(stack: Stack) -> None:
+def test_lambda_does_not_retry_scheduled_calls(stack: Stack) -> None:
     scheduled = {
         target["Arn"]
         for rule in stack.of_type("AWS::Events::Rule").values()
         for target in rule["Targets"]
-        # The daily call of a snapshot does nothing, and a repeat of it may find it active.
+        # The daily call of a snapshot does nothing, and a repeat may find the snapshot active.
         if target["Arn"] != stack.ref("ReconcileMachine")
         and rule["ScheduleExpression"] != "rate(1 day)"
     }
@@ -225,7 +225,7 @@ def test_only_payouts_and_deliveries_may_call_themselves(stack: Stack) -> None:
     assert allowed == {"PayoutFunction", "DeliverFunction"}
 
 
-def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
+def test_in_prod_a_rush_leaves_concurrency_for_money_and_operators() -> None:
     reserved = {
         stack.name: {
             name: each["ReservedConcurrentExecutions"]
@@ -247,7 +247,7 @@ def test_a_rush_leaves_executions_for_money_and_operators_in_prod() -> None:
         "PayoutFunctionClaims": reserved["prod"]["PayoutFunction"],
         # The schedules also need some.
         "TransferFunctionNotices": reserved["prod"]["TransferFunction"] // 2,
-        # Receivers can wait, so unreserved capacity first belongs to users' calls.
+        # Receivers can wait, so unreserved capacity is for users' calls first.
         "DeliverFunctionMessages": 20,
     }
 
@@ -274,7 +274,7 @@ def test_the_sweeps_of_a_minute_share_all_work_and_end_in_time(stack: Stack) -> 
 
 
 @each_stack
-def test_a_failed_first_deployment_leaves_nothing_and_a_deleted_stack_its_money(
+def test_a_failed_first_deployment_leaves_nothing_and_a_deleted_stack_keeps_its_money(
     stack: Stack,
 ) -> None:
     for name, each in stack.resources.items():
@@ -296,7 +296,7 @@ def test_in_prod_users_and_money_are_protected_from_deletion() -> None:
             assert tables[name]["DeletionProtectionEnabled"] is is_protected
 
 
-def test_sign_up_is_off_unless_it_is_turned_on() -> None:
+def test_sign_up_is_off_by_default() -> None:
     (closed,) = PROD.of_type("AWS::Cognito::UserPool").values()
     (opened,) = STACK_OF["kept warm, with a canary"].of_type("AWS::Cognito::UserPool").values()
 
@@ -310,7 +310,7 @@ def test_sign_up_is_off_unless_it_is_turned_on() -> None:
         )
 
 
-def test_a_pool_of_operators_alone_demands_a_second_factor() -> None:
+def test_only_a_pool_of_operators_requires_a_second_factor() -> None:
     stack = STACK_OF["a page of a given issuer, whose operators are in the pool"]
     (pool,) = stack.of_type("AWS::Cognito::UserPool").values()
 
@@ -318,7 +318,7 @@ def test_a_pool_of_operators_alone_demands_a_second_factor() -> None:
 
 
 @each_stack
-def test_the_access_log_names_no_path(stack: Stack) -> None:
+def test_the_access_log_contains_no_path(stack: Stack) -> None:
     (stage,) = stack.of_type("AWS::ApiGatewayV2::Stage").values()
     variables = re.findall(r"\$context\.[A-Za-z.]+", stage["AccessLogSettings"]["Format"])
 

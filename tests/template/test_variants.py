@@ -1,5 +1,5 @@
-"""Both sides of every condition, in several regions: complete, linted, and named as the
-regions do.
+"""Both sides of every condition, in several regions: complete, linted, and named as each region
+requires.
 """
 
 import json
@@ -43,12 +43,12 @@ def test_the_stacks_have_both_sides_of_every_condition() -> None:
 
 
 @each_stack
-def test_no_rule_refuses_it(stack: translated.Stack) -> None:
+def test_no_rule_refuses_a_stack(stack: translated.Stack) -> None:
     assert stack.broken_rules() == set()
 
 
 @each_stack
-def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
+def test_every_reference_has_a_created_target(stack: translated.Stack) -> None:
     names = stack.pruned["Resources"].keys() | stack.values.keys()
     text = json.dumps(stack.pruned)
     named = set(re.findall(r'\{"Ref": "([\w:.]+)"\}', text))
@@ -67,9 +67,9 @@ def test_every_reference_leads_to_what_is_made(stack: translated.Stack) -> None:
     assert substituted - local <= names
 
 
-def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> None:
-    """Assume that CloudFormation reads types whose condition is false; the documentation
-    is silent.
+def test_cfn_lint_finds_nothing_in_another_partition(tmp_path: Path) -> None:
+    """Assume that CloudFormation reads types whose condition is false; the documentation does not
+    say.
     """
     stack = translated.STACK_OF[LINTED]
     path = tmp_path / "template.json"
@@ -88,7 +88,7 @@ def test_cfn_lint_has_nothing_to_say_in_another_partition(tmp_path: Path) -> Non
         [
             *(sys.executable, "-c", "from cfnlint.runner import main; main()"),
             *("--regions", stack.region, "--format", "parseable"),
-            # Tables and secrets have no versions to keep; a retained version of a function has.
+            # Tables and secrets have no versions to retain; a retained version of a function does.
             # Resources left out by a condition leave parameters and conditions that nothing uses.
             *("--ignore-checks", "W3005", "W2001", "W8001", "--"),
             str(path),
@@ -121,12 +121,13 @@ ENDPOINTS = {
     )
     for region in regions
 }
-"""Services that `aws ec2 describe-vpc-endpoint-services` and the AWS CDK list: in China
-the names of SQS and Lambda have a prefix more, and those of the two gateways have none."""
+"""Services in `aws ec2 describe-vpc-endpoint-services` and the AWS CDK. In China, the names of SQS
+and Lambda have an additional prefix, and both gateways have none.
+"""
 
 
 @each_stack
-def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) -> None:
+def test_endpoints_have_the_names_of_the_region(stack: translated.Stack) -> None:
     endpoints = stack.of_type("AWS::EC2::VPCEndpoint")
 
     made = {
@@ -145,7 +146,7 @@ def test_endpoints_are_called_as_the_region_calls_them(stack: translated.Stack) 
 
 
 @each_stack
-def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) -> None:
+def test_arns_and_hosts_belong_to_the_partition_of_the_region(stack: translated.Stack) -> None:
     partition = translated.partition_of(stack.region)
     strings = list(_strings(stack.resources))
     for machine in stack.of_type("AWS::StepFunctions::StateMachine").values():
@@ -169,7 +170,7 @@ def test_arns_and_hosts_are_of_the_regions_partition(stack: translated.Stack) ->
 
 
 @each_stack
-def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -> None:
+def test_the_issuer_is_the_user_pool_or_the_given_one(stack: translated.Stack) -> None:
     issuer = _jwt(stack)["users"]["Issuer"]
 
     if stack.is_true("MakeIssuer"):
@@ -232,7 +233,7 @@ def test_the_issuer_is_the_user_pool_or_what_is_given(stack: translated.Stack) -
         ),
     ],
 )
-def test_a_rule_refuses_what_can_not_work(
+def test_a_rule_refuses_invalid_combinations(
     region: str, parameters: dict[str, str], rule: str
 ) -> None:
     assert rule in translated.Stack("refused", region, parameters).broken_rules()
@@ -291,7 +292,7 @@ _BLOCKED_URLS += ["https://443@wallet.example:8443", "http://wallet.example", "h
         ("SesIdentityArn", ["", translated.TOPIC.replace("sns", "ses")], ["example.com"]),
     ],
 )
-def test_a_parameter_takes_only_its_form(
+def test_a_parameter_accepts_only_its_format(
     parameter: str, right: list[str], wrong: list[str]
 ) -> None:
     pattern = re.compile(translated.source()["Parameters"][parameter]["AllowedPattern"])
@@ -308,7 +309,7 @@ CLOUDFRONTS_ERRORS = {400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504}
 
 
 @each_stack
-def test_cloudfront_keeps_no_error(stack: translated.Stack) -> None:
+def test_cloudfront_caches_no_error(stack: translated.Stack) -> None:
     for each in stack.of_type("AWS::CloudFront::Distribution").values():
         kept = {
             error["ErrorCode"]: error["ErrorCachingMinTTL"]
@@ -318,7 +319,7 @@ def test_cloudfront_keeps_no_error(stack: translated.Stack) -> None:
 
 
 @each_stack
-def test_the_stage_waits_for_every_route(stack: translated.Stack) -> None:
+def test_the_stage_depends_on_every_route(stack: translated.Stack) -> None:
     (stage,) = (
         each
         for each in stack.pruned["Resources"].values()
@@ -330,10 +331,12 @@ def test_the_stage_waits_for_every_route(stack: translated.Stack) -> None:
 
 
 RESOURCES_MAX = 480
-"""CloudFormation accepts 500. Next, the alarms and the dashboard would move to a nested stack."""
+"""CloudFormation accepts 500. Beyond this limit, the alarms and the dashboard would move to a
+nested stack.
+"""
 
 
-def test_a_stack_with_every_option_leaves_room_for_more() -> None:
+def test_a_stack_with_every_option_is_well_below_the_limits() -> None:
     made = translated.source()
     parts = made["Resources"].values()
     everything = translated.translate(made, Canary="true")["Resources"]
@@ -351,7 +354,7 @@ def test_functions_sign_in_to_one_cache_as_one_user(stack: translated.Stack) -> 
 
 
 @each_stack
-def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
+def test_names_for_elasticache_and_cognito_are_lowercase_and_specific_to_the_stack(
     stack: translated.Stack,
 ) -> None:
     users = stack.of_type("AWS::ElastiCache::User").values()
@@ -371,7 +374,7 @@ def test_what_elasticache_and_cognito_name_is_in_lower_case_and_of_this_stack(
     assert not any(word in name for name in names for word in ("aws", "amazon", "cognito"))
 
 
-def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
+def test_a_page_under_a_domain_is_served_and_signed_in_to_under_it() -> None:
     stack = translated.STACK_OF["a page under a domain"]
     (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
     clients = stack.of_type("AWS::Cognito::UserPoolClient")
@@ -382,14 +385,12 @@ def test_a_page_under_a_domain_is_reached_and_signed_in_to_there() -> None:
         ["https://red.example/signed-in"],
         ["https://red.example/operator/signed-in"],
     ]
-    # Users write no claim that a campaign may require.
+    # Users cannot write a claim that a campaign may require.
     written = [clients[name]["WriteAttributes"] for name in ("UserPoolClient", "ConsoleClient")]
     assert written == [["email", "nickname"]] * 2
 
 
-def test_only_the_distribution_and_functions_know_the_key_that_closes_the_apis_own_address() -> (
-    None
-):
+def test_only_the_distribution_and_functions_have_the_key_that_closes_the_api_address() -> None:
     stack = translated.STACK_OF["a page under a domain"]
     sent, accepted_too = stack.values["OriginKeys"].split(",")
     (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
@@ -417,7 +418,7 @@ def test_only_the_distribution_and_functions_know_the_key_that_closes_the_apis_o
     )
 
 
-def test_without_a_key_the_apis_own_address_serves_users() -> None:
+def test_without_a_key_the_own_address_of_the_api_serves_users() -> None:
     stack = translated.STACK_OF["a page, with packets in other pages"]
     (distribution,) = stack.of_type("AWS::CloudFront::Distribution").values()
     grab = stack.of_type("AWS::Lambda::Function")["GrabFunction"]
@@ -426,7 +427,7 @@ def test_without_a_key_the_apis_own_address_serves_users() -> None:
     assert grab["Environment"]["Variables"]["DISTRIBUTION"] == ""
 
 
-def test_a_forwarded_address_counts_only_if_nobody_can_avoid_the_distribution() -> None:
+def test_a_forwarded_address_counts_only_if_every_request_passes_the_distribution() -> None:
     origins = {
         stack.name: stack.of_type("AWS::Lambda::Function")["PaymentFunction"]["Environment"][
             "Variables"
@@ -449,8 +450,8 @@ def test_a_template_has_room_for_more_references_to_secrets() -> None:
         assert text.count("{{resolve:") <= 55, stack.name
 
 
-def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id() -> None:
-    """Another Region may have a stack of the same name, as a stand-by or after a loss."""
+def test_names_that_an_account_or_region_shares_contain_the_id_of_the_stack() -> None:
+    """Another Region may have a stack of the same name, as a standby or after a loss."""
     stack = translated.STACK_OF["a page, with packets in other pages"]
     named = {
         name: text
@@ -466,12 +467,12 @@ def test_what_an_account_or_a_region_shares_names_of_is_named_by_the_stacks_id()
 
     assert len(named) == 7
     assert all("-51af3dc0-" in each for each in [*named.values(), log])
-    # Under another prefix, an account's policy of log groups eventually fills up, and no API can be
+    # With another prefix, an account's policy of log groups eventually fills up, and no API can be
     # created.
     assert log.startswith("/aws/vendedlogs/")
 
 
-def test_a_stack_has_what_its_conditions_say() -> None:
+def test_a_stack_has_the_resources_of_its_conditions() -> None:
     assert translated.STACK_OF["prod"].of_type("AWS::ElastiCache::ReplicationGroup")
     assert not translated.STACK_OF["a given cache"].of_type("AWS::ElastiCache::ReplicationGroup")
     assert set(translated.STACK_OF["a given cache"].of_type("AWS::IAM::ManagedPolicy")) == {
@@ -484,7 +485,7 @@ def _jwt(stack: translated.Stack) -> dict[str, dict[str, Any]]:
     return {each["Name"]: each["JwtConfiguration"] for each in authorizers}
 
 
-def test_operators_of_another_issuer_are_not_made_by_the_users_one() -> None:
+def test_the_user_function_does_not_create_operators_of_another_issuer() -> None:
     stack = translated.STACK_OF["sign-in by WeChat, and a cache that is reached from anywhere"]
 
     assert _jwt(stack) == {
@@ -528,7 +529,7 @@ def test_each_client_of_an_operator_is_an_audience(stack: translated.Stack) -> N
         assert named <= set(operators["Audience"])
 
 
-def test_operators_in_the_pool_are_apart_from_a_given_issuers_users() -> None:
+def test_operators_in_the_pool_are_separate_from_users_of_a_given_issuer() -> None:
     stack = translated.STACK_OF["a page of a given issuer, whose operators are in the pool"]
     variables = stack.of_type("AWS::Lambda::Function")["ProfileFunction"]["Environment"]
 

@@ -1,5 +1,5 @@
-"""Template as CloudFormation gets it: translated by SAM, with conditions decided and values filled
-in.
+"""Template as CloudFormation receives it: translated by SAM, with conditions decided and values
+filled in.
 
 SAM's translator pins another pydantic than the product, so it runs in the environment of `sam`.
 """
@@ -62,7 +62,7 @@ def translate(
 
 
 READ_BY_SAM = {"Canary": "false"}
-"""Parameters whose values SAM reads, because it makes other resources of them."""
+"""Parameters whose values SAM reads, because it creates different resources for them."""
 
 
 @cache
