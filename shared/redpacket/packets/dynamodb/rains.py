@@ -49,9 +49,9 @@ class DynamoRains:
         """Show the rain to users."""
         for each in rain.rounds:
             # The row of the last round marks the whole rain as funded.
-            one = replace(rain, rounds=[each])
-            key = campaign_keys.rain(rain.campaign_id, _position(one))
-            self._dynamo.write(put(self._table, {**key, **_row(one)}))
+            single = replace(rain, rounds=[each])
+            key = campaign_keys.rain(rain.campaign_id, _position(single))
+            self._dynamo.write(put(self._table, {**key, **_row(single)}))
 
     def list_rounds(
         self, campaign_id: str, after_ms: int, until_ms: int = AT_MS_MAX, limit: int = SHOWN_MAX
