@@ -164,7 +164,7 @@ def test_a_request_of_an_older_release_must_be_made_again(system: InMemorySystem
     assert system.balance_fen("user") == 0
 
 
-# ---------------------------------------------------------------- requests that lie
+# ---------------------------------------------------------------- false requests
 
 
 def _campaign(system: InMemorySystem) -> None:
@@ -175,7 +175,7 @@ def _cash(total: int) -> Any:
     return a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=100, total=total)
 
 
-def test_a_budget_is_raised_by_the_amount_that_was_shown(system: InMemorySystem) -> None:
+def test_a_budget_is_raised_by_the_shown_amount(system: InMemorySystem) -> None:
     _campaign(system)
     campaign = system.campaigns.find_campaign("gala")
     assert campaign
@@ -190,7 +190,7 @@ def test_a_budget_is_raised_by_the_amount_that_was_shown(system: InMemorySystem)
     assert stored.budget_fen == campaign.budget_fen
 
 
-def test_a_deposit_changes_only_what_was_shown(system: InMemorySystem) -> None:
+def test_a_deposit_changes_only_the_shown_fields(system: InMemorySystem) -> None:
     change = DepositAsked("user", AMOUNT_FEN, "key", "body", is_for_campaigns=True)
     shown = changes_between(None, {"amount_fen": AMOUNT_FEN})
 

@@ -89,7 +89,7 @@ def _moved_alone(system: InMemorySystem, limit_fen: int) -> list[int | str]:
     return [each.actual for each in found if each.subject == "operators"]
 
 
-def test_a_night_reports_what_was_moved_above_the_limit_without_approval(
+def test_a_night_reports_moves_above_the_limit_without_approval(
     system: InMemorySystem,
 ) -> None:
     assert _deposit(system, LIMIT_FEN, "first") is None
@@ -235,7 +235,9 @@ def test_the_sum_covers_any_24_hours(system: InMemorySystem) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, WINDOW_MS // 3), st.integers(1, 100)), max_size=40))
-def test_the_kept_sums_never_count_less_than_what_was_moved(moves: list[tuple[int, int]]) -> None:
+def test_the_stored_sums_never_count_less_than_the_moved_amount(
+    moves: list[tuple[int, int]],
+) -> None:
     allowance, now_ms, done = Allowance("ann", "user:bob"), 10**12, []
     for later_ms, fen in moves:
         now_ms += later_ms
@@ -297,7 +299,7 @@ def test_a_move_counts_up_to_the_amount_that_the_limits_leave(system: InMemorySy
         assert [count.fen_max for count in allowance.counts] == [LIMIT_FEN - 100 - others_fen] * 2
 
 
-# ---------------------------------------------------------------- asked, approved, rejected
+# ---------------------------------------------------------------- requested, approved, rejected
 
 
 def test_a_repeated_request_returns_the_same_approval(system: InMemorySystem) -> None:
@@ -312,7 +314,7 @@ def test_a_repeated_request_returns_the_same_approval(system: InMemorySystem) ->
     assert len(page) == 2
 
 
-def test_what_another_operator_approves_is_applied_once(system: InMemorySystem) -> None:
+def test_an_approved_change_is_applied_once(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
 
     for approver in (BOB, BOB, CAT):
@@ -438,7 +440,7 @@ def test_an_approved_deposit_is_for_campaigns_if_the_request_said_so(
 
 
 @pytest.mark.parametrize("is_spent", [False, True])
-def test_a_move_of_campaign_money_waits_and_moves_what_was_shown(
+def test_a_move_of_campaign_money_waits_and_moves_the_shown_amount(
     system: InMemorySystem, *, is_spent: bool
 ) -> None:
     process, request = system.process(), Request("ann", "move", "body")
@@ -489,7 +491,7 @@ def test_deposits_and_moves_to_one_account_share_a_limit(system: InMemorySystem)
 # ---------------------------------------------------------------- budgets and cash
 
 
-def test_a_budget_waits_and_is_applied_with_the_version_that_was_shown(
+def test_a_budget_waits_and_is_applied_with_the_shown_version(
     system: InMemorySystem,
 ) -> None:
     assert _budget(system, LIMIT_FEN) is None
@@ -593,7 +595,7 @@ def _total(system: InMemorySystem) -> int:
     return sum(prize.total for prize in system.prizes.list_prizes("gala"))
 
 
-def test_who_approves_the_first_cash_sees_that_users_may_have_drawn_before(
+def test_an_approver_of_the_first_cash_sees_that_users_may_have_drawn_before(
     lottery: InMemorySystem,
 ) -> None:
     early = _asked(_cash(lottery, 20, "early"))
@@ -651,7 +653,7 @@ def test_concurrent_cash_prizes_of_one_operator_are_both_funded(lottery: InMemor
 
 
 def _before_funding(system: InMemorySystem, do: Callable[[], object]) -> None:
-    """Run *do* once, completely, right before the next funding."""
+    """Run *do* once, completely, just before the next funding."""
     pending = [do]
 
     def interpose(operations: list[Any]) -> None:
@@ -715,7 +717,7 @@ def test_an_edit_after_a_second_click_leaves_the_applied_change_approved(
     assert lottery.balance_fen("ann") == 10**6 - 1_100
 
 
-def test_a_change_applied_by_a_second_click_that_then_died_never_reads_as_rejected(
+def test_a_change_applied_by_a_crashed_second_click_is_never_shown_as_rejected(
     lottery: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approval = _asked(_cash(lottery, 11))
@@ -741,7 +743,7 @@ def test_a_change_applied_by_a_second_click_that_then_died_never_reads_as_reject
 
 
 @pytest.mark.parametrize("is_refused_first", [False, True])
-def test_an_applied_change_never_reads_as_rejected(
+def test_an_applied_change_is_never_shown_as_rejected(
     system: InMemorySystem, *, is_refused_first: bool
 ) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
@@ -777,7 +779,7 @@ def test_a_repeat_begins_only_before_a_refusal(system: InMemorySystem) -> None:
     assert system.balance_fen("user") == 0
 
 
-def test_a_decision_makes_no_approval(system: InMemorySystem) -> None:
+def test_a_decision_creates_no_approval(system: InMemorySystem) -> None:
     approval = _asked(_deposit(system, 2_000, "key"))
     approvals = system.process().approvals
     action = Action(a_person("bob"), ActionKind.APPROVAL_DECIDED, approval.subject, 1, ())

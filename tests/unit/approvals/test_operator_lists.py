@@ -154,7 +154,7 @@ def test_the_contract_knows_every_cursor_of_packets(system: InMemorySystem) -> N
         assert not re.match(form, bad)
 
 
-def test_claims_are_listed_with_their_amounts_also_of_a_packet_for_some(
+def test_claims_are_listed_with_their_amounts_even_for_an_exclusive_packet(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(rules=Rules(recipients=frozenset({"ann", "bob"})), count=3)

@@ -47,7 +47,7 @@ def _run(virtual: VirtualTime, do: Callable[[], object]) -> float:
 # ---- time
 
 
-def test_flows_run_side_by_side_in_virtual_time(virtual: VirtualTime) -> None:
+def test_flows_run_concurrently_in_virtual_time(virtual: VirtualTime) -> None:
     seen: list[tuple[int, str]] = []
 
     def flow(name: str, pause_ms: int) -> None:
@@ -79,7 +79,7 @@ def test_parallel_work_takes_as_long_as_its_longest_part(virtual: VirtualTime) -
 
 
 @pytest.mark.parametrize(("items", "least_s", "most_s"), [(1, 0.015, 0.03), (100, 0.035, 0.08)])
-def test_a_transaction_takes_its_time_by_its_items(
+def test_the_time_of_a_transaction_depends_on_its_items(
     items: int, least_s: float, most_s: float, client: SlowDynamo, virtual: VirtualTime
 ) -> None:
     rows = [put("table", {"pk": str(number), "sk": "row"}) for number in range(items)]
@@ -89,9 +89,7 @@ def test_a_transaction_takes_its_time_by_its_items(
     assert least_s <= took_s <= most_s
 
 
-def test_transactions_that_overlap_conflict_and_others_do_not(
-    client: SlowDynamo, virtual: VirtualTime
-) -> None:
+def test_only_overlapping_transactions_conflict(client: SlowDynamo, virtual: VirtualTime) -> None:
     codes: list[str] = []
 
     def write(pk: str) -> None:

@@ -24,7 +24,7 @@ def test_the_tables_match_the_code() -> None:
         assert PAGE.partition(f"{begin}\n")[2].partition(end)[0] == table
 
 
-def test_a_claim_costs_what_the_page_states() -> None:
+def test_a_claim_has_the_cost_stated_on_the_page() -> None:
     measured = ledger()
 
     assert measured.claims_per_partition == 500
@@ -49,7 +49,7 @@ def test_the_page_states_how_many_packets_the_sweeps_close() -> None:
 
 
 @pytest.mark.parametrize("rating", RATINGS)
-def test_a_rating_has_what_its_claims_need(rating: str) -> None:
+def test_a_rating_covers_what_its_claims_need(rating: str) -> None:
     row, measured, claims = ledger_of(read_template(), rating), ledger(rating), int(rating)
     receipt, index, quota = 2, 2, 2
 
@@ -68,7 +68,7 @@ def test_a_large_ledger_closes_fifty_million_packets_a_day() -> None:
     assert capacity.sweeps(RATINGS[-1]).packets_per_minute * 1_440 >= 50_000_000
 
 
-def test_a_sweep_with_less_of_a_processor_closes_less(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_with_less_cpu_closes_fewer_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = capacity.sweeps()
     deployed = read_template()
     deployed["Resources"]["ExpireFunction"]["Properties"]["MemorySize"] = 512

@@ -57,7 +57,7 @@ def test_a_claim_stays_within_its_total_target() -> None:
     small, large = counts.count_claims(INDEXES, 10), counts.count_claims(INDEXES, 300)
 
     assert small.write_units(10) <= 13
-    # The sender's, and that of the best luck.
+    # The counts of the sender and of the luckiest user.
     assert small.notice_write_units == large.notice_write_units == 2
     assert large.write_units(300) == pytest.approx(12, abs=0.2)
 
@@ -79,7 +79,7 @@ def test_no_row_is_shared_by_the_claims_of_a_packet() -> None:
     assert counts.hot_row_units(INDEXES) <= 0.02
 
 
-def test_an_index_costs_what_its_row_s_changes_cost() -> None:
+def test_an_index_costs_as_much_as_the_change_of_its_row() -> None:
     key = {"pk": "a", "sk": "b"}
     inside = put("table", {**key, "work_pk": "due#1", "work_at_ms": 5})
     leaving = update("table", key, "SET settled = :yes REMOVE work_pk, work_at_ms", yes=True)
@@ -216,7 +216,7 @@ def test_every_target_is_reached() -> None:
     assert sum(bool(each.target) for each in figures) == 5
 
 
-def test_an_edge_asks_the_api_once_a_second() -> None:
+def test_the_edge_calls_the_api_once_a_second() -> None:
     crowd = {**BOOK["crowd"], "winners_share": 0.1, "shares_per_packet": 10}
     few = {**BOOK, "crowd": {**crowd, "edges_per_packet": 1, "poll_every_s": 5}}
     many = {**BOOK, "crowd": {**crowd, "edges_per_packet": 50, "poll_every_s": 5}}

@@ -34,7 +34,7 @@ def test_both_readmes_quote_the_lines(language: str) -> None:
     assert rest.partition(report.END)[0] == report.quotes(report.read(), language)
 
 
-def test_every_bench_is_a_module_and_every_quoted_figure_is_one_of_its_bench() -> None:
+def test_every_bench_is_a_module_and_every_quoted_figure_belongs_to_its_bench() -> None:
     figures = {
         f"{bench.name}.{figure.key}" for bench in BENCHES.values() for figure in bench.figures
     }

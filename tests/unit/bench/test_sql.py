@@ -1,4 +1,4 @@
-"""The ledger that the bench of reconciliation repeats has nothing to find."""
+"""Ledger that the reconciliation bench repeats: it has no differences."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from local.warehouse import Duck
 from redpacket.reconciliation.use_cases.statements import Run
 
 
-def test_a_repeated_ledger_is_in_order_and_larger(tmp_path: Path) -> None:
+def test_a_repeated_ledger_is_larger_and_has_no_differences(tmp_path: Path) -> None:
     system = sql.a_ledger(packets=4)
     run = Run("00", system.clock.now_ms())
 

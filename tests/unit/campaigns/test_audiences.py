@@ -75,7 +75,7 @@ def test_a_user_cannot_be_added_and_removed_in_one_edit_nor_without_a_campaign(
         _edit(system, a_campaign(), add=["ann"])
 
 
-def test_an_edit_of_the_campaign_leaves_its_list_as_it_is(
+def test_an_edit_of_the_campaign_leaves_its_list_unchanged(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     _edit(system, campaign, add=["ann"], mode=ALLOW)
@@ -121,7 +121,7 @@ def test_only_members_of_the_audience_get_a_share(
     assert set(system.memory.holders(packet.packet_id)) == {claimer}
 
 
-def test_an_emptied_packet_and_a_paused_campaign_are_reported_to_everybody(
+def test_an_emptied_packet_and_a_paused_campaign_are_reported_to_all_users(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     packet = system.send_of(campaign, count=1)
@@ -160,7 +160,7 @@ def test_the_owner_of_a_share_keeps_it_and_gets_it_again(
     _edit(system, campaign, add=["ann"], mode=DENY)
 
     assert system.grab(packet, "ann").share == claim.share
-    # Also if the cache has lost the share.
+    # Even if the cache has lost the share.
     system.memory.fail_over(before)
     assert system.grab(packet, "ann").share == claim.share
 
@@ -332,7 +332,7 @@ def test_a_process_that_missed_the_edit_lets_no_other_user_draw(
     assert process.draw_prize(campaign_id, ann, "one").draw.draw_no == 1
 
 
-def test_a_denied_user_does_not_draw_and_a_paused_lottery_is_paused_for_everybody(
+def test_a_denied_user_cannot_draw_and_a_paused_lottery_is_paused_for_all(
     system: InMemorySystem, lottery: Campaign
 ) -> None:
     _edit(system, lottery, add=["ann"], mode=DENY)

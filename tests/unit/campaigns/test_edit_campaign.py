@@ -51,7 +51,7 @@ def office(system: InMemorySystem) -> Desk:
     return Desk(system, a_campaign())
 
 
-def test_a_campaigns_id_is_a_slug() -> None:
+def test_a_campaign_id_is_a_slug() -> None:
     for campaign_id in ("rain", "spring-2027", "1", "a_b", "a" * 63):
         assert check_campaign_id(campaign_id) == campaign_id
     for other in ("", "Rain", "-rain", "a" * 64, "{rain}", "ra#in", "rain\n", "雨", "thanks"):
@@ -80,7 +80,7 @@ def test_the_first_edit_creates_and_the_next_one_edits(office: Desk) -> None:
     assert office.stored() == edited
 
 
-def test_a_campaign_has_no_budget_unless_it_is_given_one(office: Desk) -> None:
+def test_a_campaign_has_no_budget_by_default(office: Desk) -> None:
     created, _ = office.edit(a_campaign())
 
     assert (created.budget_fen, created.budget_left_fen) == (0, 0)
@@ -135,7 +135,7 @@ def test_a_budget_cannot_be_lowered_below_the_amount_in_packets(office: Desk) ->
     assert (kept.budget_fen, kept.budget_left_fen) == (9_000, 5_000)
 
 
-def test_an_edit_returns_the_current_rest_of_the_budget(office: Desk) -> None:
+def test_an_edit_returns_the_current_remaining_budget(office: Desk) -> None:
     campaign = office.made()
     office.meet(
         lambda: office.system.send("operator", campaign=campaign, total_fen=6_000), "SET budget"
@@ -322,7 +322,7 @@ def test_a_preheat_that_runs_out_of_time_returns_where_to_continue(office: Desk)
     assert set(office.system.memory.caches) == set(ids)
 
 
-def test_a_preheat_finds_packets_sent_a_moment_ago(office: Desk) -> None:
+def test_a_preheat_finds_packets_that_were_just_sent(office: Desk) -> None:
     campaign = office.made()
     office.system.dynamo.replicas = LateCopy(office.system.clock.now_ms, 60_000)
     office.system.send("operator", campaign=campaign)

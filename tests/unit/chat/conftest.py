@@ -1,4 +1,4 @@
-"""A group on the make-believe platform."""
+"""Group on the simulated platform."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Connectors whose HTTP answers a test chooses, and calls as the platforms make them."""
+"""Connectors with HTTP answers chosen by a test, and calls like those of the platforms."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ ANN = Member("telegram:7", "Ann", "en")
 
 @dataclass
 class Platform:
-    """Platform that answers every call with *answers*, in turn; the last one stays."""
+    """Platform that answers calls with *answers* in turn, and repeats the last one."""
 
     answers: list[Any] = field(default_factory=list)
     calls: list[tuple[str, str, Any, Mapping[str, str]]] = field(default_factory=list)

@@ -12,7 +12,7 @@ from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
 from testing.in_memory_system import an_operator
 
 
-def test_admissions_are_logged_with_what_they_change(loft: ChatSystem) -> None:
+def test_admissions_are_logged_with_their_changes(loft: ChatSystem) -> None:
     chats, operator = containers.chat.chats, an_operator().person
     for chat in (a_chat(), a_chat(day_fen=5, admitted_at_ms=2)):
         loft.admit(chat)
@@ -39,7 +39,7 @@ def test_a_changed_chat_keeps_the_time_of_its_admission(loft: ChatSystem) -> Non
     assert list_chats(chats=containers.chat.chats) == [other, changed]
 
 
-def test_a_forged_move_gives_a_group_nothing_after_an_operator_decided(loft: ChatSystem) -> None:
+def test_a_forged_move_has_no_effect_after_a_decision_by_an_operator(loft: ChatSystem) -> None:
     chats, operator = containers.chat.chats, an_operator().person
     rich = loft.admit(a_chat("g-rich", day_fen=99_999))
     for place in ("g-2", "g-3"):

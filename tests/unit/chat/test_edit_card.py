@@ -51,7 +51,7 @@ def test_a_card_counts_and_lists_the_claims_at_the_end(loft: ChatSystem) -> None
     ]
 
 
-def test_a_card_of_an_expired_packet_says_that_the_rest_is_returned(loft: ChatSystem) -> None:
+def test_a_card_of_an_expired_packet_says_that_the_rest_is_refunded(loft: ChatSystem) -> None:
     loft.admit(a_chat(language="zh"))
     loft.write("ann", SENT)
     packet_id, system = loft.packet_id(), loft.system
@@ -82,7 +82,7 @@ def test_an_erased_member_has_no_name_on_later_cards(loft: ChatSystem) -> None:
     assert _lines(loft)[0] == "🧧 Red packet of A member"
 
 
-def test_a_platform_that_limits_edits_or_does_not_answer_gets_the_edit_again(
+def test_an_edit_is_retried_if_the_platform_limits_it_or_does_not_answer(
     loft: ChatSystem,
 ) -> None:
     loft.write("ann", SENT)
@@ -109,7 +109,7 @@ def test_a_revoked_chat_gets_no_edit(loft: ChatSystem) -> None:
     assert len(loft.loft.cards["m-1"]) == 1
 
 
-def test_a_refusal_for_good_ends_an_edit_and_others_return() -> None:
+def test_a_permanent_refusal_ends_an_edit_and_other_failures_return() -> None:
     errors: list[Exception] = [ChatGone("kicked"), Unavailable("away"), ChatBusy(retry_after_s=7)]
     delays: list[tuple[str, int]] = []
     logger = FakeLogger()
@@ -162,7 +162,7 @@ def test_a_packet_without_a_card_needs_no_edit(loft: ChatSystem) -> None:
     assert loft.loft.cards == {}
 
 
-def test_a_button_goes_with_the_last_share_and_only_an_allowed_link_is_shown(
+def test_a_card_loses_its_button_after_the_last_share_and_shows_only_an_allowed_link(
     loft: ChatSystem,
 ) -> None:
     loft.write("ann", "/hongbao 8.88 1 passphrase=sesame")

@@ -1,4 +1,4 @@
-"""Commands, words and taps of members, on the whole system in memory."""
+"""Commands, messages and taps of members, on the whole system in memory."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ from tests.unit.chat.test_telegram import HEADER
 SENT = "/hongbao 8.88 3 恭喜发财"
 
 
-def test_a_packet_goes_from_a_members_balance_to_those_who_tap(loft: ChatSystem) -> None:
+def test_a_packet_moves_money_from_a_member_to_the_users_who_tap(loft: ChatSystem) -> None:
     loft.write("ann", SENT)
     packet_id = loft.packet_id()
 
@@ -45,7 +45,7 @@ def test_a_packet_goes_from_a_members_balance_to_those_who_tap(loft: ChatSystem)
     assert loft.loft.cards == {"m-1": ["🧧 Red packet of ann\n恭喜发财\n0 of 3 taken of ¥8.88"]}
 
 
-def test_a_second_tap_tells_the_same_amount(loft: ChatSystem) -> None:
+def test_a_second_tap_shows_the_same_amount(loft: ChatSystem) -> None:
     loft.write("ann", SENT)
 
     first, second = (loft.tap("bob", loft.packet_id()) for _ in range(2))
@@ -61,7 +61,7 @@ def test_a_redelivered_command_sends_once_and_posts_one_card(loft: ChatSystem) -
     assert len(loft.loft.cards) == 1
 
 
-def test_two_deliveries_of_a_command_at_once_send_once_and_count_once(loft: ChatSystem) -> None:
+def test_two_concurrent_deliveries_of_a_command_send_once_and_count_once(loft: ChatSystem) -> None:
     ports_of, text = containers.chat.send_ports_of, "/hongbao 30 3"
     deliveries = [lambda: loft.write("ann", text, message="w-0")]
 
@@ -94,7 +94,9 @@ def test_a_message_of_another_chat_with_the_same_number_is_another_send(loft: Ch
     assert loft.balance_fen("ann") == 10_000 - 2 * 888
 
 
-def test_a_card_that_was_not_posted_comes_with_the_redelivered_command(loft: ChatSystem) -> None:
+def test_a_card_that_was_not_posted_is_posted_when_the_command_is_redelivered(
+    loft: ChatSystem,
+) -> None:
     loft.loft.answers = [None]
     with pytest.raises(Unavailable):
         loft.write("ann", SENT, message="w-0")
@@ -102,7 +104,7 @@ def test_a_card_that_was_not_posted_comes_with_the_redelivered_command(loft: Cha
     with pytest.raises(ChatBusy):
         loft.write("ann", SENT, message="w-0")
 
-    # Limits that an operator lowered meanwhile refuse no packet that exists.
+    # Limits that an operator lowered meanwhile do not refuse an existing packet.
     loft.admit(a_chat(day_fen=1))
     loft.switch_off(Switch.SEND)
     loft.write("ann", SENT, message="w-0")
@@ -132,7 +134,7 @@ def test_another_text_in_the_same_form_sends_nothing_more(loft: ChatSystem) -> N
 @pytest.mark.parametrize(
     ("answer", "told"), [(None, "Not sure yet. Tap again: it counts once"), (429, "Too fast")]
 )
-def test_a_form_whose_card_was_not_posted_says_so_and_its_repeat_posts_it(
+def test_a_form_whose_card_was_not_posted_reports_it_and_its_repeat_posts_the_card(
     loft: ChatSystem, answer: int | None, told: str
 ) -> None:
     loft.loft.answers = [answer]
@@ -162,7 +164,7 @@ def test_a_refused_form_is_answered_like_a_tap(
     assert (loft.loft.said, loft.loft.cards) == ([], {})
 
 
-def test_a_chat_that_the_bot_left_gets_no_card_and_the_money_returns(loft: ChatSystem) -> None:
+def test_a_chat_without_the_bot_gets_no_card_and_the_money_is_refunded(loft: ChatSystem) -> None:
     loft.loft.answers = [404]
 
     loft.write("ann", SENT)
@@ -179,7 +181,7 @@ def test_a_chat_that_the_bot_left_gets_no_card_and_the_money_returns(loft: ChatS
 
 
 @pytest.mark.parametrize("text", ["/hongbao", "/hongbao 8.88", "/packet x 3", "/packet 1 3.5"])
-def test_an_unreadable_command_tells_how_to_write_it(loft: ChatSystem, text: str) -> None:
+def test_the_answer_to_an_unreadable_command_shows_the_syntax(loft: ChatSystem, text: str) -> None:
     loft.write("ann", text)
 
     (told,) = loft.private("ann")
@@ -197,7 +199,7 @@ def test_an_unreadable_command_tells_how_to_write_it(loft: ChatSystem, text: str
         ("/hongbao 201 1", "The amount can't be split into so many shares"),
     ],
 )
-def test_a_refused_packet_says_why_to_its_sender_alone(
+def test_a_refused_packet_gives_the_reason_to_its_sender_alone(
     loft: ChatSystem, text: str, told: str
 ) -> None:
     loft.admit(a_chat(day_fen=10**6))
@@ -218,7 +220,7 @@ def test_a_member_without_money_sends_nothing_and_uses_up_no_limit(loft: ChatSys
     assert loft.balance_fen("ann") == 6_000
 
 
-def test_limits_of_a_chat_and_of_a_member_hold_for_a_day(loft: ChatSystem) -> None:
+def test_limits_of_a_chat_and_of_a_member_apply_for_a_day(loft: ChatSystem) -> None:
     for name in ("bob", "cat"):
         loft.deposit(name, 10_000)
     sent = [("ann", 30), ("ann", 30), ("ann", 20), ("bob", 50), ("cat", 1), ("cat", 51)]
@@ -245,7 +247,7 @@ def test_a_redelivered_command_counts_once_toward_the_limits(loft: ChatSystem) -
     assert loft.balance_fen("ann") == 10_000 - MEMBER_DAY_FEN
 
 
-def test_a_foreign_group_is_told_how_it_is_admitted_once_in_ten_seconds(loft: ChatSystem) -> None:
+def test_a_foreign_group_is_shown_how_to_get_admitted_once_in_ten_seconds(loft: ChatSystem) -> None:
     loft.deposit("eve", 1_000)
 
     loft.write("eve", "hello", chat="g 2")
@@ -305,7 +307,7 @@ def test_a_tap_from_another_chat_and_the_link_are_refused(loft: ChatSystem) -> N
     assert loft.tap("bob", packet_id).startswith("🎉")
 
 
-def test_only_its_sender_reads_the_record_of_a_chats_packet(loft: ChatSystem) -> None:
+def test_only_its_sender_can_read_the_record_of_a_chat_packet(loft: ChatSystem) -> None:
     loft.write("ann", SENT)
     packet_id, system = loft.packet_id(), loft.system
 
@@ -320,7 +322,7 @@ def test_only_its_sender_reads_the_record_of_a_chats_packet(loft: ChatSystem) ->
     assert [*map(reads, (None, User("eve"), loft.user("ann")))] == [False, False, True]
 
 
-def test_an_owner_keeps_the_share_wherever_they_ask(loft: ChatSystem) -> None:
+def test_an_owner_keeps_the_share_in_every_chat(loft: ChatSystem) -> None:
     loft.write("ann", SENT)
     loft.tap("bob", loft.packet_id())
 
@@ -329,7 +331,7 @@ def test_an_owner_keeps_the_share_wherever_they_ask(loft: ChatSystem) -> None:
     assert not claim.is_new
 
 
-def test_a_sender_may_allow_the_link(loft: ChatSystem) -> None:
+def test_a_sender_can_allow_the_link(loft: ChatSystem) -> None:
     loft.write("ann", f"{SENT} +link")
     packet_id = loft.packet_id()
 
@@ -341,7 +343,7 @@ def test_a_sender_may_allow_the_link(loft: ChatSystem) -> None:
     assert (packet.greeting, packet.has_card, packet.rules) == ("恭喜发财", True, Rules())
 
 
-def test_a_forged_tap_claims_no_packet_whose_card_is_elsewhere(loft: ChatSystem) -> None:
+def test_a_forged_tap_cannot_claim_a_packet_whose_card_is_elsewhere(loft: ChatSystem) -> None:
     loft.admit(a_chat("g-2"))
     loft.write("ann", f"{SENT} +link", chat="g-2")
     linked = containers.chat.chats.find_packet_id(PIGEON, "g-2", "m-1")
@@ -355,7 +357,7 @@ def test_a_forged_tap_claims_no_packet_whose_card_is_elsewhere(loft: ChatSystem)
     assert loft.tap("bob", linked or "", chat="g-2").startswith("🎉")
 
 
-def test_a_call_without_the_platforms_signature_does_nothing(loft: ChatSystem) -> None:
+def test_a_call_without_the_signature_of_the_platform_has_no_effect(loft: ChatSystem) -> None:
     loft.bot._word = "other"
 
     with pytest.raises(SignatureInvalid):
@@ -383,7 +385,7 @@ class LostAnswer:
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
-def test_a_tap_with_an_unknown_outcome_asks_for_another_which_is_safe(
+def test_a_tap_with_an_unknown_outcome_asks_for_a_safe_repeat(
     loft: ChatSystem, *, is_recorded: bool
 ) -> None:
     loft.write("ann", SENT)
@@ -415,14 +417,16 @@ def test_taps_are_refused_while_grabs_are_switched_off(loft: ChatSystem) -> None
     assert loft.tap("bob", loft.packet_id()) == "Paused. Nothing is lost. Try again later"
 
 
-def test_a_made_up_packet_id_reaches_no_cache(loft: ChatSystem) -> None:
+def test_an_invented_packet_id_does_not_reach_the_cache(loft: ChatSystem) -> None:
     vars(containers.packets)["claim_ports"] = None
 
     assert loft.tap("bob", "made-up") == "This packet does not exist"
 
 
 @pytest.mark.parametrize(("text", "limit"), [("/balance", READS), ("/packet 0.03 3", SENDS)])
-def test_a_member_who_writes_too_fast_is_told_so(loft: ChatSystem, text: str, limit: Limit) -> None:
+def test_a_member_who_writes_too_fast_is_told_to_wait(
+    loft: ChatSystem, text: str, limit: Limit
+) -> None:
     told = []
     for _ in range(limit.burst + 1):
         loft.write("bob", text)
@@ -434,7 +438,7 @@ def test_a_member_who_writes_too_fast_is_told_so(loft: ChatSystem, text: str, li
 # ---------------------------------------------------------------- words
 
 
-def test_the_words_of_a_passphrase_packet_are_said_in_answer_to_its_card(loft: ChatSystem) -> None:
+def test_a_passphrase_is_sent_as_a_reply_to_its_card(loft: ChatSystem) -> None:
     loft.write("ann", "/hongbao 8.88 3 口令=芝麻开门 open it")
     packet_id = loft.packet_id()
     assert loft.tap("bob", packet_id) == "🔑 Reply to this packet with its passphrase"
@@ -451,7 +455,7 @@ def test_the_words_of_a_passphrase_packet_are_said_in_answer_to_its_card(loft: C
     assert "芝麻" not in card
 
 
-def test_chatter_in_answer_to_a_packet_without_a_passphrase_claims_nothing(
+def test_replies_to_a_packet_without_a_passphrase_claim_nothing(
     loft: ChatSystem,
 ) -> None:
     loft.write("ann", SENT)
@@ -465,7 +469,7 @@ def test_chatter_in_answer_to_a_packet_without_a_passphrase_claims_nothing(
 # ---------------------------------------------------------------- other commands
 
 
-def test_a_balance_and_help_are_told_to_the_member_alone(loft: ChatSystem) -> None:
+def test_a_balance_and_help_are_shown_to_the_member_alone(loft: ChatSystem) -> None:
     loft.write("ann", "/balance")
     loft.write("ann", "/help", chat="ann")
     loft.write("ann", SENT, chat="ann")
@@ -478,7 +482,7 @@ def test_a_balance_and_help_are_told_to_the_member_alone(loft: ChatSystem) -> No
     assert refused == "Send packets in a group"
 
 
-def test_a_group_that_telegram_moves_stays_admitted_with_its_packets_and_limits(
+def test_a_group_that_telegram_migrates_stays_admitted_with_its_packets_and_limits(
     loft: ChatSystem,
 ) -> None:
     chats, telegram = containers.chat.chats, ConnectorName.TELEGRAM
@@ -514,7 +518,7 @@ def test_a_group_that_telegram_moves_stays_admitted_with_its_packets_and_limits(
     assert loft.admit(replace(chat, day_fen=9_000)) == replace(chat, day_fen=9_000)
 
 
-def test_a_packet_that_expires_returns_what_nobody_took(loft: ChatSystem) -> None:
+def test_an_expired_packet_refunds_unclaimed_shares(loft: ChatSystem) -> None:
     loft.write("ann", SENT)
     packet_id, system = loft.packet_id(), loft.system
     loft.tap("bob", packet_id)

@@ -58,7 +58,7 @@ def test_the_published_vector_decrypts() -> None:
     assert decrypted(SEALED, "test key") == b"hello world"
 
 
-def test_the_vector_that_the_sdk_accepts_is_signed() -> None:
+def test_the_signature_matches_the_vector_that_the_sdk_accepts() -> None:
     body = json.dumps({"encrypt": SEALED}, separators=(",", ":")).encode()
 
     assert is_signed(SIGNATURE, "1700000000", "nonce-1", "test key", body)
@@ -74,13 +74,13 @@ def test_damaged_texts_are_refused(sealed: str) -> None:
         read(({}, body))
 
 
-def test_the_check_of_our_address_is_answered_without_a_signature() -> None:
+def test_the_url_verification_is_answered_without_a_signature() -> None:
     _, body = lark_signed({"type": "url_verification", "token": "v-token", "challenge": "c-1"})
 
     assert read(({}, body)) == Challenge({"challenge": "c-1"})
 
 
-def test_a_check_of_our_address_with_another_token_is_refused() -> None:
+def test_a_url_verification_with_another_token_is_refused() -> None:
     with pytest.raises(SignatureInvalid):
         read(lark_signed({"type": "url_verification", "token": "v-toke", "challenge": "c-1"}))
 
@@ -97,7 +97,7 @@ def test_a_replay_older_than_five_minutes_is_refused(late_ms: int) -> None:
         read(lark_call("card.action.trigger", TAPPED, at_ms=NOW_MS + late_ms))
 
 
-def test_taps_without_a_signature_or_with_another_are_refused() -> None:
+def test_taps_with_a_missing_or_wrong_signature_are_refused() -> None:
     headers, body = lark_call("card.action.trigger", TAPPED)
     other = {**headers, "x-lark-signature": "0" * 64}
 
@@ -113,12 +113,12 @@ def test_events_of_other_apps_are_refused(header: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"encrypt": "AAAA"}', b'{"encrypt": 5}'])
-def test_a_call_that_is_not_encrypted_is_refused(body: bytes) -> None:
+def test_an_unencrypted_call_is_refused(body: bytes) -> None:
     with pytest.raises(SignatureInvalid):
         read(({}, body))
 
 
-def test_words_lose_the_mention_of_the_bot() -> None:
+def test_messages_lose_the_mention_of_the_bot() -> None:
     message = said("@_user_1 /hongbao 8.88 5", parent_id="om_1")
 
     assert message == Message(
@@ -126,11 +126,11 @@ def test_words_lose_the_mention_of_the_bot() -> None:
     )
 
 
-def test_a_private_chat_is_known_as_such() -> None:
+def test_a_private_chat_is_recognized() -> None:
     assert said("/help", chat_type="p2p").is_private
 
 
-def test_pictures_and_other_events_need_nothing() -> None:
+def test_pictures_and_other_events_need_no_answer() -> None:
     assert said("", message_type="image", content="{}") is None
     assert read(lark_call("im.chat.disbanded_v1", {})) is None
 
@@ -161,7 +161,7 @@ def test_a_form_is_a_command_that_acts_once_for_its_card_and_member() -> None:
         {"amount": True, "count": "5"},
     ],
 )
-def test_a_malformed_form_is_a_command_that_names_no_amount(form: Any) -> None:
+def test_a_malformed_form_is_a_command_without_an_amount(form: Any) -> None:
     message = filled(form)
 
     assert message.is_form
@@ -183,7 +183,7 @@ def test_a_blank_value_of_the_secret_connects_no_platform(name: str, value: str)
     assert ConnectorName.LARK.connect(environment) is None
 
 
-def test_a_name_is_fetched_once_and_its_absence_is_no_error() -> None:
+def test_a_name_is_fetched_once_and_a_missing_name_is_no_error() -> None:
     bot, platform = lark(TOKEN, NAME)
     for _ in range(2):
         bot.read(*lark_call("card.action.trigger", TAPPED), NOW_MS)
@@ -229,7 +229,7 @@ def test_a_long_card_stays_below_30_kilobytes() -> None:
     assert len(platform.calls[-1][2]["content"].encode()) < 30_000
 
 
-def test_the_token_of_the_app_is_fetched_again_before_it_ends() -> None:
+def test_the_token_of_the_app_is_renewed_before_it_expires() -> None:
     now = [NOW_MS]
     platform = Platform([TOKEN, SENT, SENT, TOKEN, SENT])
     bot = Lark(platform.environment(LARK, lambda: now[0]))
@@ -241,7 +241,7 @@ def test_the_token_of_the_app_is_fetched_again_before_it_ends() -> None:
     assert [method for method, *_ in platform.calls] == ["POST", "PATCH", "PATCH", "POST", "PATCH"]
 
 
-def test_a_rejected_token_is_fetched_again_by_the_next_call() -> None:
+def test_a_rejected_token_is_renewed_by_the_next_call() -> None:
     bot, platform = lark(TOKEN, (400, {"code": 99991663}), TOKEN, SENT)
 
     with pytest.raises(Unavailable):
@@ -258,7 +258,7 @@ def test_a_rejected_token_is_fetched_again_by_the_next_call() -> None:
         (400, {"code": 99991400}, {"x-ogw-ratelimit-reset": "17"}),
     ],
 )
-def test_a_limited_call_names_its_wait(answer: Any) -> None:
+def test_a_rate_limited_call_reports_its_delay(answer: Any) -> None:
     bot, _ = lark(TOKEN, answer)
 
     with pytest.raises(ChatBusy) as refused:
@@ -268,7 +268,7 @@ def test_a_limited_call_names_its_wait(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("code", [230011, 230031, 230110])
-def test_an_edit_without_anything_to_do_is_a_success(code: int) -> None:
+def test_an_edit_without_changes_succeeds(code: int) -> None:
     lark(TOKEN, (400, {"code": code}))[0].edit("oc_1", "om_1", CARD)
 
 
@@ -291,7 +291,7 @@ def test_other_failures_are_errors(answer: Any, error: type[Exception]) -> None:
         bot.post("oc_1", CARD, "key")
 
 
-def test_taps_and_forms_are_answered_by_a_toast_and_words_by_nothing() -> None:
+def test_taps_and_forms_are_answered_by_a_toast_and_messages_by_nothing() -> None:
     bot, _ = lark()
     words = Message(FANG, "oc_1", "om_2", "/hongbao", None, is_private=False, title="")
     form = replace(words, is_form=True)
@@ -303,7 +303,7 @@ def test_taps_and_forms_are_answered_by_a_toast_and_words_by_nothing() -> None:
     assert bot.answer(words, "8.88", is_alert=True) == {}
 
 
-def test_a_member_is_told_in_their_private_chat() -> None:
+def test_a_member_is_notified_in_their_private_chat() -> None:
     bot, platform = lark(TOKEN, SENT)
 
     bot.notify(FANG, "oc_1", "8.88")
@@ -314,5 +314,5 @@ def test_a_member_is_told_in_their_private_chat() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, (429, {"code": 99991400}), (400, {"code": 230013})])
-def test_telling_never_fails(answer: Any) -> None:
+def test_notifications_never_raise_an_error(answer: Any) -> None:
     lark(answer)[0].notify(FANG, "oc_1", "hello")

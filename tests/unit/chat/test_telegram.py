@@ -63,7 +63,7 @@ def test_a_blank_value_of_the_secret_connects_no_platform(name: str, value: str)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000])
-def test_a_body_that_is_no_object_is_invalid(body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_invalid(body: bytes) -> None:
     with pytest.raises(InvalidRequest):
         telegram()[0].read(SIGNED, body, NOW_MS)
 
@@ -82,7 +82,7 @@ def test_a_tap_without_a_message_names_no_chat() -> None:
     assert (tap.chat_id, tap.message_id) == ("", "")
 
 
-def test_words_in_a_group_name_the_message_that_they_answer() -> None:
+def test_a_reply_in_a_group_names_the_original_message() -> None:
     message = said("芝麻开门", reply_to_message={"message_id": 2})
 
     assert message == Message(
@@ -94,7 +94,7 @@ def test_words_in_a_group_name_the_message_that_they_answer() -> None:
 
 
 @pytest.mark.parametrize("text", ["/hongbao@PacketBot 8 5", "/hongbao@packetbot 8 5"])
-def test_a_command_loses_our_name(text: str) -> None:
+def test_a_command_loses_the_name_of_the_bot(text: str) -> None:
     assert said(text).text == "/hongbao 8 5"
 
 
@@ -111,11 +111,11 @@ def test_a_command_loses_our_name(text: str) -> None:
         {"text": ""},
     ],
 )
-def test_words_of_others_and_for_others_are_ignored(given: dict[str, Any]) -> None:
+def test_messages_from_and_to_other_bots_are_ignored(given: dict[str, Any]) -> None:
     assert said(**given) is None
 
 
-def test_a_private_chat_is_known_as_such() -> None:
+def test_a_private_chat_is_recognized() -> None:
     assert said("/help", chat={"id": 7, "type": "private"}).is_private
 
 
@@ -140,7 +140,7 @@ def test_a_card_is_escaped_and_has_a_button_that_names_the_packet() -> None:
     ]
 
 
-def test_a_long_card_is_cut_by_whole_lines_that_it_counts() -> None:
+def test_a_long_card_is_shortened_by_whole_lines_and_counts_them() -> None:
     bot, platform = telegram(SENT)
     card = Card("p", "Title", tuple(f"{n:03} {'😀' * 40}" for n in range(200)), None, None, None)
 
@@ -172,7 +172,7 @@ def test_a_cover_is_the_preview_above_the_text() -> None:
         "Bad Request: message can't be edited",
     ],
 )
-def test_an_edit_without_anything_to_do_is_a_success(why: str) -> None:
+def test_an_edit_without_changes_succeeds(why: str) -> None:
     bot, platform = telegram((400, {"ok": False, "description": why}))
 
     bot.edit("-100", "5", CARD)
@@ -180,7 +180,7 @@ def test_an_edit_without_anything_to_do_is_a_success(why: str) -> None:
     assert platform.calls[0][2]["message_id"] == 5
 
 
-def test_a_limited_call_names_its_wait() -> None:
+def test_a_rate_limited_call_reports_its_delay() -> None:
     bot, _ = telegram((429, {"ok": False, "parameters": {"retry_after": 17}}))
 
     with pytest.raises(ChatBusy) as refused:
@@ -217,7 +217,7 @@ def test_a_moved_chat_gets_the_card_under_its_new_id() -> None:
     assert [body["chat_id"] for _, _, body, _ in platform.calls] == ["-5", "-1005"]
 
 
-def test_a_tap_is_answered_within_200_characters_and_also_without_words() -> None:
+def test_a_tap_is_answered_within_200_characters_or_without_text() -> None:
     bot, _ = telegram()
     tap = Tap(ANN, "-100", "3", "p-1", "99")
 
@@ -251,5 +251,5 @@ def test_a_member_without_a_private_chat_is_asked_to_open_one() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, (429, {"ok": False}), (403, {"ok": False})])
-def test_telling_never_fails(answer: Any) -> None:
+def test_notifications_never_raise_an_error(answer: Any) -> None:
     telegram(answer)[0].notify(ANN, "-100", "hello")

@@ -144,10 +144,10 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     return Stack(tmp_path)
 
 
-# ---- how a command ends
+# ---- exit codes
 
 
-def test_the_exit_code_says_how_a_command_ended(stack: Stack) -> None:
+def test_the_exit_code_depends_on_the_result(stack: Stack) -> None:
     route = f"GET /admin/packets/{PACKET}/audit"
     ended = []
     for answer in (
@@ -242,7 +242,7 @@ def test_a_command_starts_without_the_modules_of_other_commands() -> None:
     assert [name for name in loaded if name.startswith("redpacket.packets")] == []
 
 
-def test_the_command_tells_its_version_and_has_a_short_option_for_help() -> None:
+def test_the_command_prints_its_version_and_has_a_short_option_for_help() -> None:
     told = CliRunner().invoke(app, ["--version"]).output
 
     assert told == f"redpacket {redpacket.__version__}\n"
@@ -302,7 +302,7 @@ def test_with_json_standard_output_holds_one_document(stack: Stack) -> None:
     assert json.loads(stack.run("switch", "list", "--json").stdout) == answer
 
 
-def test_a_program_reads_whole_values_in_one_row_a_line(
+def test_a_program_reads_whole_values_with_one_row_per_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -334,7 +334,7 @@ def test_a_narrow_terminal_folds_values_and_truncates_nothing(
     assert (told.count("s"), "…" in told) == (201, False)
 
 
-# ---- whom it speaks to
+# ---- targets of calls
 
 
 def test_an_operator_of_a_local_stack_needs_no_token(stack: Stack) -> None:
@@ -363,7 +363,7 @@ def test_the_local_stack_is_that_of_make_up_or_of_make_run(
 
 
 def test_a_killed_stack_is_not_called(stack: Stack) -> None:
-    (stack.folder / "lock").touch()  # no process holds the lock
+    (stack.folder / "lock").touch()  # No process holds the lock.
 
     result = stack.run("audit", PACKET)
 
@@ -493,7 +493,7 @@ def test_answers_and_errors_are_chinese_if_the_locale_is(stack: Stack) -> None:
 # ---- money and packets
 
 
-def test_a_deposit_that_is_repeated_with_its_key_moves_money_once(stack: Stack) -> None:
+def test_a_deposit_repeated_with_its_key_moves_money_once(stack: Stack) -> None:
     stack.answers["POST /admin/deposits"] = _ok(transfer_id="t", balance_fen=5)
 
     for _ in range(2):
@@ -809,7 +809,7 @@ def test_a_request_that_waits_for_approval_says_so_and_ends_the_command(
     assert "Nothing changed" in result.stderr
     assert f"redpacket approvals approve {WAITING['approval_id']}" in result.stderr
     assert "The rest is not saved" in result.stderr or words[0] != "campaign"
-    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # nothing ran after it
+    assert stack.requests[-1].method == route.split(maxsplit=1)[0]  # Nothing ran after it.
 
 
 def test_an_answer_of_unfinished_work_is_not_an_approval(stack: Stack) -> None:
@@ -880,7 +880,7 @@ def test_an_audience_is_imported_in_blocks_of_five_hundred_before_its_use_is_set
     assert campaigns.USERS_PER_CALL == 500
 
 
-def test_an_audience_is_replaced_after_a_confirmation_that_says_both_sizes(stack: Stack) -> None:
+def test_an_audience_is_replaced_after_a_confirmation_with_both_sizes(stack: Stack) -> None:
     route = "POST /admin/campaigns/gala/audience"
     sizes = iter([700, 0])
 
@@ -904,7 +904,7 @@ def test_an_audience_is_replaced_after_a_confirmation_that_says_both_sizes(stack
     assert bodies == [{"remove_all": True}, {"remove_all": True}, {"add": ["ann", "bob"]}, {}]
 
 
-def test_a_replacement_goes_on_although_erased_users_stay_in_the_size(stack: Stack) -> None:
+def test_a_replacement_continues_although_erased_users_stay_in_the_size(stack: Stack) -> None:
     stack.answers["GET /admin/campaigns/gala"] = _ok(audience_size=3)
     stack.answers["POST /admin/campaigns/gala/audience"] = _ok(size=1, mode=None)
 
@@ -1102,7 +1102,7 @@ def test_a_crowd_for_an_unknown_packet_fails(stack: Stack) -> None:
     assert answer["outcomes"] == {"packet_not_found": 3}
 
 
-def test_the_command_is_installed_with_everything_its_tests_use() -> None:
+def test_the_wheel_contains_everything_that_its_tests_use() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = (ROOT / "requirements" / "dev.in").read_text(encoding="utf-8").splitlines()
     tested = {pin.partition(" # ")[0] for pin in pins}
@@ -1111,7 +1111,7 @@ def test_the_command_is_installed_with_everything_its_tests_use() -> None:
     assert project["scripts"] == {"redpacket": "redpacket_cli.main:main"}
 
 
-def test_the_command_is_installed_with_all_rules_that_it_imports() -> None:
+def test_the_wheel_contains_all_rules_that_it_imports() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     target = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]
     # Without this, the wheel would hold the whole server as a package named "shared".
@@ -1151,7 +1151,7 @@ def test_each_command_describes_what_it_does() -> None:
     assert "Alias of `list`." in CliRunner().invoke(app, ["switch", "--help"]).output
 
 
-def test_help_lists_the_commands_by_job() -> None:
+def test_help_lists_the_commands_by_task() -> None:
     output = CliRunner().invoke(app, ["--help"]).output
 
     panels = ["Options", "Campaigns", "Packets", "Money", "Operations", "Trial"]

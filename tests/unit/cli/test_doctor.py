@@ -84,7 +84,9 @@ def _serve_cache(stack: Stack, maxmemory: int) -> Iterator[socket.socket]:
 
 def _close(server: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        server.shutdown(socket.SHUT_RDWR)  # close() alone does not wake a thread that is accepting
+        server.shutdown(
+            socket.SHUT_RDWR
+        )  # The method close() alone does not wake a thread in accept().
     server.close()
 
 
@@ -158,7 +160,7 @@ def test_each_provider_has_a_line(
         ([], "silent since 1970"),
     ],
 )
-def test_a_provider_without_money_is_not_called_silent(
+def test_a_provider_without_funds_is_not_reported_as_silent(
     stack: Stack, answers: list[str], detail: str
 ) -> None:
     _sound(stack)
@@ -274,7 +276,7 @@ class _Group:
         return {"ReplicationGroups": [{"Status": self._status}]}
 
 
-def test_a_check_that_saw_nothing_does_not_pass(stack: Stack) -> None:
+def test_a_check_without_data_does_not_pass(stack: Stack) -> None:
     (stack.folder / "stack.json").unlink()
 
     states = _states(stack, code=5)

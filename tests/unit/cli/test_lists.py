@@ -32,7 +32,7 @@ def _paged(*pages: str) -> Callable[[httpx.Request], httpx.Response]:
     return answer
 
 
-def test_a_list_is_one_file_with_one_head(stack: Stack, tmp_path: Path) -> None:
+def test_a_list_is_one_file_with_one_header(stack: Stack, tmp_path: Path) -> None:
     first, second = '"cup.1","ann","says ""yes""\nand no"\r\n', '"cup.2","bob",""\r\n'
     stack.answers[WINNERS] = _paged(first, second)
     file = tmp_path / "winners.csv"
@@ -51,7 +51,9 @@ def test_a_list_is_one_file_with_one_head(stack: Stack, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.part")) == []
 
 
-def test_without_a_file_it_goes_to_standard_output_and_the_progress_beside_it(stack: Stack) -> None:
+def test_without_a_file_a_list_goes_to_standard_output_and_the_progress_to_standard_error(
+    stack: Stack,
+) -> None:
     stack.answers[WINNERS] = _paged('"cup.1","ann",""\r\n', '"cup.2","bob",""\r\n')
 
     result = stack.run("winners", "export", "gala")
@@ -60,7 +62,7 @@ def test_without_a_file_it_goes_to_standard_output_and_the_progress_beside_it(st
     assert result.stderr.strip() == "1 rows so far"
 
 
-def test_with_json_it_is_one_document(stack: Stack) -> None:
+def test_with_json_a_list_is_one_document(stack: Stack) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         is_first = "cursor" not in request.url.params
         return _ok(items=[{"share_no": 1 if is_first else 2}], next="1" if is_first else None)
@@ -103,7 +105,7 @@ def test_packets_are_exported_by_campaign_sender_and_status(stack: Stack) -> Non
     assert all_ == {"limit": "100"}
 
 
-def test_a_packet_is_ended_with_a_reason_until_there_is_an_answer(stack: Stack) -> None:
+def test_an_early_end_with_a_reason_is_repeated_until_there_is_an_answer(stack: Stack) -> None:
     path, ended = f"POST /admin/packets/{PACKET}/end", {"packet_id": PACKET, "expires_at_ms": 1}
     answers = iter([_problem(503, "unavailable")])
     stack.answers[path] = lambda _: next(answers, None) or httpx.Response(202, json=ended)
@@ -115,7 +117,7 @@ def test_a_packet_is_ended_with_a_reason_until_there_is_an_answer(stack: Stack) 
     assert stack.run("packets", "end", PACKET).exit_code == 2
 
 
-def test_the_journal_is_read_up_to_the_requested_length(stack: Stack) -> None:
+def test_the_audit_log_is_read_up_to_the_requested_length(stack: Stack) -> None:
     did = {
         "at_ms": 0,
         "summary": "Ann turned switch send off",
@@ -163,7 +165,7 @@ def test_approvals_are_listed_and_decided(stack: Stack) -> None:
     assert by_status == ["awaiting", None]
 
 
-def test_goods_are_noted_as_handed_over(stack: Stack) -> None:
+def test_goods_are_marked_as_handed_over(stack: Stack) -> None:
     route = "PUT /admin/campaigns/gala/winners/cup.1"
     stack.answers[route] = _ok(unit="cup.1", status="handed_over")
 
@@ -204,7 +206,7 @@ def test_webhooks_are_listed_shown_and_put(stack: Stack) -> None:
     assert stack.run("webhooks", "put", "shop", "https://a.example").exit_code == 2
 
 
-def test_a_resumed_webhook_keeps_what_it_has(stack: Stack) -> None:
+def test_a_resumed_webhook_keeps_its_settings(stack: Stack) -> None:
     kept = {"url": HOOK["url"], "events": ["redpacket.draw.won"], "is_on": True}
     stack.answers["GET /admin/webhooks/shop"] = _ok(**{**HOOK, **kept}, waiting_count=3)
     stack.answers["PUT /admin/webhooks/shop"] = _ok(**{**HOOK, "failure_count": 0})
@@ -215,7 +217,7 @@ def test_a_resumed_webhook_keeps_what_it_has(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_the_exit_code_of_a_test_is_the_receivers_answer(stack: Stack, code: int) -> None:
+def test_the_exit_code_of_a_test_is_the_answer_of_the_receiver(stack: Stack, code: int) -> None:
     stack.answers["POST /admin/webhooks/shop/test"] = _ok(**{**TRIED, "ok": code == 0})
 
     assert stack.ask_json("webhooks", "test", "shop", code=code)["ok"] is (code == 0)
@@ -290,7 +292,7 @@ def test_a_user_with_money_is_not_erased(stack: Stack) -> None:
     assert json.loads(result.stderr)["code"] == "account_not_empty"
 
 
-def test_an_id_can_not_lead_to_another_route(stack: Stack) -> None:
+def test_an_id_cannot_lead_to_another_route(stack: Stack) -> None:
     words: list[Any] = [
         ("winners", "export", "../packets"),
         ("approvals", "approve", "../x"),

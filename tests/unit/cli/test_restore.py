@@ -77,7 +77,7 @@ def test_missing_and_different_rows_are_listed_and_none_is_written(
     assert LOST not in tables.live
 
 
-def test_missing_rows_are_restored_and_others_left_alone(stack: Stack, tables: Tables) -> None:
+def test_missing_rows_are_restored_and_others_stay_unchanged(stack: Stack, tables: Tables) -> None:
     words = ("ledger", "restore", "before", "SharesTable", "--put-back")
 
     first = stack.ask_json(*words, code=1)["items"]

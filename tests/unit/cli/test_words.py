@@ -56,7 +56,7 @@ def _written() -> set[str]:
     return {text for text in stored if text and any(map(str.isalpha, text.replace("{}", "")))}
 
 
-def test_everything_for_people_is_in_the_catalog() -> None:
+def test_all_texts_for_people_are_in_the_catalog() -> None:
     # Rows of the ledger keep their own names, and AWS describes its own alarms.
     missing = {text for text in _written() - words.ZH.keys() if "_" not in text} - RAW
 
@@ -75,7 +75,7 @@ def chinese() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("chinese")
-def test_a_reader_gets_chinese_and_users_keep_their_texts(
+def test_a_reader_gets_chinese_and_texts_of_users_stay_unchanged(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     console = Console(width=120)

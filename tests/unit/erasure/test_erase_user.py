@@ -81,7 +81,7 @@ def _kept(system: InMemorySystem) -> str:
 
 
 def _goes_away(system: InMemorySystem, row: dict[str, Any]) -> bool:
-    """Return whether the expiry of a row that holds only its key has passed."""
+    """Return whether a row that holds only its key has expired."""
     ends_at_s = int(row.get("expires_at_s", {"N": "9" * 13})["N"])
     return ends_at_s <= system.clock.now_ms() // 1000 and row.keys() == {"pk", "sk", "expires_at_s"}
 
@@ -95,7 +95,7 @@ def _introduce(town: PaymentSystem) -> None:
     town.accounts.bind("ann", WECHAT, an_account("ann"), system.clock.now_ms())
 
 
-# ---- what is erased
+# ---- erased data
 
 
 def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
@@ -105,7 +105,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     campaign = a_campaign(campaign_id="gala")
     assert system.campaigns.create(campaign)
     system.audience_rows.edit("gala", ["ann", "bob"], [])
-    # Money in, to others, from others, and out.
+    # Money paid in, sent, received, and withdrawn.
     town.pay_in("ann", 1000)
     packet = _sent_by(system, "ann", 1000)
     for user in ("ann", "bob", "bob2", "bob3"):
@@ -134,7 +134,7 @@ def test_after_an_erasure_nothing_names_the_user(town: PaymentSystem) -> None:
     assert ending
     assert ending.status is AuthorizationStatus.CLOSING
     assert town.consents.list_waiting(WECHAT, town.clock.now_ms(), 10) == [consent.number]
-    # The sweep ends it at the provider by its number.
+    # The sweep ends the consent at the provider by its number.
     town.sweep()
     assert town.gateway.consents[consent.number].state == "closed"
 
@@ -211,7 +211,7 @@ def test_an_interrupted_erasure_is_completed_by_a_repeat(town: PaymentSystem) ->
     assert town.differences() == []
 
 
-# ---- what is not erased
+# ---- reasons against an erasure
 
 
 NOT_EMPTY = "The balance is not 0. Withdraw it first, or move campaign money."
@@ -227,7 +227,7 @@ PENDING = "A payment of the user is pending. Try again later."
         (lambda town: town.start("ann", 100), PENDING),
     ],
 )
-def test_a_user_with_money_is_not_erased(
+def test_a_user_with_money_cannot_be_erased(
     town: PaymentSystem, begin: Callable[[PaymentSystem], object], refusal: str
 ) -> None:
     _introduce(town)
@@ -238,7 +238,7 @@ def test_a_user_with_money_is_not_erased(
     assert town.accounts.find("ann", WECHAT)
 
 
-def test_a_packet_that_has_not_ended_keeps_its_sender(system: InMemorySystem) -> None:
+def test_a_running_packet_prevents_the_erasure_of_its_sender(system: InMemorySystem) -> None:
     packet = system.send("ann", total_fen=100, count=1)
     assert _refusal(system) == NOT_ENDED
 
@@ -250,7 +250,7 @@ def test_a_packet_that_has_not_ended_keeps_its_sender(system: InMemorySystem) ->
     assert "ann" not in system.host_ids()
 
 
-def test_a_packet_of_a_campaign_keeps_its_sender(system: InMemorySystem) -> None:
+def test_a_packet_of_a_campaign_prevents_the_erasure_of_its_sender(system: InMemorySystem) -> None:
     packet = system.send_of(system.rain(), "ann", total_fen=100, count=1)
 
     assert _refusal(system) == NOT_ENDED
@@ -260,7 +260,7 @@ def test_a_packet_of_a_campaign_keeps_its_sender(system: InMemorySystem) -> None
     _erase(system)
 
 
-def test_cash_prizes_keep_who_funded_them(system: InMemorySystem) -> None:
+def test_cash_prizes_prevent_the_erasure_of_their_funder(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     system.deposit("operator", 50)
     system.put_prize(a_prize("gala", "cash", kind=PrizeKind.PACKET, amount_fen=10, total=5))
@@ -268,7 +268,7 @@ def test_cash_prizes_keep_who_funded_them(system: InMemorySystem) -> None:
     assert _refusal(system, "operator") == NOT_ENDED
 
 
-def test_a_claim_that_is_not_settled_keeps_its_taker(system: InMemorySystem) -> None:
+def test_an_unsettled_claim_prevents_the_erasure_of_its_claimer(system: InMemorySystem) -> None:
     for count in range(2):
         packet = system.send("bob", total_fen=100, count=2)
         system.grab(packet, "ann")
@@ -287,7 +287,7 @@ def _spend(system: InMemorySystem, user_id: str) -> None:
     system.settle()
 
 
-def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> None:
+def test_a_payment_being_returned_prevents_the_erasure_of_its_payer(town: PaymentSystem) -> None:
     payment = town.pay_in("ann", 100)
     town.pay_again(payment)
     _spend(town.system, "ann")
@@ -298,7 +298,7 @@ def test_a_payment_that_is_given_back_keeps_its_payer(town: PaymentSystem) -> No
 
 
 @pytest.mark.parametrize("status", ReturnStatus)
-def test_money_that_is_not_given_back_keeps_its_payer(
+def test_money_that_cannot_be_returned_prevents_the_erasure_of_its_payer(
     town: PaymentSystem, status: ReturnStatus
 ) -> None:
     payment = town.pay_in("ann", 100)
@@ -326,7 +326,9 @@ def test_money_that_is_not_given_back_keeps_its_payer(
         assert _refusal(town.system) == PENDING
 
 
-def test_a_payment_that_is_not_what_was_ordered_keeps_its_payer(town: PaymentSystem) -> None:
+def test_a_payment_that_differs_from_its_order_prevents_the_erasure_of_its_payer(
+    town: PaymentSystem,
+) -> None:
     payment = town.start("ann", 100)
     town.gateway.pay(payment.number, amount_fen=99)
     town.confirm(payment)
@@ -338,7 +340,7 @@ def test_a_payment_that_is_not_what_was_ordered_keeps_its_payer(town: PaymentSys
 
 
 @pytest.mark.parametrize("collected_fen", [0, 59, 60])
-def test_a_debt_keeps_its_debtor(town: PaymentSystem, collected_fen: int) -> None:
+def test_a_debt_prevents_the_erasure_of_its_debtor(town: PaymentSystem, collected_fen: int) -> None:
     payment = town.pay_in("ann", 100)
     packet = _sent_by(town.system, "ann", 60, count=1)
     town.system.grab(packet, "friend")
@@ -374,7 +376,7 @@ def test_a_delayed_index_hides_nothing(town: PaymentSystem, what: str) -> None:
     _refusal(system)
 
 
-# ---- what comes later
+# ---- later events
 
 
 def test_money_that_arrives_during_an_erasure_belongs_to_the_pseudonym(town: PaymentSystem) -> None:
@@ -440,7 +442,7 @@ def test_an_account_at_a_gateway_can_be_bound_again_afterwards(town: PaymentSyst
     assert payee.account == an_account("new")
 
 
-def test_a_concurrent_binding_is_noticed(town: PaymentSystem) -> None:
+def test_a_concurrent_binding_is_detected(town: PaymentSystem) -> None:
     _introduce(town)
     system = town.system
 
@@ -455,7 +457,7 @@ def test_a_concurrent_binding_is_noticed(town: PaymentSystem) -> None:
     assert "sealed-" not in _kept(system)
 
 
-def test_verdicts_and_list_entries_end_with_the_erasure(system: InMemorySystem) -> None:
+def test_risk_decisions_and_list_entries_end_with_the_erasure(system: InMemorySystem) -> None:
     campaign = system.rain()
     system.audience_rows.edit(campaign.campaign_id, ["ann", "bob"], [])
     system.audience_rows.set_mode(campaign.campaign_id, AudienceMode.DENY, 1)
@@ -470,7 +472,9 @@ def test_verdicts_and_list_entries_end_with_the_erasure(system: InMemorySystem) 
         system.grab(packet, "bob")
 
 
-def test_an_erasure_makes_no_row_for_a_user_without_a_verdict(system: InMemorySystem) -> None:
+def test_an_erasure_creates_no_row_for_a_user_without_a_risk_decision(
+    system: InMemorySystem,
+) -> None:
     _erase(system)
 
     key = {name: {"S": value} for name, value in operator_keys.verdict("ann").items()}
@@ -478,7 +482,7 @@ def test_an_erasure_makes_no_row_for_a_user_without_a_verdict(system: InMemorySy
     assert "Item" not in row
 
 
-def test_a_withdrawal_that_was_returned_counts_as_none(town: PaymentSystem) -> None:
+def test_a_returned_withdrawal_does_not_count(town: PaymentSystem) -> None:
     town.system.deposit("ann", 100)
     withdrawal = town.withdraw("ann", 100)
     town.cancel(withdrawal)

@@ -32,7 +32,7 @@ def types(receiver: FakeReceiver) -> list[str]:
     return [event["type"].removeprefix("redpacket.") for event in receiver.told]
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- events
 
 
 def test_events_of_a_packet_have_the_order_of_its_sequence() -> None:
@@ -95,7 +95,7 @@ def test_reading_a_stream_twice_makes_the_same_ids() -> None:
     assert set(receiver.seen.values()) == {2}
 
 
-def test_a_failing_queue_of_cards_holds_up_no_webhook() -> None:
+def test_a_failing_queue_of_cards_does_not_block_webhooks() -> None:
     events = EventSystem()
     events.receiver("shop")
     order = an_order("ann")
@@ -118,7 +118,7 @@ def test_a_failing_queue_of_cards_holds_up_no_webhook() -> None:
     assert len(events.queue.messages) == 2
 
 
-def test_without_a_webhook_nothing_is_read_and_queued() -> None:
+def test_without_a_webhook_nothing_is_read_or_queued() -> None:
     events = EventSystem()
     events.system.grab(events.system.send(count=1), "bob")
 
@@ -185,7 +185,7 @@ def test_an_unreadable_record_is_set_aside_and_delays_no_other() -> None:
     assert len(receiver.seen) == 5
 
 
-def test_an_unreadable_packet_delays_no_events_of_others() -> None:
+def test_an_unreadable_packet_does_not_delay_events_of_others() -> None:
     events, receiver = a_scenario(count=1)
     records = events.stream.take()
     claims = [record for record in records if "fate" in record["dynamodb"].get("NewImage", {})]
@@ -223,10 +223,10 @@ def test_a_claim_with_an_impossible_time_delays_no_other_event() -> None:
     assert len(receiver.seen) == 5
 
 
-# ---------------------------------------------------------------- who it is about
+# ---------------------------------------------------------------- users
 
 
-def test_an_event_waits_until_the_host_id_of_its_user_is_known() -> None:
+def test_an_event_waits_until_the_host_id_of_its_user_is_available() -> None:
     events = EventSystem()
     receiver = events.receiver("shop", EventType.PACKET_CLAIMED)
     packet = events.system.send(count=2)
@@ -273,10 +273,10 @@ def test_queue_and_list_hold_no_host_id_and_an_erased_user_stays_erased() -> Non
     assert "ann@host" in str(receiver.told)
 
 
-# ---------------------------------------------------------------- receivers that fail
+# ---------------------------------------------------------------- failing receivers
 
 
-def test_events_that_a_receiver_rejects_wait_and_arrive_when_it_is_back() -> None:
+def test_rejected_events_wait_and_arrive_when_the_receiver_recovers() -> None:
     events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     events.run()
@@ -309,7 +309,7 @@ def test_a_failing_receiver_is_paused_and_others_are_not_affected() -> None:
     assert events.system.logger.events.count("webhook_paused") == 1
 
 
-def test_one_delivery_proves_that_a_receiver_is_back_before_all_others_are_sent() -> None:
+def test_one_delivery_must_succeed_before_all_others_are_sent() -> None:
     events, receiver = a_scenario(count=20)
     receiver.answers = lambda _: FAILED
     packet = events.system.send(count=50, total_fen=5_000)
@@ -324,7 +324,7 @@ def test_one_delivery_proves_that_a_receiver_is_back_before_all_others_are_sent(
     assert receiver.asked_count == asked_before + 1
 
 
-def test_a_slow_receiver_is_called_by_the_sweep_alone() -> None:
+def test_a_slow_receiver_is_called_only_by_the_sweep() -> None:
     events = EventSystem()
     slow = events.receiver("slow")
     slow.duration_ms = 4_000

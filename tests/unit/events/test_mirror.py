@@ -192,7 +192,7 @@ def test_a_mirror_follows_every_end_of_a_withdrawal() -> None:
     assert kinds["withdrawal.cancelled"] == 2
 
 
-def test_a_mirror_that_books_moves_of_campaign_money_follows_it() -> None:
+def test_a_mirror_that_books_transfers_of_campaign_money_matches_the_ledger() -> None:
     town = Town()
     system, process = town.system, town.system.process()
     for user in ("chest", "till"):

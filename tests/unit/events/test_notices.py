@@ -36,7 +36,7 @@ def _written(events: EventSystem) -> dict[str, object]:
     return {str(key): dict(row) for key, row in rows.items() if "notices#" in str(key)}
 
 
-# ---------------------------------------------------------------- what is told
+# ---------------------------------------------------------------- notices
 
 
 def test_an_emptied_packet_notifies_its_sender_and_the_luckiest_user_without_a_webhook(

@@ -58,7 +58,7 @@ def a_webhook(sender: WebhookSender, name: str = "shop") -> tuple[Webhook, str]:
     ), secret
 
 
-def test_a_receiver_can_verify_what_it_gets_by_the_library(clock: FakeClock) -> None:
+def test_a_receiver_can_verify_posts_with_the_library(clock: FakeClock) -> None:
     line = _Line(HttpAnswer(204, {}, b""))
     sender = a_sender(clock, line)
     webhook, secret = a_webhook(sender)
@@ -74,7 +74,7 @@ def test_a_receiver_can_verify_what_it_gets_by_the_library(clock: FakeClock) -> 
         Verifier("whsec_" + "a" * 43 + "=").verify(body, headers)
 
 
-def test_after_a_new_secret_both_sign_for_a_day(clock: FakeClock) -> None:
+def test_for_a_day_after_a_rotation_both_secrets_sign(clock: FakeClock) -> None:
     line = _Line(HttpAnswer(200, {}, b""))
     sender = a_sender(clock, line)
     webhook, old = a_webhook(sender)
@@ -129,7 +129,7 @@ def test_a_secret_of_an_earlier_version_still_signs(clock: FakeClock) -> None:
     Verifier(secret).verify(*line.posted[0])
 
 
-def test_a_missing_answer_is_a_failure_and_no_error(clock: FakeClock) -> None:
+def test_a_missing_answer_is_a_failure_and_not_an_error(clock: FakeClock) -> None:
     sender = a_sender(clock, _Line(None))
     webhook, _ = a_webhook(sender)
 

@@ -17,7 +17,7 @@ from testing.in_memory_system import DAY_MS, InMemorySystem, an_operator
 GENESIS_MS = BEACON.genesis_s * 1000
 
 
-def test_a_day_took_the_first_round_ten_seconds_after_its_midnight_and_its_seed() -> None:
+def test_a_past_day_used_the_first_round_ten_seconds_after_its_midnight_and_its_seed() -> None:
     beacon = replace(BEACON, committed_at_ms=GENESIS_MS)
 
     for after_ms, round_no in {-20_000: 5, 0: 5, 2_000: 5, 2_001: 6, 5_000: 6}.items():

@@ -26,7 +26,7 @@ def test_the_worked_example_is_verified_as_the_page_states(
     assert capsys.readouterr().out == outputs
 
 
-def test_the_examples_of_every_split_are_true() -> None:
+def test_the_examples_of_every_split_are_correct() -> None:
     # A JavaScript program also computed these from this page's text.
     page = SPLITS.read_text()
     rows = re.findall(r"^\| `(rp1,[^`]+)` \| `(\w+)` \| ([\d, ]+) \|$", page, re.MULTILINE)

@@ -64,7 +64,7 @@ class LogSystem(InMemorySystem):
         return signed.head
 
     def entries(self) -> list[Commitment]:
-        """Return the entries after checking that their indexes have no gap and make the head."""
+        """Return the entries after checking that their indexes have no gap and produce the head."""
         listed = self.log.list_entries(0, 1000)
         assert [index for index, _ in listed] == list(range(len(listed)))
         commitments = [entry for _, entry in listed]
@@ -157,7 +157,7 @@ def verified(tmp_path: Path, *answers: dict[str, Any], **options: str) -> int:
     return command.main(["log", *files, *flags])
 
 
-# ---------------------------------------------------------------- what is logged
+# ---------------------------------------------------------------- logged data
 
 
 def test_a_packet_is_in_the_log_with_its_commitment_and_without_its_id(system: LogSystem) -> None:
@@ -189,7 +189,7 @@ def _plan(system: LogSystem) -> Any:
     return a_campaign(starts_at_ms=now_ms, ends_at_ms=now_ms + HOUR_MS).plan
 
 
-def test_a_send_that_is_refused_or_repeated_leaves_one_commitment_or_none(
+def test_a_refused_send_leaves_no_commitment_and_a_repeated_one_leaves_one(
     system: LogSystem,
 ) -> None:
     with pytest.raises(errors.RedPacketError):
@@ -204,7 +204,7 @@ def test_a_send_that_is_refused_or_repeated_leaves_one_commitment_or_none(
     assert system.extend().appended_count == 0
 
 
-def test_a_grab_and_a_cash_prize_write_nothing_of_the_log(system: LogSystem) -> None:
+def test_a_grab_and_a_cash_prize_write_nothing_to_the_log(system: LogSystem) -> None:
     packet = system.send()
     before = dict(system.dynamo.tables["commitments"]._rows)
     calls: list[str] = []
@@ -222,7 +222,7 @@ def test_a_grab_and_a_cash_prize_write_nothing_of_the_log(system: LogSystem) -> 
     assert system.dynamo.tables["commitments"]._rows == before
 
 
-def test_many_waiting_commitments_are_appended_in_the_order_of_their_time(
+def test_many_waiting_commitments_are_appended_in_order_of_time(
     system: LogSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extend_log, "BATCH_MAX", BATCH_MAX)
@@ -247,7 +247,7 @@ def test_commitments_named_by_the_stream_are_appended_even_if_the_index_is_late(
     assert system.extend(named).appended_count == 0
 
 
-def test_a_head_is_signed_once_when_the_log_has_grown(system: LogSystem) -> None:
+def test_a_head_is_signed_once_after_the_log_has_grown(system: LogSystem) -> None:
     assert system.extend() == LogReport(0, 0, is_signed=True)
     assert system.extend().is_signed is False
     some_packets(system, 3)
@@ -264,7 +264,7 @@ def test_a_late_commitment_is_reported(system: LogSystem) -> None:
     assert system.logger.events == ["commitment_late"]
 
 
-def test_a_row_that_no_function_writes_is_reported_and_stops_nothing(system: LogSystem) -> None:
+def test_an_invalid_row_is_reported_and_stops_nothing(system: LogSystem) -> None:
     forged: dict[str, Any] = {"pk": "f" * 64, "kind": "packet", "commitment": "0" * 64, "at_ms": 1}
     forged |= {"work_pk": keys.work("log", 0), "work_at_ms": 0}
     half = {"N": "0.5"}
@@ -285,7 +285,7 @@ def test_a_row_that_no_function_writes_is_reported_and_stops_nothing(system: Log
 # ---------------------------------------------------------------- who cheats
 
 
-def test_a_log_that_is_rewritten_in_the_tables_is_not_signed_and_is_found(
+def test_a_log_that_is_rewritten_in_the_tables_is_detected_and_not_signed(
     system: LogSystem, tmp_path: Path
 ) -> None:
     some_packets(system)
@@ -367,7 +367,7 @@ def test_a_dropped_entry_is_detected(system: LogSystem, tmp_path: Path) -> None:
         assert f"entry {index}" in told
         shown = [item for item in kept["items"] if item["index"] != index]
         renumbered = [{**item, "index": place} for place, item in enumerate(shown)]
-        # A cheater may show the remaining entries as the whole log.
+        # A cheater may present the remaining entries as the whole log.
         assert verified(tmp_path, {**kept, "items": renumbered}, id=ids[index]) == 1
         row.update(before)
 
@@ -376,7 +376,7 @@ def test_two_heads_of_one_size_are_a_fork(system: LogSystem, tmp_path: Path) -> 
     some_packets(system)
     kept = system.page(log_pages.entries_page)
     forged = LogHead(5, "0" * 64)
-    # Worst case: the holder of the key signs another history.
+    # Worst case: the holder of the key signs a second history.
     key = system.signer.public_key()
     fork = SignedHead(forged, system.signer.sign(forged.text(key).encode()), key)
     other = {**kept, "items": [], "head": forged.root, "signature": fork.signature.hex()}
@@ -499,12 +499,12 @@ def test_another_key_is_detected(system: LogSystem, tmp_path: Path) -> None:
     with pytest.raises(errors.InvariantViolated):
         system.extend()
     assert [difference.what for difference in system.differences_of_log()] == ["key of the head"]
-    assert verified(tmp_path, page) == 0  # as a single log it is valid
+    assert verified(tmp_path, page) == 0  # It is valid as a single log.
     assert verified(tmp_path, kept, page) == 1
     assert verified(tmp_path, page, **{"key-id": kept["key_id"]}) == 1
 
 
-# ---------------------------------------------------------------- what everybody reads
+# ---------------------------------------------------------------- public data
 
 
 def test_pages_and_proofs_verify_offline(
@@ -665,7 +665,7 @@ def test_a_proof_of_a_given_size_may_be_cached_permanently_and_one_of_the_curren
     assert "immutable" in fixed.headers["cache-control"]
 
 
-# ---------------------------------------------------------------- cut off, and at once
+# ---------------------------------------------------------------- interruptions and concurrency
 
 
 def extend(system: LogSystem, client: Any) -> object:
@@ -718,11 +718,11 @@ def test_a_run_interrupted_anywhere_loses_duplicates_and_rewrites_nothing(how: s
 
 
 def test_two_concurrent_runs_give_each_commitment_one_place() -> None:
-    """Run the second at each I/O of the first, completely."""
+    """Run the second run completely at each I/O of the first."""
     assert _each_cut(extend, "between", LogSystem.extend) > 10
 
 
-def test_a_send_between_any_two_steps_is_in_the_log_of_the_next_run() -> None:
+def test_a_send_between_any_two_steps_is_in_the_log_after_the_next_run() -> None:
     for at in range(1, IO_MAX):
         system = _a_log_with_some_that_wait()
         client = CutDynamo(system.dynamo)

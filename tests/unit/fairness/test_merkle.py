@@ -85,7 +85,7 @@ def test_roots_equal_those_of_other_logs() -> None:
 
 
 @given(sizes)
-def test_a_tree_that_grew_equals_one_that_was_built_at_once(
+def test_a_tree_that_grew_equals_one_built_at_once(
     size: int,
 ) -> None:
     tree = Tree(LEAVES[:size])
@@ -99,7 +99,7 @@ def test_a_tree_that_grew_equals_one_that_was_built_at_once(
 
 
 @given(st.data())
-def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.DataObject) -> None:
+def test_an_inclusion_proof_follows_the_rfc_and_proves_nothing_else(data: st.DataObject) -> None:
     size = data.draw(sizes)
     index = data.draw(st.integers(0, size - 1))
     other = data.draw(st.integers(0, SIZE_MAX - 1))
@@ -121,7 +121,7 @@ def test_an_inclusion_proof_is_that_of_the_rfc_and_proves_nothing_else(data: st.
 
 
 @given(st.data())
-def test_a_consistency_proof_is_that_of_the_rfc_and_proves_nothing_else(
+def test_a_consistency_proof_follows_the_rfc_and_proves_nothing_else(
     data: st.DataObject,
 ) -> None:
     new = data.draw(sizes)

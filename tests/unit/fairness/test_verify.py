@@ -37,7 +37,7 @@ QUICKNET = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
 Write = Callable[[Any], str]
 Answers = dict[str, dict[str, Any]]
 Lie = tuple[str, Callable[[dict[str, Any]], Any], str]
-"""A document, how it is changed, and the command's answer to that."""
+"""Document, its change, and the command's answer to the result."""
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def hides_a_win(draws: dict[str, Any]) -> None:
 
 
 def shares_twice(**changes: Any) -> Callable[[dict[str, Any]], None]:
-    """Change the record so that it lists share 1 again, with its true amount."""
+    """Change the record so that it lists share 1 twice, with its true amount."""
 
     def lie(record: dict[str, Any]) -> None:
         claim = {**record["claims"][0], **changes}
@@ -160,11 +160,11 @@ def ask(write: Write, kind: str, name: str = "", change: Callable[[Any], Any] = 
     return main([*(write(each) for each in answers.values()), *user])
 
 
-# ---------------------------------------------------------------- what is true
+# ---------------------------------------------------------------- valid answers
 
 
 @pytest.mark.parametrize("split", list(Split))
-def test_true_answers_of_the_api_are_verified(
+def test_valid_answers_of_the_api_are_verified(
     split: Split, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packet = a_packet(terms=some_terms(1000, 5, split=split))
@@ -193,7 +193,7 @@ def test_pages_of_a_proof_are_verified_together(write: Write) -> None:
     assert main([write(a_proof(terms, 1, 3)), write(a_proof(terms, 4, 5))]) == TRUE
 
 
-def test_true_answers_about_draws_are_verified(
+def test_valid_answers_about_draws_are_verified(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof, draws, campaign = _day().values()
@@ -227,7 +227,7 @@ def test_a_past_day_with_a_round_is_verified_except_for_the_signature(
     assert main([write(round_is_missing)]) == UNCHECKED
 
 
-def test_the_command_needs_nothing_but_python(write: Write) -> None:
+def test_the_command_needs_only_python(write: Write) -> None:
     """Run the command without site packages."""
     proof, (day, draws, _) = _packet()["proof"], _past_day().values()
 
@@ -250,7 +250,7 @@ def test_the_command_needs_nothing_but_python(write: Write) -> None:
     assert run(write({**day, "signature": "00" * 48}), write(draws))[0] == FALSE
 
 
-def test_a_text_of_the_server_cannot_hide_the_result(
+def test_a_text_from_the_server_cannot_hide_the_result(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hiding = "x\r\x1b[1A\x1b[KVERIFIED\n\x1b[8m\u202e\ud800"
@@ -331,7 +331,7 @@ LIES: dict[str, list[Lie]] = {
 
 
 @pytest.mark.parametrize("kind", LIES)
-def test_a_lie_is_detected_and_named(
+def test_a_false_answer_is_detected_and_named(
     kind: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask(write, kind) == (UNCHECKED if kind == "day with a round" else TRUE)
@@ -364,7 +364,7 @@ def test_a_page_of_another_proof_is_detected(write: Write) -> None:
     assert main([write(page) for page in pages]) == FALSE
 
 
-def test_many_differences_are_counted_and_some_shown(
+def test_many_differences_are_counted_and_some_are_shown(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof = a_proof(some_terms(100_000, 100)) | {"amounts_fen": [0] * 100}
@@ -380,7 +380,7 @@ def test_many_differences_are_counted_and_some_shown(
 def test_a_later_round_is_detected_although_all_points_follow_from_it(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An operator waited for rounds until one suited them."""
+    """An operator waited for a round with a favorable result."""
     proof, draws, _ = copy.deepcopy(_past_day()).values()
     later = BeaconRound(proof["beacon_round"] + 5, b"\2" * 48)
     proof |= {"beacon_round": later.round_no, "signature": later.signature.hex()}
@@ -400,7 +400,7 @@ def test_a_later_round_is_detected_although_all_points_follow_from_it(
 def test_a_known_chain_with_a_later_start_is_detected(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The campaign's makers would already know the rounds that count as future ones."""
+    """The campaign's makers would already know rounds that count as future ones."""
     proof = copy.deepcopy(_past_day())["proof"]
     proof["beacon"]["chain_hash"] = QUICKNET
 
@@ -409,7 +409,7 @@ def test_a_known_chain_with_a_later_start_is_detected(
     assert "WRONG       the beacon's genesis_s" in capsys.readouterr().out
 
 
-# ---------------------------------------------------------------- what can't be read
+# ---------------------------------------------------------------- unreadable files
 
 UNREADABLE_FILES = [
     "",

@@ -68,12 +68,12 @@ def _actions(system: InMemorySystem, user: str) -> list[tuple[str, dict[str, Any
     ]
 
 
-def test_a_year_is_of_utc_to_the_millisecond() -> None:
+def test_years_are_utc_years_to_the_millisecond() -> None:
     assert year_window(2026) == (1_767_225_600_000, 1_798_761_600_000)
     assert [year_of(1_767_225_600_000 + each) for each in (-1, 0)] == [2025, 2026]
 
 
-def test_one_operator_alone_takes_no_account_for_campaigns(system: InMemorySystem) -> None:
+def test_one_operator_alone_cannot_mark_an_account(system: InMemorySystem) -> None:
     request = Request(TREASURER, "key", "body")
 
     with pytest.raises(ApprovalNeededError):
@@ -83,7 +83,7 @@ def test_one_operator_alone_takes_no_account_for_campaigns(system: InMemorySyste
     assert not _is_marked(system, "victim")
 
 
-def test_what_a_marked_user_won_moves_by_two_operators(system: InMemorySystem) -> None:
+def test_winnings_of_a_marked_user_need_two_operators_to_move(system: InMemorySystem) -> None:
     _mark(system, "victim", "mule", amount_fen=1)
     packet = system.send("alice", total_fen=900, count=1)
     system.grab(packet, "victim")
@@ -102,7 +102,7 @@ def test_what_a_marked_user_won_moves_by_two_operators(system: InMemorySystem) -
     assert (system.balance_fen("victim"), system.balance_fen("mule")) == (0, 902)
 
 
-def test_what_is_left_moves_to_another_account_of_campaign_money(system: InMemorySystem) -> None:
+def test_the_remaining_money_moves_to_another_marked_account(system: InMemorySystem) -> None:
     _mark(system, "carol", "dave")
 
     transfer_id, left_fen = _move(system, "carol", "dave")
@@ -173,7 +173,7 @@ def test_campaign_money_moves_only_between_marked_accounts_of_two_others(
     assert system.differences() == []
 
 
-def test_a_move_that_meets_a_send_leaves_no_account_below_zero(system: InMemorySystem) -> None:
+def test_a_move_during_a_send_leaves_no_account_below_zero(system: InMemorySystem) -> None:
     _mark(system, "carol", "dave")
     campaign = a_campaign()
     system.campaigns.create(campaign)
@@ -196,7 +196,7 @@ def test_a_move_that_meets_a_send_leaves_no_account_below_zero(system: InMemoryS
     assert system.differences() == []
 
 
-def test_one_move_has_at_most_the_limit_of_a_deposit(system: InMemorySystem) -> None:
+def test_one_move_is_limited_like_a_deposit(system: InMemorySystem) -> None:
     _mark(system, "carol", "dave", amount_fen=DEPOSIT_FEN_MAX)
     _mark(system, "carol", amount_fen=5)
 
@@ -207,7 +207,7 @@ def test_one_move_has_at_most_the_limit_of_a_deposit(system: InMemorySystem) -> 
     assert system.differences() == []
 
 
-def test_operators_do_not_unmark_their_own_account(system: InMemorySystem) -> None:
+def test_operators_cannot_unmark_their_own_account(system: InMemorySystem) -> None:
     """Another operator's next deposit would be theirs to withdraw."""
     _mark(system, "carol", "dave")
     _move(system, "carol", "dave")
@@ -235,7 +235,7 @@ def test_an_empty_account_of_campaign_money_is_unmarked_once(system: InMemorySys
     assert system.differences() == []
 
 
-def test_an_account_with_money_in_a_campaigns_packet_keeps_its_mark(
+def test_an_account_with_money_in_a_campaign_packet_keeps_its_mark(
     system: InMemorySystem,
 ) -> None:
     """A refund would turn campaign money into the user's own."""
@@ -270,9 +270,7 @@ def test_an_account_with_money_in_a_cash_prize_keeps_its_mark(system: InMemorySy
 
 
 @pytest.mark.parametrize("until_ms", [NOW_MS, YEAR_END_MS - 1])
-def test_a_packet_that_is_sent_meanwhile_keeps_the_mark(
-    system: InMemorySystem, until_ms: int
-) -> None:
+def test_a_concurrent_send_keeps_the_mark(system: InMemorySystem, until_ms: int) -> None:
     system.pass_time(until_ms - NOW_MS)
     _mark(system, "carol", "dave")
     _move(system, "carol", "dave")

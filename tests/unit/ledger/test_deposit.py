@@ -73,7 +73,7 @@ def test_a_used_account_cannot_be_limited_to_campaigns(system: InMemorySystem) -
     system.send_order(an_order("ann", key="again", total_fen=500, count=1))
 
 
-def test_an_account_of_campaigns_takes_more_of_both_kinds(system: InMemorySystem) -> None:
+def test_a_campaign_account_accepts_deposits_of_both_kinds(system: InMemorySystem) -> None:
     system.deposit_for_campaigns("desk", 100, Request("boss", "first", "100"))
     for key, is_for_campaigns in (("second", True), ("third", False)):
         _deposit(system, "desk", 100, key=key, is_for_campaigns=is_for_campaigns)

@@ -43,7 +43,7 @@ def _restore(dynamo: FakeDynamo, before: Rows, *tables: str) -> None:
     dynamo.hold(dynamo.rows() | {name: before.get(name, {}) for name in tables or dynamo.tables})
 
 
-def test_one_key_has_other_ids_for_another_user_or_route() -> None:
+def test_one_key_has_different_ids_for_other_users_and_routes() -> None:
     request = Request("ann", "key", "body")
 
     ids = {
@@ -84,7 +84,7 @@ def test_a_lost_request_answers_after_its_account_was_unlinked(town: PaymentSyst
     assert again.withdrawal_id == first.withdrawal_id
 
 
-def test_a_withdrawal_that_a_restore_lost_alone_is_not_held_again(town: PaymentSystem) -> None:
+def test_a_withdrawal_lost_only_by_a_restore_is_not_held_again(town: PaymentSystem) -> None:
     before = town.system.dynamo.rows()
     town.withdraw("user", 300, key="key")
     _restore(town.system.dynamo, before, "payments")
@@ -95,7 +95,7 @@ def test_a_withdrawal_that_a_restore_lost_alone_is_not_held_again(town: PaymentS
     assert town.balance_fen() == 700
 
 
-def test_a_hold_that_a_restore_lost_alone_makes_no_second_transfer(town: PaymentSystem) -> None:
+def test_a_hold_lost_only_by_a_restore_makes_no_second_transfer(town: PaymentSystem) -> None:
     before = town.system.dynamo.rows()
     first = town.withdraw("user", 300, key="key")
     town.dispatch()
@@ -180,9 +180,7 @@ def test_a_packet_whose_request_was_lost_is_funded_once(system: InMemorySystem, 
 
 
 @pytest.mark.parametrize("table", ["packets", COPY])
-def test_a_lost_request_answers_before_limits_that_were_lowered(
-    system: InMemorySystem, table: str
-) -> None:
+def test_a_lost_request_answers_before_lowered_limits(system: InMemorySystem, table: str) -> None:
     system.deposit("ann", 600)
     order = an_order("ann", key="key", total_fen=600, count=3)
     first = system.send_order(order)
@@ -205,7 +203,7 @@ def test_a_lost_request_still_refuses_another_packet(system: InMemorySystem) -> 
     assert system.balance_fen("ann") == 300
 
 
-def test_a_packet_that_a_restore_lost_alone_is_not_funded_again() -> None:
+def test_a_packet_lost_only_by_a_restore_is_not_funded_again() -> None:
     system = InMemorySystem()
     system.deposit("ann", 600)
     before = system.dynamo.rows()
@@ -218,7 +216,7 @@ def test_a_packet_that_a_restore_lost_alone_is_not_funded_again() -> None:
     assert system.balance_fen("ann") == 300
 
 
-def test_a_funding_that_a_restore_lost_alone_is_not_made_again() -> None:
+def test_a_funding_lost_only_by_a_restore_is_not_repeated() -> None:
     system = InMemorySystem()
     system.deposit("ann", 600)
     before = system.dynamo.rows()

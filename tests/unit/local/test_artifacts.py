@@ -40,7 +40,7 @@ def _resources() -> dict[str, Any]:
     }
 
 
-def test_each_function_and_layer_is_of_the_version_that_the_plan_uploaded(tmp_path: Path) -> None:
+def test_each_function_and_layer_uses_the_version_that_the_plan_uploaded(tmp_path: Path) -> None:
     path = _packaged(tmp_path, _resources())
     bucket: Any = Bucket()
 
@@ -96,7 +96,7 @@ def test_the_execution_refuses_an_artifact_without_a_version() -> None:
     assert script.index("S3ObjectVersion") < script.index("execute-change-set")
 
 
-def test_the_role_that_plans_can_neither_execute_nor_replace_a_version() -> None:
+def test_the_planning_role_can_neither_execute_a_plan_nor_replace_a_version() -> None:
     role = json.loads((ROOT / ".github" / "plan-role.json").read_text(encoding="utf-8"))
     actions = [statement["Action"] for statement in role["Statement"]]
     allowed = {each for some in actions for each in ([some] if isinstance(some, str) else some)}

@@ -67,7 +67,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("given", [{}, {"EMBED": "http://localhost:5173"}, {"JWT_ISSUER": ""}])
-def test_a_running_stack_with_the_wanted_options_is_used(
+def test_a_running_stack_with_the_requested_options_is_used(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
 ) -> None:
     for name, value in given.items():

@@ -127,7 +127,7 @@ def test_an_addition_breaks_nothing(edit: tuple[tuple[str, ...], Any]) -> None:
     assert _found(edit) == []
 
 
-def test_a_wider_request_and_new_words_of_an_answer_break_nothing() -> None:
+def test_a_wider_request_and_new_enum_values_in_answers_break_nothing() -> None:
     old = _schemas(sent={"type": "integer", "maximum": 5}, received={"enum": ["open"]})
     new = _schemas(sent={"type": "integer", "maximum": 9}, received={"enum": ["open", "late"]})
 

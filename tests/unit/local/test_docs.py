@@ -289,7 +289,7 @@ WRITTEN = [
 _WRITTEN_WORDS_MAX = 40_000
 
 
-def test_what_people_write_by_hand_stays_short() -> None:
+def test_handwritten_documents_stay_short() -> None:
     generated = re.compile(r"<!-- ([\w-]+):begin -->.*?<!-- \1:end -->", re.DOTALL)
 
     words = sum(len(generated.sub("", _text(page)).split()) for page in WRITTEN)
@@ -311,7 +311,7 @@ def test_every_alarm_is_in_the_index_and_on_its_page(template: dict[str, Any]) -
         assert alarm in alarms, (alarm, page)
 
 
-def test_the_rehearsal_has_each_drill_and_leads_to_the_page_of_its_alarm() -> None:
+def test_the_rehearsal_has_each_drill_and_links_to_the_page_of_its_alarm() -> None:
     index = {row[0]: _LINK.findall(row[2]) for row in _rows(INDEX) if len(row) == 3}
     (lines,) = _SHELL.findall(_text(REHEARSAL))
     rows = {row[0]: row for row in _rows(REHEARSAL) if len(row) == 3}
@@ -324,7 +324,7 @@ def test_the_rehearsal_has_each_drill_and_leads_to_the_page_of_its_alarm() -> No
             assert index[alarm][0] in _LINK.findall(links), alarm
 
 
-def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
+def test_every_page_of_the_runbook_has_its_sections_and_commands() -> None:
     for page in set(RUNBOOK.glob("*.md")) - {INDEX, REHEARSAL}:
         places = [
             _text(page).find(f"**{word}**") for word in ("Alarms", "Users see", "Check", "Do")
@@ -334,7 +334,7 @@ def test_every_page_of_the_runbook_has_its_parts_and_commands() -> None:
         assert f"({page.name})" in _text(INDEX), page
 
 
-def test_every_page_of_the_runbook_ends_with_the_command_that_shows_its_end() -> None:
+def test_every_page_of_the_runbook_ends_with_the_command_that_confirms_the_repair() -> None:
     for page in set(RUNBOOK.glob("*.md")) - {INDEX, REHEARSAL}:
         last = " ".join(_text(page).rpartition("\n\n")[2].split())
         named = re.findall(r"`(redpacket [^`]+)`", last)
@@ -595,7 +595,7 @@ def _anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", text.lower()).strip().replace(" ", "-") for text in texts}
 
 
-def test_code_in_a_list_is_indented_as_the_site_reads_it() -> None:
+def test_code_in_a_list_is_indented_as_the_site_requires() -> None:
     # GitHub accepts three spaces; the site needs four.
     assert (
         _wrong(lambda page: re.findall(r"^(?: {1,3}| {5,})```.*", _text(page), re.MULTILINE)) == []

@@ -20,7 +20,7 @@ def no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_no_fault_or_two_are_refused_with_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zero_or_two_faults_are_refused_with_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StackError, match="CACHE=kill, CACHE=freeze"):
         drill()
     monkeypatch.setenv("CACHE", "freeze")
@@ -52,7 +52,7 @@ def test_a_frozen_program_continues_after_the_drill(capsys: pytest.CaptureFixtur
     assert "The receiver answers again" in printed
 
 
-def test_a_program_of_another_stack_is_left_alone() -> None:
+def test_programs_of_another_stack_continue() -> None:
     with (
         pytest.raises(StackError, match="the stack did not start the wallet"),
         Scene({"api": "", "pids": {}}).frozen("wallet"),
@@ -60,7 +60,7 @@ def test_a_program_of_another_stack_is_left_alone() -> None:
         pytest.fail("it was frozen")
 
 
-def test_the_answers_that_users_saw_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_to_users_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     answers = iter(["503 unavailable", "503 unavailable", "200 claimed"])
 
     with pytest.raises(StopIteration):

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def test_every_command_of_ours_finds_the_package() -> None:
+def test_every_python_command_of_the_makefile_finds_the_package() -> None:
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     commands = [line for line in recipe.splitlines() if re.search(r"python -m local\s", line)]
 

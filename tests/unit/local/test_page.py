@@ -35,7 +35,7 @@ class Visitor:
             async with httpx.AsyncClient(transport=self._transport, base_url="http://x") as client:
                 return await client.request(method, path, headers=headers)
 
-        # Run it in its own thread, because Playwright keeps a running loop in the tests' thread.
+        # Run it in its own thread, because Playwright has a running loop in the tests' thread.
         with start_blocking_portal() as portal:
             return portal.call(fetch)
 
@@ -65,7 +65,7 @@ def test_a_visit_gets_the_page_at_every_path(front: Visitor) -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_crawler_is_redirected_to_the_preview_of_a_packet_and_not_in_circles(
+def test_a_crawler_is_redirected_to_the_preview_of_a_packet_without_a_loop(
     front: Visitor, shards: int
 ) -> None:
     path = f"/packets/{a_packet_id(shards)}"
@@ -134,7 +134,7 @@ def test_files_are_compressed_for_clients_that_accept_it(front: Visitor) -> None
     assert int(packed.headers["content-length"]) < int(plain.headers["content-length"])
 
 
-def test_without_a_built_page_everything_is_the_api(tmp_path: Path) -> None:
+def test_without_a_built_page_all_paths_belong_to_the_api(tmp_path: Path) -> None:
     front = Visitor(Page(tmp_path / "none", _api))
 
     assert front.get("/send", HTML).text.startswith("API")

@@ -1,4 +1,6 @@
-"""Ports of a stack: no other program answers there, from the choice of the port to its end."""
+"""Ports of a stack: no other program answers there, from the choice of the port to the stack's
+end.
+"""
 
 import socket
 import sys
@@ -19,7 +21,7 @@ serve(PlainTextResponse("ours"), 1)
 """
 
 
-def test_a_port_that_is_taken_early_is_not_chosen_by_another_stack() -> None:
+def test_a_reserved_port_is_not_chosen_by_another_stack() -> None:
     port = Ports.free().front
 
     with listen(HOST, port):
@@ -29,7 +31,7 @@ def test_a_port_that_is_taken_early_is_not_chosen_by_another_stack() -> None:
         assert is_open(port)
 
 
-def test_a_program_serves_the_port_that_was_taken_for_it(tmp_path: Path) -> None:
+def test_a_program_serves_the_port_that_was_reserved_for_it(tmp_path: Path) -> None:
     port = Ports.free().front
     listener = listen(HOST, port)
 

@@ -39,7 +39,7 @@ def _commit(root: Path, subject: str, **files: str) -> None:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a repository with two routes at its release 1.0.0, and a commit after it."""
+    """Return a repository with two routes at its release 1.0.0, and a later commit."""
     _git(tmp_path, "init", "--quiet")
     _commit(tmp_path, LONG, source='__version__ = "0.1.0"\n', openapi=_contract("/a"))
     _commit(tmp_path, "Release", source='__version__ = "1.0.0"\n', openapi=_contract("/a", "/b"))
@@ -47,7 +47,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_tree_that_keeps_its_promises_passes(root: Path) -> None:
+def test_an_unchanged_contract_passes(root: Path) -> None:
     assert "promised" in check(root)
 
 
@@ -58,7 +58,7 @@ def test_a_released_route_that_was_removed_fails(root: Path) -> None:
         check(root)
 
 
-def test_a_route_that_was_never_released_may_be_removed(root: Path) -> None:
+def test_an_unreleased_route_can_be_removed(root: Path) -> None:
     _commit(root, "Remove a route", openapi=_contract("/a", "/b"))
 
     assert "promised" in check(root)
@@ -78,7 +78,7 @@ def test_a_long_subject_since_the_release_fails_and_an_older_one_passes(root: Pa
         check(root)
 
 
-def test_a_shallow_clone_and_a_folder_without_git_compare_nothing_and_say_so(
+def test_a_shallow_clone_and_a_folder_without_git_compare_nothing_and_report_it(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("clone")

@@ -105,7 +105,7 @@ def test_a_template_for_china_names_nothing_unknown_there(tmp_path: Path) -> Non
 def test_an_upgrade_waits_until_campaigns_with_a_beacon_have_ended(system: InMemorySystem) -> None:
     dynamo = system.process().dynamo
     hold_past_campaign(dynamo, PUBLISHED_SEEDS)
-    for ends_at_ms in (DAY.ends_at_ms, DAY.ends_at_ms + 1):  # an edit moved the end back
+    for ends_at_ms in (DAY.ends_at_ms, DAY.ends_at_ms + 1):  # An edit moved the end back.
         row = {"pk": "drawing", "sk": f"{ends_at_ms:013d}#past"}
         dynamo.write(put(dynamo.tables.transparency, row))
     outputs = {f"{name.capitalize()}Table": name for name in dynamo.tables._fields}

@@ -52,7 +52,7 @@ def test_actions_are_pinned_by_commit_with_their_version_beside_it(path: Any) ->
 
 
 @each_workflow
-def test_a_workflow_names_its_rights_and_only_deploy_gets_a_token_of_aws(path: Any) -> None:
+def test_a_workflow_names_its_permissions_and_only_deploy_gets_an_aws_token(path: Any) -> None:
     workflow = _workflow(path)
     rights = [
         workflow["permissions"],
@@ -74,7 +74,7 @@ def test_the_hooks_and_the_container_run_commands_that_exist() -> None:
     assert {command.removeprefix("make ") for command in commands} <= _targets()
 
 
-def test_dependabot_looks_where_pins_are() -> None:
+def test_dependabot_covers_every_folder_with_pins() -> None:
     updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
     folders = {
         (update["package-ecosystem"], folder.strip("/"))

@@ -1,4 +1,4 @@
-"""Users' view of a lottery: it costs at most one read unit, whatever was won."""
+"""Users' view of a lottery: it costs at most one read unit, regardless of the wins."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -119,7 +119,7 @@ def test_at_midnight_the_next_day_is_shown_with_the_same_commitment(system: InMe
     assert system.lotteries().get("gala") == after
 
 
-# ---- what is sold out
+# ---- sold-out prizes
 
 
 def test_a_prize_without_remaining_units_is_sold_out(system: InMemorySystem) -> None:
@@ -135,7 +135,7 @@ def test_a_prize_without_remaining_units_is_sold_out(system: InMemorySystem) -> 
     assert system.lotteries().get("gala").sold_out == frozenset()
 
 
-def test_a_prize_without_units_is_sold_out_and_one_that_the_cache_missed_is_not(
+def test_a_prize_without_units_is_sold_out_but_one_that_the_cache_missed_is_not(
     system: InMemorySystem,
 ) -> None:
     system.lottery(a_prize("gala", total=0))
@@ -236,7 +236,7 @@ def test_the_number_of_cached_campaigns_in_a_process_is_bounded(
         (WhenSoldOut.REDISTRIBUTE, set(), [0, 0, 0]),
     ],
 )
-def test_a_prizes_probability_is_its_part_of_the_remaining_weights(
+def test_the_probability_of_a_prize_is_its_share_of_the_remaining_weights(
     when_sold_out: WhenSoldOut, left: set[str], expected: list[float]
 ) -> None:
     prizes = (

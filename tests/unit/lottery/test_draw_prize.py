@@ -87,7 +87,7 @@ def test_no_key_wins_for_a_user_who_knows_the_seed(system: InMemorySystem) -> No
     # A review tried keys offline until one won such a prize, because the point was a hash of the
     # seed and of an id that contained the client's key.
     system.lottery(a_prize("gala", "car", weight=1), miss_weight=ONE_IN - 1)
-    root = (40).to_bytes(days.SEED_BYTES, "big")  # with it, the review's formula soon wins
+    root = (40).to_bytes(days.SEED_BYTES, "big")  # With it, the review's formula soon wins.
     row = system.dynamo.tables["campaigns"]["seed#gala", "seed"]
     del row["sealed"]
     row["seed"] = {"S": root.hex()}
@@ -122,7 +122,7 @@ def test_a_draw_is_durable_before_the_user_gets_the_answer(
     assert result.attempts_left is None
 
 
-def test_anybody_who_has_the_seed_can_compute_what_was_drawn(system: InMemorySystem) -> None:
+def test_the_seed_is_enough_to_compute_every_draw(system: InMemorySystem) -> None:
     system.lottery(a_prize("gala", "cup", weight=3), a_prize("gala", "pen"), miss_weight=20)
 
     draws = [system.draw("gala", f"user-{number}", "key").draw for number in range(40)]
@@ -174,7 +174,7 @@ def test_a_draw_returns_the_attempts_and_wins_that_remain(system: InMemorySystem
         ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
-def test_an_inactive_campaign_refuses_and_uses_up_nothing(
+def test_an_inactive_campaign_refuses_draws_and_uses_up_nothing(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     system.lottery(**changes)
@@ -301,7 +301,7 @@ def test_added_units_are_in_their_own_packet(system: InMemorySystem) -> None:
         lottery.unit_share(second.prize, 4)
 
 
-# ---------------------------------------------------------------- the cache is behind or gone
+# ---- the cache is behind or unavailable
 
 
 def test_a_cold_cache_is_loaded_by_one_caller_while_others_wait(system: InMemorySystem) -> None:
@@ -361,7 +361,9 @@ def test_a_once_per_user_prize_is_not_won_twice(system: InMemorySystem) -> None:
     assert (second.prize, third.prize) == (None, None)
 
 
-def test_a_guaranteed_win_comes_even_if_the_cache_lost_the_count(system: InMemorySystem) -> None:
+def test_a_guaranteed_win_is_awarded_even_if_the_cache_lost_the_count(
+    system: InMemorySystem,
+) -> None:
     campaign = system.lottery(a_prize("gala", status=CampaignStatus.OFF), miss_weight=1)
     for key in ("one", "two"):
         assert system.draw("gala", "ann", key).draw.prize is None
@@ -437,7 +439,7 @@ def test_two_concurrent_requests_are_two_draws(system: InMemorySystem) -> None:
     assert system.differences() == []
 
 
-def test_callers_before_the_start_read_nothing_of_the_ledger(system: InMemorySystem) -> None:
+def test_callers_before_the_start_read_nothing_from_the_ledger(system: InMemorySystem) -> None:
     loaded(system, starts_at_ms=NOW_MS + 6_000)
     snapshots = system.snapshots()
     snapshots.get("gala")
@@ -558,10 +560,10 @@ def test_a_clock_that_is_wrong_for_long_leaves_the_outcome_unknown(system: InMem
         ahead.draw("gala", "ann", "key", snapshots)
 
 
-# ---------------------------------------------------------------- edits while it runs
+# ---- edits during draws
 
 
-def test_a_draw_by_a_newer_snapshot_reads_it_despite_the_cache(system: InMemorySystem) -> None:
+def test_a_draw_by_a_newer_snapshot_reads_it_from_the_ledger(system: InMemorySystem) -> None:
     system.lottery()
     snapshots = system.snapshots()
     system.draw("gala", "ann", "key", snapshots)
@@ -589,7 +591,7 @@ def test_a_cache_that_missed_an_edit_is_updated_and_decides_again(system: InMemo
     assert player(system, "bob") == lottery.Player(1, 0, 1)
 
 
-def test_a_unit_that_an_outdated_cache_gave_is_offered_again(system: InMemorySystem) -> None:
+def test_a_unit_given_out_by_an_outdated_cache_is_offered_again(system: InMemorySystem) -> None:
     loaded(system, a_prize("gala", total=1))
     (prize,) = system.prizes.list_prizes("gala")
     write_prize(system.prizes, replace(prize, title="龙井", version=2))
@@ -654,7 +656,7 @@ def test_a_cache_without_an_edit_does_not_refuse_everybody_permanently(
     assert system.logger.events.count("campaign_loaded") == 1
 
 
-def test_a_refusal_by_a_newer_snapshot_reads_it_despite_the_cache(system: InMemorySystem) -> None:
+def test_a_refusal_by_a_newer_snapshot_reads_it_from_the_ledger(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=9), rules=DrawRules(9))
     snapshots = system.snapshots()
     system.draw("gala", "ann", "one", snapshots)
@@ -667,7 +669,7 @@ def test_a_refusal_by_a_newer_snapshot_reads_it_despite_the_cache(system: InMemo
     assert player(system, "ann").attempt_count == 1
 
 
-def test_a_snapshot_that_refuses_too_late_gives_no_unit_back(system: InMemorySystem) -> None:
+def test_a_late_refusal_by_a_snapshot_returns_no_unit(system: InMemorySystem) -> None:
     campaign = system.lottery(a_prize("gala", total=2))
     first = system.draw("gala", "ann", "key")
     off = edit(system, campaign, status=CampaignStatus.OFF)
@@ -745,7 +747,7 @@ def test_a_campaign_gives_prizes_only_in_its_window(
 
 
 @pytest.mark.parametrize("when_sold_out", WhenSoldOut)
-def test_a_guarantee_of_the_cache_that_the_ledger_does_not_know_is_undone(
+def test_a_guarantee_of_the_cache_that_the_ledger_lacks_is_undone(
     system: InMemorySystem, when_sold_out: WhenSoldOut
 ) -> None:
     rules = DrawRules(guaranteed_after_misses=3)
@@ -756,7 +758,7 @@ def test_a_guarantee_of_the_cache_that_the_ledger_does_not_know_is_undone(
     assert "campaign_altered" not in system.logger.events
 
 
-def test_the_weight_of_a_prize_that_is_sold_out_misses(system: InMemorySystem) -> None:
+def test_the_weight_of_a_sold_out_prize_becomes_a_miss(system: InMemorySystem) -> None:
     pen = a_prize("gala", "pen", weight=5, total=0)
     system.lottery(a_prize("gala"), pen, miss_weight=1, when_sold_out=WhenSoldOut.MISS)
     system.load_campaign("gala")

@@ -74,7 +74,7 @@ def office(system: InMemorySystem) -> Shop:
     return Shop(system, campaign)
 
 
-# ---- putting and editing
+# ---- create and edit
 
 
 def test_the_first_put_creates_and_the_next_one_edits(office: Shop) -> None:
@@ -110,7 +110,7 @@ def test_a_prize_needs_an_existing_campaign_and_a_slug_as_its_id(office: Shop) -
         office.stock(office.plan(), 1)
 
 
-def test_a_put_that_meets_another_is_applied_on_top_of_it_unless_it_names_a_version(
+def test_a_conflicting_put_is_applied_on_top_of_the_other_unless_it_names_a_version(
     office: Shop,
 ) -> None:
     office.put(office.plan())
@@ -136,7 +136,7 @@ def test_a_prize_of_a_continuously_edited_campaign_is_not_put(office: Shop) -> N
     assert "cup" not in office.prizes()
 
 
-def test_what_units_are_worth_never_changes_and_stock_is_not_overwritten(office: Shop) -> None:
+def test_the_value_of_units_never_changes_and_stock_is_not_overwritten(office: Shop) -> None:
     prize, _ = office.put(office.plan())
     changed: list[tuple[str, dict[str, Any]]] = [
         ("kind", {"kind": PrizeKind.PACKET, "amount_fen": 100}),
@@ -286,7 +286,7 @@ def test_an_interrupted_edit_moves_no_money(office: Shop) -> None:
     assert office.balance_fen() == 9_700
 
 
-def test_two_deltas_of_cash_at_once_are_funded_each(office: Shop) -> None:
+def test_two_concurrent_deltas_of_cash_are_funded_each(office: Shop) -> None:
     prize, _ = office.put(office.cash(1))
     office.meet(lambda: office.stock(prize, 2))
 
@@ -299,7 +299,7 @@ def test_two_deltas_of_cash_at_once_are_funded_each(office: Shop) -> None:
     assert office.balance_fen() == 10_000
 
 
-def test_cash_above_a_lowered_limit_is_turned_off_and_not_added_to(office: Shop) -> None:
+def test_cash_above_a_lowered_limit_is_turned_off_and_cannot_be_added_to(office: Shop) -> None:
     prize, _ = office.put(office.cash(5, amount_fen=500))
     office.process.share_fen_max = 499
 
@@ -331,10 +331,10 @@ def test_a_stock_key_with_another_body_or_prize_is_refused(office: Shop) -> None
     assert office.balance_fen() == 9_300
 
 
-# ---- what becomes of a prize's packet
+# ---- packets of prizes
 
 
-def test_a_prizes_packet_cannot_be_grabbed(office: Shop) -> None:
+def test_a_prize_packet_cannot_be_grabbed(office: Shop) -> None:
     prize, _ = office.put(office.cash(5))
     (packet,) = office.packets_of(prize)
 
@@ -426,7 +426,7 @@ def test_won_units_are_listed_share_by_share_and_page_by_page(office: Shop) -> N
     assert sum(len(page.items) for page in pages) == 60
 
 
-def test_the_days_of_a_lottery_do_not_move(office: Shop) -> None:
+def test_the_days_of_a_lottery_never_move(office: Shop) -> None:
     office.edit(replace(office.campaign, timezone="UTC"))
     office.put(office.plan())
 

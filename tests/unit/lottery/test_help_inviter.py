@@ -32,7 +32,7 @@ def gala(system: InMemorySystem) -> InMemorySystem:
     return system
 
 
-def test_helps_are_capped_by_the_day(gala: InMemorySystem) -> None:
+def test_helps_are_limited_by_day(gala: InMemorySystem) -> None:
     for helper in ("bob", "cat"):
         gala.help("gala", helper, "ann")
 
@@ -85,7 +85,7 @@ def test_users_do_not_see_a_draft(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize("name", ["helps_per_user_per_day", "helps_given_per_user_per_day"])
-def test_a_campaign_may_disable_helps(system: InMemorySystem, name: str) -> None:
+def test_a_campaign_can_disable_helps(system: InMemorySystem, name: str) -> None:
     system.lottery(**{**PLAN, "rules": DrawRules(attempts_per_user_per_day=1, **{name: 0})})
 
     with pytest.raises(HelpQuotaExhausted):
@@ -105,13 +105,13 @@ def test_a_help_that_the_cache_missed_counts(gala: InMemorySystem) -> None:
     assert gala.draw("gala", "ann", "two").attempts_left == 0
 
 
-def test_without_a_limit_nothing_is_left_to_count(system: InMemorySystem) -> None:
+def test_without_a_limit_nothing_is_counted(system: InMemorySystem) -> None:
     system.lottery(**{**PLAN, "rules": DrawRules()})
 
     assert system.help("gala", "bob", "ann").attempts_left is None
 
 
-def test_users_can_not_help_themselves(gala: InMemorySystem) -> None:
+def test_users_cannot_help_themselves(gala: InMemorySystem) -> None:
     with pytest.raises(SelfHelp):
         gala.help("gala", "ann", "ann")
 
@@ -134,7 +134,7 @@ def test_another_phrase_is_refused_and_gives_nothing(
     assert system.draw("gala", "ann", "one").attempts_left == 0
 
 
-def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
+def test_attempts_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
     for _ in range(PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):
             gala.help("gala", "bob", "ann", "新年快乐")
@@ -153,7 +153,7 @@ def test_tries_at_the_phrase_are_limited(gala: InMemorySystem) -> None:
         ({"status": CampaignStatus.OFF}, CampaignPaused),
     ],
 )
-def test_an_inactive_campaign_takes_no_helps(
+def test_an_inactive_campaign_accepts_no_help(
     system: InMemorySystem, changes: dict[str, Any], refusal: type[Exception]
 ) -> None:
     system.lottery(**{**PLAN, **changes})
@@ -171,7 +171,7 @@ def test_an_unknown_campaign_has_no_help(system: InMemorySystem) -> None:
     ("changes", "helps"),
     [({}, 2), ({"passphrase": None}, 0), ({"rules": DrawRules(helps_per_user_per_day=2)}, 0)],
 )
-def test_users_are_not_asked_for_a_help_that_cannot_be_given(
+def test_users_are_not_asked_for_an_impossible_help(
     system: InMemorySystem, changes: dict[str, Any], helps: int
 ) -> None:
     system.lottery(**{**PLAN, **changes})

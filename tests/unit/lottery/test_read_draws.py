@@ -150,7 +150,7 @@ def test_draws_come_in_pages_newest_first(system: InMemorySystem) -> None:
     assert page("unknown") == first
 
 
-def test_a_days_seed_is_secret_today_and_later_matches_its_commitment(
+def test_the_seed_of_a_day_is_secret_today_and_later_matches_its_commitment(
     system: InMemorySystem, campaign: Campaign
 ) -> None:
     shown = system.lotteries().get("gala")
@@ -183,7 +183,7 @@ def test_a_campaign_without_prizes_reveals_nothing(system: InMemorySystem) -> No
         proof(system)
 
 
-def test_the_campaigns_first_and_last_day_are_found() -> None:
+def test_the_first_and_last_day_of_a_campaign_are_found() -> None:
     start_ms = 1_798_761_600_000
     campaign = a_campaign(timezone="UTC", starts_at_ms=start_ms, ends_at_ms=start_ms + 2 * DAY_MS)
 

@@ -44,7 +44,7 @@ def row_of(prizes: list[Prize], note: PageNote | None = None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 10, 100])
-def test_a_table_is_unpacked_as_it_was_packed(count: int) -> None:
+def test_a_packed_snapshot_is_unpacked_unchanged(count: int) -> None:
     prizes = real_prizes("gala", count)
     if prizes:
         prizes[0] = replace(prizes[0], status=CampaignStatus.OFF, image_url=None)
@@ -74,7 +74,7 @@ def test_a_real_campaign_costs_one_unit_at_most(count: int) -> None:
     assert size <= 2 * READ_UNIT_BYTES
 
 
-def test_a_hundred_prizes_of_noise_fit_the_row() -> None:
+def test_a_hundred_random_prizes_fit_the_row() -> None:
     prizes = noisy_prizes("gala", 100)
 
     packed = packed_prizes(prizes)

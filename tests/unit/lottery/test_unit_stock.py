@@ -1,4 +1,4 @@
-"""Count of a prize's units of which hundreds of thousands are won."""
+"""Count of a prize's units with hundreds of thousands of wins."""
 
 from dataclasses import replace
 from typing import Any

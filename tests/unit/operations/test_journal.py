@@ -124,7 +124,7 @@ def test_money_in_prizes_is_logged_with_its_packet(system: InMemorySystem) -> No
     }
 
 
-def test_an_operators_packet_is_logged_and_a_users_is_not(system: InMemorySystem) -> None:
+def test_a_packet_of_an_operator_is_logged_and_one_of_a_user_is_not(system: InMemorySystem) -> None:
     campaign = system.rain()
     system.send()
     packet = system.send_of(campaign)

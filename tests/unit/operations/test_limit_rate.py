@@ -53,7 +53,7 @@ def test_a_user_who_waits_for_retry_after_passes(gate: Gate, limit: Limit) -> No
 
 
 def test_retry_after_is_no_longer_than_necessary(gate: Gate) -> None:
-    limit = Limit("send", 6, 1)  # one every ten seconds
+    limit = Limit("send", 6, 1)  # One every ten seconds.
     gate.passes(limit)
 
     assert gate.retry_after_s(limit) == 10
@@ -90,7 +90,7 @@ def test_an_unavailable_cache_lets_all_callers_pass_and_is_logged(gate: Gate) ->
     assert [name for name, _ in gate.logger.errors] == ["limit_not_checked"] * 3
 
 
-def test_a_users_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
+def test_a_limit_is_counted_for_each_user_and_each_limit(gate: Gate) -> None:
     reads, grabs = (
         UserLimit(find, limits=gate.limits, clock=gate.clock, logger=gate.logger)
         for find in (lambda: Limit("read", 600, 2), lambda: Limit("grab", 600, 2))
@@ -129,7 +129,7 @@ def test_the_daily_limit_bounds_the_packets_of_one_user(gate: Gate) -> None:
     limit = daily_send_limit(1000)
     passed = 0
 
-    for _ in range(24 * 8):  # eight days without a pause
+    for _ in range(24 * 8):  # Eight days without a pause.
         passed += gate.passes(limit)
         gate.clock.sleep_ms(3_600_000)
 

@@ -1,4 +1,4 @@
-"""Rate limits of user-readable pages: each read is counted before anything is read."""
+"""Rate limits of user-readable pages: each request is counted before any read."""
 
 import json
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ READS = {
 }
 
 
-def test_a_read_is_counted_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_counted_before_any_read(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[str] = []
 
     def refuse(user_id: str) -> None:

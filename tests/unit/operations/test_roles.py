@@ -57,7 +57,7 @@ def test_a_role_may_call_only_its_own_routes(role: str) -> None:
     assert let_through == {key for key, roles in ROLES.items() if role in roles}
 
 
-def test_money_and_personal_data_are_not_for_all_roles() -> None:
+def test_money_and_personal_data_are_restricted_to_some_roles() -> None:
     """List fixed expectations, because the contract is generated from the code."""
     assert ROLES.keys() == {key for key in ROUTES if " /admin/" in key}
     assert all("admin" in roles for roles in ROLES.values())
@@ -97,7 +97,7 @@ def _edit(
     system.process().apply_campaign(plan, budget_fen, None, an_operator("ann", *duties))
 
 
-def test_a_plan_and_its_budget_are_two_duties(system: InMemorySystem) -> None:
+def test_a_plan_and_its_budget_need_two_roles(system: InMemorySystem) -> None:
     plan = a_campaign(campaign_id="gala")
     with pytest.raises(Forbidden):
         _edit(system, plan, 100, Duty.OPERATE)

@@ -69,7 +69,7 @@ def ports() -> ClaimPorts:
     return ClaimPorts()
 
 
-# ---------------------------------------------------------------- what a process knows
+# ---------------------------------------------------------------- cached state
 
 
 def test_a_disabled_action_is_refused_with_a_time_to_retry(ports: ClaimPorts) -> None:
@@ -93,7 +93,7 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     early.is_on(Switch.GRAB)
     ports.store.turn(Switch.GRAB, is_on=is_on)
     ports.clock.sleep_ms(KEPT_MS - 1)
-    late.is_on(Switch.GRAB)  # from the copy, at the end of its life
+    late.is_on(Switch.GRAB)  # The copy is used, at the end of its life.
 
     ports.clock.sleep_ms(KEPT_MS)
 
@@ -101,7 +101,7 @@ def test_a_switch_takes_effect_within_ten_seconds_for_every_process(
     assert late.is_on(Switch.GRAB) is is_on
 
 
-def test_many_callers_ask_the_store_once_per_interval_even_if_it_is_unavailable(
+def test_many_callers_read_the_store_once_per_interval_even_if_it_is_unavailable(
     ports: ClaimPorts,
 ) -> None:
     for error in (None, Unavailable("away")):
@@ -134,7 +134,7 @@ def test_a_slow_answer_is_not_cached_longer(ports: ClaimPorts) -> None:
     assert not other.is_on(Switch.GRAB)
 
 
-def test_everything_is_on_if_the_store_never_answered(ports: ClaimPorts) -> None:
+def test_everything_is_on_if_the_store_has_never_answered(ports: ClaimPorts) -> None:
     ports.store.error = Unavailable("away")
 
     assert all(ports.process().is_on(switch) for switch in Switch)
@@ -158,7 +158,7 @@ def test_the_last_known_state_holds_and_is_logged_once_per_interval(
     assert ports.logger.errors == [("switches_not_read", error)]
 
 
-def test_without_the_copy_the_store_is_asked(ports: ClaimPorts) -> None:
+def test_without_the_copy_the_store_is_read(ports: ClaimPorts) -> None:
     ports.store.turn(Switch.SEND, is_on=False)
     ports.copy.is_away = True
     process = ports.process()
@@ -304,7 +304,7 @@ def test_claims_that_arrive_while_payouts_are_off_are_queued_again_once_each() -
     assert logger.events == ["payouts_paused"]
 
 
-def test_claims_that_can_not_be_queued_again_are_not_acknowledged() -> None:
+def test_claims_that_cannot_be_queued_again_are_not_acknowledged() -> None:
     with pytest.raises(Unavailable):
         delay_claims(
             [ShareRef("p" * 22, 1)],

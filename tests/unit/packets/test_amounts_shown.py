@@ -99,7 +99,7 @@ def test_amounts_appear_when_an_expired_packet_is_closed(system: InMemorySystem)
     assert closed["claimed_fen"] == closed["claims"][0]["amount_fen"] == claim.amount_fen
 
 
-def test_a_large_packets_settled_sum_is_hidden(system: InMemorySystem) -> None:
+def test_the_settled_sum_of_a_large_packet_is_hidden(system: InMemorySystem) -> None:
     packet = system.send_in_shards(2, count=600)
     claim = system.grab(packet, "ann").share
     system.settle()
@@ -126,7 +126,7 @@ def test_hidden_amounts_do_not_affect_the_etag_of_a_page(system: InMemorySystem)
     assert len(tags) == 1
 
 
-def test_a_chat_packet_shows_amounts_and_a_campaigns_as_the_campaign_says(
+def test_a_chat_packet_shows_amounts_and_a_campaign_packet_follows_its_campaign(
     system: InMemorySystem,
 ) -> None:
     def sent(campaign_says: AmountsShown | None, packet_says: AmountsShown | None) -> AmountsShown:
@@ -141,7 +141,7 @@ def test_a_chat_packet_shows_amounts_and_a_campaigns_as_the_campaign_says(
     assert (sent(end, live), sent(live, end)) == (live, end)
 
 
-def test_a_campaign_hides_amounts_unless_it_says_otherwise() -> None:
+def test_a_campaign_hides_amounts_by_default() -> None:
     body = {"title": "Rain", "starts_at_ms": 1, "ends_at_ms": 2, "status": "on"}
 
     assert parse(CampaignBody, body).plan("rain").amounts_shown is AmountsShown.END

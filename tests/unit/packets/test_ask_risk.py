@@ -87,7 +87,9 @@ def test_a_denied_user_gets_no_share_and_leaves_it_to_others(asking: Asking) -> 
     assert asking.host.requests == ["eve", "ann"]
 
 
-def test_a_loser_is_not_asked_about_and_a_winner_once_an_hour(asking: Asking) -> None:
+def test_the_host_is_not_called_about_a_loser_and_once_an_hour_about_a_winner(
+    asking: Asking,
+) -> None:
     first, second = (asking.system.send(count=1) for _ in range(2))
 
     asking.grab(first, "ann")
@@ -116,7 +118,7 @@ def test_a_setting_decides_if_the_host_is_unavailable(
             told.append(False)
 
     assert told == [is_open] * 2
-    # The second grab did not wait for the host again, and no verdict was cached.
+    # The second grab did not wait for the host again, and no decision was cached.
     assert asking.host.requests == ["ann"]
     assert asking.memory.kept == {}
     asking.host.is_away = False
@@ -125,14 +127,14 @@ def test_a_setting_decides_if_the_host_is_unavailable(
     assert asking.host.requests == ["ann", "cat"]
 
 
-def test_an_unavailable_cache_of_verdicts_costs_a_call_and_no_share(asking: Asking) -> None:
+def test_an_unavailable_decision_cache_costs_a_call_and_no_share(asking: Asking) -> None:
     asking.memory.is_away = True
 
     assert asking.grab(asking.system.send(), "ann").is_new
     assert asking.host.requests == ["ann"]
 
 
-def test_only_a_draw_that_would_win_is_asked_about(asking: Asking) -> None:
+def test_the_host_is_called_only_about_a_winning_draw(asking: Asking) -> None:
     system = asking.system
     campaign = system.rain(miss_weight=0)
     eve, ann = (User(name, None, name) for name in ("eve", "ann"))
@@ -190,7 +192,7 @@ def _hook(wire: Wire) -> RiskHook:
         (0, b"", None),
     ],
 )
-def test_only_a_clear_answer_counts(status: int, body: bytes, verdict: object) -> None:
+def test_only_a_valid_answer_counts(status: int, body: bytes, verdict: object) -> None:
     assert _hook(Wire(status, body)).ask("alice") is verdict
 
 
@@ -205,7 +207,7 @@ def test_a_call_is_signed_by_standard_webhooks() -> None:
     assert json.loads(body) == told
 
 
-def test_a_slow_host_is_not_waited_for() -> None:
+def test_calls_to_a_slow_host_time_out() -> None:
     wire = Wire(200, b'{"verdict": "deny"}', takes_s=0.4)
     began_s = time.monotonic()
 

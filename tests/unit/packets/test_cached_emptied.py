@@ -45,7 +45,7 @@ def _emptied(claim_cache: FakeShards, count: int = 2) -> str:
     return packet.packet_id
 
 
-def test_a_crowd_of_losers_costs_one_refusal_and_one_read_a_second(
+def test_many_losers_cost_one_refusal_and_one_read_a_second(
     claim_cache: CountedClaimCache,
 ) -> None:
     packet_id, process = _emptied(claim_cache), Process(claim_cache)
@@ -69,7 +69,7 @@ def test_an_owner_is_never_refused(claim_cache: CountedClaimCache) -> None:
     assert process.grab(packet_id, "owner-1") == 2
 
 
-def test_a_packet_with_a_free_number_again_is_removed_from_the_cache(
+def test_a_packet_with_a_returned_number_is_removed_from_the_cache(
     claim_cache: CountedClaimCache,
 ) -> None:
     packet_id, process = _emptied(claim_cache), Process(claim_cache)
@@ -103,7 +103,7 @@ def test_a_clock_that_was_set_back_does_not_freeze_the_cached_state(
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_no_process_hides_a_claim_that_another_process_made(
+def test_no_process_hides_a_claim_from_another_process(
     claim_cache: CountedClaimCache, seed: int
 ) -> None:
     chance = random.Random(seed)

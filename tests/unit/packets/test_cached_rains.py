@@ -69,7 +69,7 @@ def listed(rains: CachedRains, campaign: Campaign) -> list[str]:
     return [packet.packet_id for packet in rains.get(campaign)]
 
 
-def test_open_packets_for_everybody_are_listed_newest_first(
+def test_open_packets_for_all_users_are_listed_newest_first(
     system: InMemorySystem, campaign: Campaign, rains: CachedRains
 ) -> None:
     first, emptied, last = [send(system) for _ in range(3)]
@@ -84,7 +84,7 @@ def test_open_packets_for_everybody_are_listed_newest_first(
     assert listed(rains, campaign) == []
 
 
-def test_packets_that_ended_hide_no_open_packet(
+def test_ended_packets_hide_no_open_packet(
     system: InMemorySystem,
     campaign: Campaign,
     rains: CachedRains,
@@ -99,7 +99,7 @@ def test_packets_that_ended_hide_no_open_packet(
     assert listed(rains, campaign) == [second.packet_id, first.packet_id]
 
 
-def test_no_packet_is_listed_unless_the_campaign_gives(
+def test_no_packet_is_listed_unless_the_campaign_is_active(
     system: InMemorySystem, campaign: Campaign, rains: CachedRains
 ) -> None:
     packet = send(system)

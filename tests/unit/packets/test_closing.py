@@ -8,7 +8,7 @@ from redpacket.packets.use_cases.close_packet import close_if_ended
 from testing.builders import NOW_MS, a_claim, a_packet, a_packet_id, a_refund
 
 
-def test_a_shard_has_no_end_while_a_share_has_no_outcome_or_a_claim_is_not_settled() -> None:
+def test_a_shard_has_no_end_before_every_share_has_an_outcome_and_every_claim_is_settled() -> None:
     packet = a_packet(count=3)
     claims = [a_claim(packet, number, "ann", settled_at_ms=NOW_MS) for number in (1, 3)]
     unsettled = a_claim(packet, 2, "bob")
@@ -38,7 +38,7 @@ def test_the_end_of_a_shard_sums_the_outcomes_of_its_shares() -> None:
     )
 
 
-def test_the_end_of_a_packet_is_that_of_its_parts_together() -> None:
+def test_the_end_of_a_packet_combines_the_ends_of_its_shards() -> None:
     ann, bob = Claimer("id", "ann", 3, 40, NOW_MS + 2), Claimer("id", "bob", 2, 40, NOW_MS + 1)
     first = PacketEnd(2, 50, 1, 10, NOW_MS + 5, NOW_MS + 2, ann)
     second = PacketEnd(1, 40, 2, 20, NOW_MS + 9, NOW_MS + 1, bob)

@@ -27,7 +27,7 @@ from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 
 
 @pytest.mark.parametrize("claimed_count", [0, 1, 3])
-def test_leftovers_go_back_to_the_fen_and_once(system: InMemorySystem, claimed_count: int) -> None:
+def test_leftovers_are_refunded_to_the_fen_once(system: InMemorySystem, claimed_count: int) -> None:
     packet = system.send(total_fen=777, count=4)
     claims = system.crowd(packet, claimed_count)
     system.settle()
@@ -42,7 +42,7 @@ def test_leftovers_go_back_to_the_fen_and_once(system: InMemorySystem, claimed_c
     assert system.stored(packet).status == "closed"
 
 
-def test_the_grace_is_waited_once_for_all_packets(system: InMemorySystem) -> None:
+def test_one_grace_period_covers_all_packets(system: InMemorySystem) -> None:
     for _ in range(3):
         system.send()
     system.pass_time(61_000)
@@ -150,7 +150,7 @@ def _sent(system: InMemorySystem, shards: int) -> Packet:
     )
 
 
-def test_an_outcome_that_is_not_worth_its_share_keeps_the_packet_from_closing() -> None:
+def test_an_outcome_that_differs_from_its_share_keeps_the_packet_open() -> None:
     system = InMemorySystem()
     packet = system.send(count=4)
     system.grab(packet, "ann")
@@ -164,7 +164,7 @@ def test_an_outcome_that_is_not_worth_its_share_keeps_the_packet_from_closing() 
     assert {difference.rule for difference in system.differences()} >= {"I1", "I3"}
 
 
-def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
+def test_a_packet_whose_end_moved_after_the_list_was_read_stays_unchanged(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(life_ms=LIFE_MS)
@@ -180,7 +180,7 @@ def test_a_packet_whose_end_was_moved_after_the_list_was_read_is_left_alone(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_packet_that_no_cache_ever_had_is_refunded(system: InMemorySystem, shards: int) -> None:
+def test_a_packet_that_was_never_cached_is_refunded(system: InMemorySystem, shards: int) -> None:
     claim_cache = system.claim_cache
     system.claim_cache = ShardedClaims(Away(), clock=system.clock)
     packet = _sent(system, shards)
@@ -196,7 +196,7 @@ def test_a_packet_that_no_cache_ever_had_is_refunded(system: InMemorySystem, sha
     assert system.stored(packet).status == "closed"
 
 
-def test_a_sweep_behind_another_one_leaves_a_closed_packet_alone(
+def test_a_late_sweep_leaves_a_closed_packet_unchanged(
     system: InMemorySystem,
 ) -> None:
     packet = system.send_in_shards(3, 9)
@@ -257,10 +257,10 @@ def test_a_packet_that_the_cache_refuses_does_not_delay_the_others(
     assert system.expire().closed_count == 3 - closed_count
 
 
-def test_no_share_is_handed_out_in_the_grace_period_even_if_the_cache_clock_is_late(
+def test_no_share_is_given_out_in_the_grace_period_even_if_the_cache_clock_is_late(
     system: InMemorySystem,
 ) -> None:
-    late = FakeShards(FakeClock())  # its clock stops at the moment of the send
+    late = FakeShards(FakeClock())  # The cache's clock stops at the moment of the send.
     system.claim_cache = system.memory = late
     packet = system.send()
     system.pass_time(61_000)
@@ -321,8 +321,8 @@ def _refund_transactions(system: InMemorySystem, lasting_ms: int = 0) -> list[li
     return noted
 
 
-# An outcome and a receipt for each share, and an entry: four packets of 10 shares, or two of 24,
-# fill a transaction.
+# Each share has an outcome and a receipt, and each refund an entry: four packets of 10 shares, or
+# two of 24, fill a transaction.
 @pytest.mark.parametrize(
     ("number", "count", "sizes"), [(5, 10, [4 * 21 + 1, 21 + 1]), (3, 24, [2 * 49 + 1, 49 + 1])]
 )
@@ -345,7 +345,7 @@ def test_small_packets_of_one_sender_are_refunded_in_one_transaction(
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_separately(
+def test_a_concurrent_claim_is_paid_and_makes_each_packet_refund_separately(
     system: InMemorySystem, number: int
 ) -> None:
     *others, claimed = _send_several(system, number)
@@ -366,7 +366,7 @@ def test_a_claim_in_between_is_paid_and_makes_each_packet_refund_separately(
     assert system.differences(bound_ms=0) == []
 
 
-def test_a_packet_that_cannot_be_refunded_leaves_its_batch_alone(system: InMemorySystem) -> None:
+def test_a_packet_that_cannot_be_refunded_leaves_its_batch(system: InMemorySystem) -> None:
     broken, *sound = _send_several(system, 3)
 
     scan = system.packets.scan_shard_shares
@@ -418,7 +418,7 @@ def test_a_batch_fills_a_transaction_and_no_more() -> None:
     assert OPERATIONS_PER_TRANSACTION >= 2 * (2 * 24 + 1) + 1
     assert sizes(24, 24) == [[24, 24]]
     assert sizes(25, 24) == [[25], [24]]
-    # The number of packets that a transaction takes, first and later.
+    # Number of packets in a transaction, at first and later.
     assert sizes(16, 16, 16, 16, 16, 16, 1) == [[16, 16, 16], [16, 16, 16], [1]]
     assert sizes(100, 1, 1, 100) == [[100], [1, 1], [100]]
     cut = a_packet(count=2, packet_id=f"{'a' * 22}~2")

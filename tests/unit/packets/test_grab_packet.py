@@ -50,7 +50,7 @@ def test_a_repeat_gets_the_same_share_and_queues_nothing(system: InMemorySystem)
 def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> None:
     packet = system.send(count=1)
     system.grab(packet, "ann")
-    system.stand_on(None)  # every call would fail
+    system.stand_on(None)  # Every call would fail.
 
     with pytest.raises(PacketEmptied):
         system.grab(packet, "bob")
@@ -58,7 +58,7 @@ def test_losers_never_touch_the_ledger_or_the_queue(system: InMemorySystem) -> N
     system.stand_on(system.dynamo)
 
 
-def test_an_unknown_packet_is_not_found_and_delays_no_next_grab(
+def test_an_unknown_packet_is_not_found_and_delays_no_later_grab(
     system: InMemorySystem,
 ) -> None:
     unknown = a_packet()
@@ -71,7 +71,7 @@ def test_an_unknown_packet_is_not_found_and_delays_no_next_grab(
     assert system.clock.now_ms() == began_at_ms
 
 
-# ---- the cache has lost a packet
+# ---- packets lost by the cache
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_large_packet_that_the_cache_lost_is_loaded_by_one_of_the_callers(
         system.grab(packet, "bob")
 
     assert system.memory.caches == {}
-    system.pass_time(3_000)  # the first caller has crashed
+    system.pass_time(3_000)  # The first caller has crashed.
     assert system.grab(packet, "ann").share == share
     assert system.grab(packet, "bob").is_new
 
@@ -116,7 +116,7 @@ def test_callers_that_wait_for_a_load_read_nothing(
     assert reads.call_count == 0
 
 
-def test_a_caller_that_waits_for_a_load_is_answered_once_it_is_done(
+def test_a_caller_that_waits_for_a_load_gets_its_result(
     system: InMemorySystem, lost: Packet
 ) -> None:
     assert system.memory.begin_load(lost.packet_id, 0, 60_000)
@@ -142,11 +142,11 @@ def test_a_loader_that_crashes_costs_the_others_no_answer(
 
     assert system.grab(lost, "ann").is_new
     assert system.clock.now_ms() - began_at_ms == sum(WAITS_MS) > 300
-    # Its turn ends with the load.
+    # The loader's lease ends with the load.
     assert system.memory.begin_load(lost.packet_id, 0, 300)
 
 
-def test_a_failed_load_keeps_its_turn_so_that_the_callers_do_not_try_one_after_the_other(
+def test_a_failed_load_keeps_its_lease_so_that_callers_do_not_retry_one_after_another(
     system: InMemorySystem, lost: Packet
 ) -> None:
     system.stand_on(Away(error=lambda _: EndpointConnectionError(endpoint_url="dynamodb")))
@@ -178,11 +178,11 @@ def test_a_large_load_gets_more_time(
     assert sum(free_ms) == life_ms
 
 
-def test_a_caller_whose_turn_comes_after_the_load_does_not_load_again(
+def test_a_caller_whose_lease_starts_after_the_load_does_not_load_again(
     system: InMemorySystem,
 ) -> None:
     packet = system.send()
-    system.stand_on(None)  # every call would fail
+    system.stand_on(None)  # Every call would fail.
 
     loads = CacheLoads(packet.packet_id, "ann", system.process().claim_ports)
     loads.load(ShardToLoad(0, is_behind=False))
@@ -198,13 +198,13 @@ def test_a_collision_loads_after_a_loader_that_crashed(system: InMemorySystem) -
     assert system.memory.begin_load(packet.packet_id, 0, 300)
 
     assert system.grab(packet, "cat").share.share_no == 3
-    # The cache has the owners again before any user is refused because all shares are taken.
+    # The cache has the owners again before any user is refused for lack of shares.
     assert system.memory.holders(packet.packet_id) == {"ann": 1, "bob": 2, "cat": 3}
     assert system.memory.begin_load(packet.packet_id, 0, 300)
 
 
 @pytest.mark.parametrize(("count", "turn_ms"), [(3, 10_000), (1_001, 3_000)])
-def test_a_collision_neither_loads_beside_a_long_load_nor_waits_for_a_large_one(
+def test_a_collision_neither_loads_during_a_long_load_nor_waits_for_a_large_one(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, count: int, turn_ms: int
 ) -> None:
     packet = system.send(total_fen=5_000, count=count)
@@ -251,12 +251,12 @@ def test_a_winner_gets_their_share_even_if_the_queue_is_unavailable(system: InMe
 @pytest.mark.parametrize(
     ("user", "share_no", "event"), [("cat", 3, "share_collision"), ("bob", 2, "share_given_back")]
 )
-def test_after_a_failover_an_owned_share_is_not_given_twice(
+def test_after_a_failover_an_owned_share_is_not_given_to_another_user(
     system: InMemorySystem, user: str, share_no: int, event: str
 ) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
-    # The new primary lacks the claim, and hands out ann's number 1.
+    # The new primary lacks the claim, and gives out ann's number 1.
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
@@ -274,7 +274,7 @@ def test_an_owner_lost_in_a_failover_does_not_get_expired(system: InMemorySystem
     before = system.memory.snapshot()
     claim = system.grab(packet, "ann")
     system.memory.fail_over(before)
-    system.pass_time(61_000)  # the packet has expired, and no sweep has run yet
+    system.pass_time(61_000)  # The packet has expired, and no sweep has run yet.
 
     again = system.grab(packet, "ann")
 
@@ -285,7 +285,7 @@ def test_an_owner_lost_in_a_failover_does_not_get_expired(system: InMemorySystem
 
 def test_a_claim_in_flight_during_the_refund_gets_expired(system: InMemorySystem) -> None:
     packet = system.send(count=2)
-    system.memory.grab(packet.packet_id, "ann")  # and her Lambda is suspended
+    system.memory.grab(packet.packet_id, "ann")  # Her Lambda is suspended.
     system.end()
 
     with pytest.raises(PacketExpired):
@@ -337,7 +337,7 @@ def test_an_owner_lost_in_a_failover_gets_the_share_of_a_closed_packet(
         (Rules(opening=Opening.TWO_STEP), True),
     ],
 )
-def test_an_owner_is_not_refused_while_a_returned_number_waits(
+def test_an_owner_is_not_refused_while_a_number_is_being_returned(
     system: InMemorySystem, rules: Rules, *, keeps_token: bool
 ) -> None:
     def take(user_id: str) -> int:
@@ -359,7 +359,7 @@ def test_an_owner_is_not_refused_while_a_returned_number_waits(
     assert {user: take(user) for user in owned} == owned
 
 
-def test_an_owner_whose_cache_names_another_share_keeps_theirs_after_the_end(
+def test_an_owner_keeps_the_share_after_the_end_if_the_cache_names_another_one(
     system: InMemorySystem,
 ) -> None:
     packet = system.send_of(system.rain(), count=3)
@@ -374,7 +374,7 @@ def test_an_owner_whose_cache_names_another_share_keeps_theirs_after_the_end(
     assert (claim.share, claim.is_new) == (owned, False)
 
 
-def test_an_owner_keeps_the_share_though_a_cache_that_lost_it_says_not_started(
+def test_an_owner_keeps_the_share_though_a_cache_that_lost_it_answers_not_started(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send(count=2)
@@ -390,7 +390,7 @@ def test_an_owner_keeps_the_share_though_a_cache_that_lost_it_says_not_started(
         system.grab(packet, "bob")
 
 
-def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
+def test_users_of_an_emptied_packet_cause_one_ledger_read_after_a_failover(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=1)
@@ -415,7 +415,7 @@ def test_the_crowd_of_an_emptied_packet_reads_the_ledger_once_after_a_failover(
     assert reads == [packet.packet_id]
 
 
-def test_a_process_that_cached_an_emptied_packet_does_not_ask_the_cache_for_a_share(
+def test_a_process_that_cached_an_emptied_packet_does_not_call_the_cache_for_a_share(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_step = system.send(count=1)

@@ -32,7 +32,7 @@ def test_a_malformed_token_is_invalid(token: str) -> None:
         check_grab_token(token, SEED, "packet", "ann", NOW_MS - 1)
 
 
-def test_a_later_end_cannot_be_written_into_a_token() -> None:
+def test_a_token_with_a_changed_end_is_invalid() -> None:
     later = grab_token(SEED, "packet", "ann", NOW_MS + 60_000)
 
     with pytest.raises(GrabTokenInvalid):

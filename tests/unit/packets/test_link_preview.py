@@ -37,14 +37,14 @@ def test_a_preview_names_greeting_sender_and_cover() -> None:
     assert metas["refresh"] == f"0; url={BASE}/packets/abc?page"
 
 
-def test_a_packet_that_not_everybody_may_see_has_neutral_texts_and_the_pages_picture() -> None:
+def test_a_restricted_packet_has_neutral_texts_and_the_picture_of_the_page() -> None:
     metas = _Tags(page_of(NEUTRAL, "abc", BASE)).metas
 
     assert (metas["og:title"], metas["og:description"]) == ("红包", "点开看看手气")
     assert metas["og:image"] == f"{BASE}/share.png"
 
 
-def test_a_strangers_texts_inject_no_html() -> None:
+def test_texts_of_a_stranger_inject_no_html() -> None:
     preview = preview_of(EVIL, EVIL, f"https://covers.example/{EVIL}")
 
     tags = _Tags(page_of(preview, "abc", BASE))

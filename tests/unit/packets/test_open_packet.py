@@ -58,7 +58,7 @@ def test_a_packet_that_is_emptied_in_between_is_reported(system: InMemorySystem)
         system.grab_or_enter(packet, "cat")
 
 
-def test_no_more_are_admitted_than_places_and_an_unused_one_goes_to_another_user(
+def test_admissions_are_limited_to_the_places_and_an_unused_one_goes_to_another_user(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(rules=TWO_STEP, count=2, life_ms=2 * LIFE_MS)
@@ -94,7 +94,7 @@ def test_a_place_that_becomes_free_in_this_millisecond_has_a_wait_of_one_second(
     assert refused.value.retry_after_s == 1
 
 
-def test_opening_again_gives_the_same_share_whatever_the_token(system: InMemorySystem) -> None:
+def test_opening_again_gives_the_same_share_with_any_token(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP)
     first = system.open(packet, "ann", _admitted(system, packet, "ann").grab_token)
 
@@ -104,7 +104,7 @@ def test_opening_again_gives_the_same_share_whatever_the_token(system: InMemoryS
     assert isinstance(system.grab_or_enter(packet, "ann"), Claim)
 
 
-def test_a_token_opens_for_its_user_its_packet_and_its_time_only(system: InMemorySystem) -> None:
+def test_a_token_opens_only_for_its_user_packet_and_time(system: InMemorySystem) -> None:
     packet = system.send(rules=TWO_STEP, life_ms=10 * LIFE_MS)
     one_step, token = system.send(), _admitted(system, packet, "ann").grab_token
 
@@ -124,7 +124,7 @@ def test_a_token_outlives_the_cache(system: InMemorySystem) -> None:
     assert system.open(packet, "ann", token).share.share_no == 1
 
 
-def test_a_cache_flushed_between_look_and_admission_gives_no_share_away(
+def test_a_cache_flush_between_check_and_admission_gives_no_share_away(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(rules=TWO_STEP)
@@ -160,7 +160,7 @@ def test_repeats_of_uninvited_users_do_not_read_the_ledger(system: InMemorySyste
     with pytest.raises(NotInvited):
         system.grab(packet, "eve")
     remembered = system.packets._known
-    system.stand_on(None)  # every call would fail
+    system.stand_on(None)  # Every call would fail.
     system.packets._known = remembered
 
     for user in ("eve", "mallory"):
@@ -173,7 +173,7 @@ def test_repeats_of_uninvited_users_do_not_read_the_ledger(system: InMemorySyste
 # ---------------------------------------------------------------- passphrases
 
 
-def test_a_user_who_says_the_passphrase_gets_a_share(system: InMemorySystem) -> None:
+def test_a_user_with_the_passphrase_gets_a_share(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="恭喜发财"), count=3)
 
     assert system.grab(packet, "ann", "恭喜发财！").share.share_no == 1
@@ -181,7 +181,7 @@ def test_a_user_who_says_the_passphrase_gets_a_share(system: InMemorySystem) -> 
     assert system.grab(packet, "ann").share.share_no == 1
 
 
-def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> None:
+def test_a_user_with_a_wrong_passphrase_gets_nothing(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="恭喜发财"))
     strict = system.send(rules=Rules(passphrase="恭喜发财", passphrase_threshold=100))
 
@@ -194,7 +194,7 @@ def test_a_user_who_says_something_else_gets_nothing(system: InMemorySystem) -> 
         assert system.memory.holders(of.packet_id) == {}
 
 
-def test_tries_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
+def test_attempts_are_limited_per_user_and_packet(system: InMemorySystem) -> None:
     packet, other = (system.send(rules=Rules(passphrase="芝麻开门")) for _ in range(2))
     for _ in range(PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):
@@ -221,7 +221,7 @@ def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemory
     packet = system.send(rules=Rules(passphrase="8848"), count=10, life_ms=25 * 3_600_000)
     counts: Counter[str] = Counter()
     for hour in range(24):
-        # By then, each account would have five more tries.
+        # By then, each account would have five more attempts.
         for number in range(1000 if hour in {0, 23} else 10):
             counts[_hears(system, packet, f"eve-{number}", "848")] += 1
         system.pass_time(3_600_000)
@@ -230,9 +230,9 @@ def test_a_thousand_accounts_cannot_guess_a_code_of_four_digits(system: InMemory
     assert counts["passphrase_mismatch"] == 20 + 2 * 10 + 23
 
 
-def test_the_exact_phrase_uses_up_no_tries_of_the_packet(system: InMemorySystem) -> None:
+def test_the_exact_phrase_uses_up_no_attempts_of_the_packet(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(Opening.TWO_STEP, passphrase="恭喜发财"), count=1)
-    for number in range(30):  # most of them find all places taken
+    for number in range(30):  # Most of them find all places taken.
         with suppress(errors.RateLimited):
             system.grab_or_enter(packet, f"user-{number}", "恭喜发财")
 
@@ -241,7 +241,7 @@ def test_the_exact_phrase_uses_up_no_tries_of_the_packet(system: InMemorySystem)
     assert decision == ["passphrase_mismatch"] * 22 + ["rate_limited"]
 
 
-def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
+def test_every_claimer_can_be_misheard(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="恭喜发财"), count=100)
 
     heard = Counter(_hears(system, packet, f"user-{number}", "恭禧发才") for number in range(100))
@@ -250,7 +250,7 @@ def test_all_takers_may_be_misheard(system: InMemorySystem) -> None:
 
 
 @pytest.mark.parametrize("passphrase", ["8848", "848"])
-def test_right_and_wrong_guesses_get_the_same_answer_without_tries(
+def test_without_attempts_right_and_wrong_guesses_get_the_same_answer(
     system: InMemorySystem, passphrase: str
 ) -> None:
     packet = system.send(rules=Rules(passphrase="8848"), count=1)
@@ -265,7 +265,7 @@ def test_right_and_wrong_guesses_get_the_same_answer_without_tries(
 
 
 @pytest.mark.parametrize("passphrase", ["8848", "848"])
-def test_a_phrase_is_not_compared_before_it_is_counted(
+def test_a_phrase_is_counted_before_it_is_compared(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, passphrase: str
 ) -> None:
     """Without the count, a right guess differs from a wrong one while the cache is unavailable."""
@@ -282,7 +282,7 @@ def test_a_phrase_is_not_compared_before_it_is_counted(
     assert system.memory.holders(packet.packet_id) == {}
 
 
-def test_an_empty_phrase_does_not_use_up_a_try(system: InMemorySystem) -> None:
+def test_an_empty_phrase_does_not_use_up_an_attempt(system: InMemorySystem) -> None:
     packet = system.send(rules=Rules(passphrase="芝麻开门"))
     for _ in range(2 * PASSPHRASE_TRIES.burst):
         with pytest.raises(PassphraseMismatch):

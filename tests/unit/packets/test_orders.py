@@ -1,4 +1,4 @@
-"""Orders made of requests: parts that depend on the settings, and parts that do not."""
+"""Orders made from requests: parts that depend on the settings, and parts that do not."""
 
 import json
 from types import SimpleNamespace
@@ -80,7 +80,7 @@ def test_the_request_stored_is_independent_of_the_settings(monkeypatch: pytest.M
     assert _order(BODY).request == before.request
 
 
-def test_a_packet_is_paid_for_while_payments_are_on_and_its_channel_is_set_up(
+def test_a_packet_is_paid_for_while_payments_are_on_and_its_provider_is_configured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[Switch] = []
@@ -99,7 +99,7 @@ def test_only_operators_send_for_a_campaign() -> None:
         _order({**BODY, "campaign_id": "rain"})
 
 
-def test_recipients_are_users_of_this_deployment_alone() -> None:
+def test_recipients_are_users_of_this_deployment() -> None:
     ours, theirs = (
         PUBLISHED_USER_IDS.id_of("bob"),
         UserIds("the key of another deployment ..").id_of("bob"),

@@ -32,7 +32,7 @@ ID = PUBLISHED_IDS.sign(RANDOM)
 KEY, OTHER_KEY, THIRD_KEY = "k" * 32, "o" * 32, "t" * 32
 
 
-def test_an_id_is_its_random_part_its_keys_version_and_six_bytes_of_an_hmac() -> None:
+def test_an_id_has_a_random_part_a_key_version_and_six_bytes_of_an_hmac() -> None:
     key = PUBLISHED_KEYS.partition(":")[2].encode()
 
     for steps, cut in ((1, ""), (7, "~7")):
@@ -58,7 +58,7 @@ def test_an_id_with_one_changed_character_is_not_found(place: int) -> None:
 CUTS = "~ ~0 ~1 ~01 ~02 ~2 ~64 ~65 ~100 ~2~2 ~x ~2\n .1"
 
 
-def test_another_form_or_number_of_parts_is_not_found() -> None:
+def test_another_form_or_number_of_shards_is_not_found() -> None:
     forms = ["", RANDOM, ID[:-1], ID + "A", ID + "\n", "{" + ID[1:], "好" * 31]
     of_three = PUBLISHED_IDS.sign(RANDOM, 3).removesuffix("~3")
     forms += [start + cut for cut in CUTS.split(" ") for start in (ID, of_three)]
@@ -82,14 +82,16 @@ def test_the_first_key_signs_and_all_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("previous", "version"), [("", "1"), ("1", "2"), ("2,1", "3"), ("9", "a"), ("t,1", "u")]
 )
-def test_a_key_without_a_version_has_the_one_after_the_highest(previous: str, version: str) -> None:
+def test_a_key_without_a_version_gets_the_one_after_the_highest(
+    previous: str, version: str
+) -> None:
     others = [f"{each}:{OTHER_KEY}" for each in previous.split(",") if each]
 
     assert PacketIds.parse(",".join([KEY, *others])).sign(RANDOM)[22] == version
 
 
 @pytest.mark.parametrize("keys", [KEY, f"{THIRD_KEY},1:{KEY}"], ids=["dropped", "replaced"])
-def test_a_key_keeps_its_ids_where_its_version_changes_with_the_earlier_keys(keys: str) -> None:
+def test_a_key_whose_version_changes_with_the_earlier_keys_keeps_its_ids(keys: str) -> None:
     packet_id = PacketIds.parse(f"{KEY},1:{OTHER_KEY}").sign(RANDOM)
 
     assert packet_id[22] == "2"
@@ -122,7 +124,7 @@ def test_a_missing_or_unresolved_key_raises_an_error(
         ids()
 
 
-def test_a_new_id_is_signed_with_the_deployments_key() -> None:
+def test_a_new_id_is_signed_with_the_key_of_the_deployment() -> None:
     first, second = edge_ids.new_packet_id(1), edge_ids.new_packet_id(5)
 
     assert PUBLISHED_IDS.has_signed(first)
@@ -165,7 +167,7 @@ def _cursor(text: str) -> str | None:
     return preheat_cursor_of(HttpRequest({}, {"cursor": text}, {}, {}, b""))
 
 
-def test_a_preheats_cursor_names_a_packet_of_ours() -> None:
+def test_the_cursor_of_a_preheat_names_an_existing_packet() -> None:
     assert _cursor(ID) == ID
     assert _cursor(f"{PUBLISHED_IDS.sign(RANDOM, 9)}.8") is not None
     with pytest.raises(PacketNotFound):
@@ -185,7 +187,7 @@ def test_shares_and_users_are_spread_evenly() -> None:
     assert {shard_of_share(ID, 5), shard_of_user(ID, "ann")} == {0}
 
 
-def test_a_packet_of_the_most_parts_has_one_partition_for_each() -> None:
+def test_a_packet_with_the_maximum_of_shards_has_one_partition_for_each() -> None:
     assert partition_count(a_packet_id(SHARDS_MAX)) == SHARDS_MAX
 
 

@@ -45,7 +45,7 @@ def test_references_survive_a_new_key_while_the_old_one_is_kept() -> None:
     assert unseal("refs", ref, SeedKeys({2: NEW})) is None
 
 
-def test_places_of_every_list_fit_into_a_sealed_cursor() -> None:
+def test_positions_in_every_list_fit_into_a_sealed_cursor() -> None:
     for place in ("9", f"127.{10**12}.{ID}", f"{10**12}#{'x' * 100}", ID):
         cursor = seal("cursors", place, KEYS)
 

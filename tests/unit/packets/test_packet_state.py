@@ -33,7 +33,7 @@ any_terms = st.builds(
     st.sampled_from(["", "*", "@a-_Z"]),
     st.sampled_from(["", "|-3,86401000,7,12"]),
 )
-def test_terms_survive_a_state(
+def test_terms_are_restored_from_a_state(
     terms: Terms, count: int, opens_ms: int, marks: str, proof: str, tail: str
 ) -> None:
     head = HEADS.write(KEY, terms, count, opens_ms, marks)
@@ -75,7 +75,7 @@ def test_a_head_is_bound_to_its_key_and_to_its_seed_keys() -> None:
     assert PacketHeads(new).read("rp:4{other}", "O" + heads[1]) is None
 
 
-def test_a_head_of_a_split_that_no_code_knows_is_written_again() -> None:
+def test_a_head_with_an_unknown_split_is_written_again() -> None:
     seeds = SeedKeys({1: "old"})
     head = write_head(some_terms(), 10, 0, "")
     head = f"{head[:12]}z{head[13:]}"

@@ -14,7 +14,7 @@ from testing.fakes import FakeClock
 
 
 @pytest.mark.parametrize(("age_ms", "age_max_s"), [(0, 1), (10_000, 1), (10_001, 3600)])
-def test_a_feed_is_kept_for_long_once_all_replicas_have_its_pages(
+def test_a_feed_is_cached_for_long_once_all_replicas_have_its_pages(
     age_ms: int, age_max_s: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
@@ -24,11 +24,11 @@ def test_a_feed_is_kept_for_long_once_all_replicas_have_its_pages(
     assert pages._feed_caching(packet) == f"public, max-age={age_max_s}"
 
 
-def test_the_feed_of_an_open_packet_is_kept_for_a_second() -> None:
+def test_the_feed_of_an_open_packet_is_cached_for_a_second() -> None:
     assert pages._feed_caching(a_packet()) == "public, max-age=1"
 
 
-def test_winners_read_their_own_name_before_the_payout_has_noted_it() -> None:
+def test_winners_see_their_own_name_before_the_payout_has_stored_it() -> None:
     me, other = User("ann-token", "Ann", "ann"), User("bob-token")
     user_presenter = views.UserPresenter({}, me)
 

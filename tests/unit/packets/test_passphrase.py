@@ -41,12 +41,12 @@ def test_only_audible_characters_are_compared() -> None:
         *[("二零二七新年好", "2027新年好"), ("8848發", "八八四八发")],
     ],
 )
-def test_a_phrase_is_the_same_in_other_characters_and_digits(entered: str, phrase: str) -> None:
+def test_a_phrase_is_equal_in_other_characters_and_digits(entered: str, phrase: str) -> None:
     assert _is_exact(entered, phrase)
     assert _is_exact(phrase, entered)
 
 
-def test_a_phrase_with_a_numeral_may_still_sound_alike() -> None:
+def test_a_phrase_with_a_numeral_can_sound_alike() -> None:
     assert not _is_exact("恭禧发财一路发", "恭喜发财一路发")
     assert _matches("恭禧发财一路发", "恭喜发财一路发")
 
@@ -62,7 +62,7 @@ ALIKE = [
     ("恭禧发才", "恭喜发财"),
     ("公西发菜", "恭喜发财"),
     ("恭喜發財", "恭喜发财"),
-    ("恭喜发柴", "恭喜发财"),  # a retroflex that the user did not intend
+    ("恭喜发柴", "恭喜发财"),  # A retroflex that the user did not intend.
     ("gong xi fa cai", "恭喜发财"),
     ("新年快乐呀", "新年快乐"),
     ("马道成功", "马到成功"),
@@ -79,7 +79,7 @@ OTHERS = [
 ]
 
 
-def test_similar_sounds_pass_and_another_phrase_or_a_long_transcript_does_not() -> None:
+def test_a_phrase_with_similar_sounds_passes_but_another_or_a_long_transcript_does_not() -> None:
     assert [pair for pair in ALIKE if not _matches(*pair)] == []
     assert [pair for pair in OTHERS if _matches(*pair)] == []
 
@@ -109,7 +109,7 @@ def test_a_code_or_a_short_phrase_must_match_exactly(spoken: str, phrase: str) -
 
 
 @pytest.mark.parametrize("phrase", ["万事如意", "一帆风顺", "芝麻开门", "opensesame", "おめでとう"])
-def test_a_longer_phrase_may_be_misheard(phrase: str) -> None:
+def test_a_longer_phrase_can_be_misheard(phrase: str) -> None:
     assert passphrase.is_alike(phrase + "a", phrase, passphrase.THRESHOLD_DEFAULT, similarity)
 
 

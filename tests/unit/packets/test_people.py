@@ -46,7 +46,7 @@ def _claim(system: InMemorySystem, claimer: User) -> ShareRef:
     return share.ref
 
 
-def test_users_who_were_credited_sent_or_claimed_can_be_found_again_and_losers_leave_nothing(
+def test_users_with_a_credit_send_or_claim_are_stored_and_losers_are_not(
     system: InMemorySystem,
 ) -> None:
     system.deposit("payee", 100)
@@ -71,7 +71,7 @@ def test_a_forgotten_user_is_stored_again_once_they_send(system: InMemorySystem)
     assert system.host_ids() == {"sender": "sender@host"}
 
 
-def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(system: InMemorySystem) -> None:
+def test_a_winner_is_stored_and_a_loser_is_not(system: InMemorySystem) -> None:
     assert system.campaigns.create(a_campaign(campaign_id="gala"))
     write_prize(system.prizes, a_prize("gala", total=1))
 
@@ -82,7 +82,7 @@ def test_a_winner_can_be_found_again_and_a_loser_is_not_kept(system: InMemorySys
     assert system.host_ids().keys() == {winner}
 
 
-def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(system: InMemorySystem) -> None:
+def test_a_claim_stores_a_name_only_in_the_row_of_the_user(system: InMemorySystem) -> None:
     _claim(system, ANN)
 
     assert _row(system, "ann") == {
@@ -96,7 +96,7 @@ def test_a_claim_keeps_a_name_in_the_users_row_and_nowhere_else(system: InMemory
             assert "安" not in str(list(table.values()))
 
 
-def test_a_chosen_name_has_priority_over_the_tokens_name_and_the_host_id_stays(
+def test_a_chosen_name_has_priority_over_the_name_of_the_token_and_the_host_id_stays(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     _claim(system, ANN)
@@ -114,7 +114,7 @@ def test_a_chosen_name_has_priority_over_the_tokens_name_and_the_host_id_stays(
     assert _row(system, "ann")["host_id"] == "ann@host.example"
 
 
-def test_a_token_without_a_name_leaves_the_one_that_is_there_until_the_row_is_erased(
+def test_a_token_without_a_name_keeps_the_existing_one_until_the_row_is_erased(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     _claim(system, ANN)
@@ -164,7 +164,7 @@ def test_a_known_user_is_not_written_again(system: InMemorySystem) -> None:
     assert _row(system, "ann")["token_nickname"] == "Ann"
 
 
-def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemorySystem) -> None:
+def test_while_payouts_are_off_a_message_keeps_its_claimer(system: InMemorySystem) -> None:
     system.grab(system.send(count=1), "ann")
 
     delay_claims(
@@ -178,7 +178,7 @@ def test_while_payouts_are_off_a_message_keeps_who_took_the_share(system: InMemo
     assert system.host_ids()["ann"] == "ann@host"
 
 
-# ---------------------------------------------------------------- in a message
+# ---------------------------------------------------------------- messages
 
 
 def _delivered(message: dict[str, Any]) -> User | None:
@@ -198,7 +198,7 @@ def _message(claimer: User | None) -> dict[str, Any]:
     return settle_message(ShareRef(a_packet_id(), 1, claimer), 0)
 
 
-def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
+def test_a_message_names_the_claimer_and_the_user_id_is_computed_again() -> None:
     message = _message(User("whatever", "安", "ann@host.example"))
 
     claimer = _delivered(message)
@@ -215,13 +215,13 @@ def test_a_message_names_the_taker_and_the_user_id_is_computed_again() -> None:
     + [{"host_id": host_id, "nickname": None} for host_id in ("", "a b", "a" * 129)],
     ids=str,
 )
-def test_a_message_without_a_taker_is_settled(claimer: object) -> None:
+def test_a_message_without_a_claimer_is_settled(claimer: object) -> None:
     assert _delivered({**_message(None), "taker": claimer}) is None
     assert _delivered(_message(None)) is None
     assert "taker" not in _message(User("of an outcome that was read"))
 
 
-def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(
+def test_a_name_in_a_token_that_resembles_a_reserved_one_is_not_stored(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     alike = User("eve", "\u041effici\u0430l s\u0435rvice", "eve@host.example")
@@ -233,7 +233,7 @@ def test_a_name_of_a_token_that_looks_like_a_reserved_one_is_not_stored(
     assert profiles.list_unnoted([alike]) == []
 
 
-def test_the_host_id_of_an_altered_profile_is_shown_to_nobody(
+def test_the_host_id_of_an_altered_profile_is_shown_to_no_user(
     system: InMemorySystem, profiles: DynamoProfiles
 ) -> None:
     host_ids = DynamoHostIds(Dynamo(lambda: system.dynamo, TABLE_NAMES), PlainIds.id_of)

@@ -61,7 +61,7 @@ ADOBE = jpeg_segment(0xEE, b"Adobe\0d\0\0\0\0\1")
         (webp() + SECRET, webp()),
     ],
 )
-def test_only_the_image_stays(given_file: bytes, kept: bytes) -> None:
+def test_only_the_image_remains(given_file: bytes, kept: bytes) -> None:
     assert picture_of(given_file).content == kept
     assert picture_of(kept).content == kept
 
@@ -143,7 +143,7 @@ def test_each_truncated_file_is_refused(whole: bytes) -> None:
 
 
 @given(st.sampled_from([png(), jpeg(), webp(), webp_lossless(1, 1)]), st.data())
-def test_damage_never_crashes_the_reader(whole: bytes, data: st.DataObject) -> None:
+def test_damaged_files_never_crash_the_reader(whole: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(2, len(whole)))
     damaged = (
         whole[:at] + data.draw(st.binary(max_size=24)) + whole[at + data.draw(st.integers(0, 24)) :]

@@ -35,7 +35,7 @@ def _settle(*bodies: Any, **attributes: str) -> tuple[list[ShareRef], list[str]]
     return share_refs, [failed["itemIdentifier"] for failed in answer["batchItemFailures"]]
 
 
-def test_a_message_names_a_claim_whatever_a_later_version_adds_to_its_envelope() -> None:
+def test_a_message_names_a_claim_regardless_of_later_fields_in_its_envelope() -> None:
     later = {**MESSAGE, "trace": {"id": 1}}
 
     assert _settle(MESSAGE, later) == ([ShareRef(PACKET_ID, 7)] * 2, [])
@@ -54,7 +54,7 @@ WRONG_MESSAGES: list[dict[str, Any]] = [
 ]
 
 
-def test_a_message_that_names_no_claim_fails_alone() -> None:
+def test_a_message_without_a_claim_fails_alone() -> None:
     wrong = ({**MESSAGE, **changes} for changes in WRONG_MESSAGES)
     for poison in ("poison", "[" * 100_000, [], {}, *wrong):
         assert _settle(poison, MESSAGE) == ([ShareRef(PACKET_ID, 7)], ["0"])

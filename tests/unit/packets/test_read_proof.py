@@ -21,8 +21,8 @@ def _read(
 
 
 @pytest.mark.parametrize("lost", ["free", "handed out", "forgotten"])
-def test_there_is_no_proof_while_a_share_is_not_claimed(system: InMemorySystem, lost: str) -> None:
-    """The share is free, only the cache handed it out, or a failover lost an unclaimed number."""
+def test_there_is_no_proof_while_a_share_is_unclaimed(system: InMemorySystem, lost: str) -> None:
+    """The share is free, only the cache gave it out, or a failover lost an unclaimed number."""
     packet = system.send(count=3)
     if lost == "forgotten":
         system.claim_cache.grab(packet.packet_id, "lost")
@@ -51,7 +51,7 @@ def test_a_closing_packet_has_no_proof_and_a_closed_one_has(system: InMemorySyst
     system.pass_time(61_000)
     system.expire()
 
-    with pytest.raises(ProofNotReady):  # ann's settlement is missing
+    with pytest.raises(ProofNotReady):  # Ann's settlement is missing.
         prove(system, packet)
     system.settle([claim.share.ref])
     system.expire()
@@ -83,7 +83,7 @@ def test_the_proof_of_an_exclusive_packet_is_shown_to_no_stranger(system: InMemo
 
     for viewer in ("ann", "sender"):
         assert _read(system, packet.packet_id, viewer).terms == packet.terms
-    # A stranger also does not learn whether a proof exists, or its size.
+    # A stranger does not learn whether a proof exists, or its size.
     for packet_id in (packet.packet_id, open_yet.packet_id, "p" * 22):
         with pytest.raises(PacketNotFound):
             _read(system, packet_id, "eve")

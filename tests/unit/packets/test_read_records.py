@@ -53,7 +53,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
 
     shown = _all_claims(system, packet, limit=25)
 
-    # By partition, then by number: in a packet without shards simply by number.
+    # By partition, then by number; in a packet without shards simply by number.
     partitions = partition_count(packet.packet_id)
     place = {share.ref: ((share.share_no - 1) % partitions, share.share_no) for share in claims}
     assert shown == sorted(claims, key=lambda share: place[share.ref])
@@ -61,7 +61,7 @@ def test_pages_show_every_claim_once_in_order(system: InMemorySystem, shards: in
 
 @pytest.mark.parametrize("limit", [7, 50, 100])
 @pytest.mark.parametrize("shards", [1, 3])
-def test_final_pages_show_the_same_as_the_open_ones(
+def test_final_pages_show_the_same_as_open_ones(
     system: InMemorySystem, shards: int, limit: int
 ) -> None:
     packet = system.send_in_shards(shards, count=600)
@@ -81,7 +81,7 @@ def test_final_pages_show_the_same_as_the_open_ones(
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_a_record_of_a_packet_that_is_closed_has_its_totals_and_the_luckiest(
+def test_the_record_of_a_closed_packet_has_its_totals_and_the_luckiest(
     system: InMemorySystem, shards: int
 ) -> None:
     packet = system.send_in_shards(shards, count=30)
@@ -151,7 +151,7 @@ def test_the_time_to_empty_counts_from_the_first_possible_grab(
     assert _read(system, packet).emptied_in_ms == emptied_in_ms
 
 
-def test_a_packet_in_shards_counts_its_settled_claims(system: InMemorySystem) -> None:
+def test_a_sharded_packet_counts_its_settled_claims(system: InMemorySystem) -> None:
     packet = system.send_in_shards(3, count=30)
     first = system.grab(packet, "ann").share
     system.settle()
@@ -163,7 +163,7 @@ def test_a_packet_in_shards_counts_its_settled_claims(system: InMemorySystem) ->
     assert len(record.claims) == 2
 
 
-def test_an_emptied_packet_stays_emptied_for_users_whatever_its_row_says(
+def test_an_emptied_packet_stays_emptied_for_users_regardless_of_its_row(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
@@ -178,7 +178,7 @@ def test_an_emptied_packet_stays_emptied_for_users_whatever_its_row_says(
     assert _read(system, packet).status == "emptied"
 
 
-def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) -> None:
+def test_the_own_claim_of_the_viewer_is_on_every_page(system: InMemorySystem) -> None:
     packet = system.send_in_shards(1, count=300)
     shares = {user: system.grab(packet, user).share for user in ("bob", "cat", "ann")}
     system.settle()
@@ -194,7 +194,7 @@ def test_the_viewers_own_claim_is_shown_on_every_page(system: InMemorySystem) ->
 @pytest.mark.parametrize(("is_final", "units_max"), [(False, 9), (True, 4)])
 @pytest.mark.parametrize("per_partition", [1, 17, 21, 60])
 @pytest.mark.parametrize("shards", [1, 2])
-def test_a_page_reads_few_units_however_claims_are_spread(
+def test_a_page_reads_few_units_however_claims_are_distributed(
     system: InMemorySystem, shards: int, per_partition: int, *, is_final: bool, units_max: float
 ) -> None:
     packet = system.send_in_shards(shards, count=1_000, total_fen=100_000)
@@ -227,7 +227,7 @@ def test_a_page_reads_few_units_however_claims_are_spread(
         assert sorted(shown) == claimed
 
 
-def test_a_packet_that_was_not_sent_has_no_record(system: InMemorySystem) -> None:
+def test_an_unsent_packet_has_no_record(system: InMemorySystem) -> None:
     with pytest.raises(PacketNotFound):
         _read(system, a_packet())
 
@@ -250,7 +250,7 @@ def test_an_exclusive_packet_is_shown_to_its_sender_and_recipients_only(
             _read(system, packet, viewer=stranger)
 
 
-def test_a_page_of_what_a_user_sent_takes_at_most_23_reads(system: InMemorySystem) -> None:
+def test_a_page_of_sent_packets_takes_at_most_23_reads(system: InMemorySystem) -> None:
     packets = [system.send("ann", count=100 + number % 2) for number in range(20)]
     for packet in packets:
         system.grab(packet, "bob")

@@ -1,4 +1,4 @@
-"""The host's verdicts: denied users take nothing, and others get the shares that remain."""
+"""The host's risk decisions: denied users get nothing, and others get the remaining shares."""
 
 from functools import partial
 
@@ -38,7 +38,7 @@ def test_a_denied_user_gets_no_share_and_the_last_one_stays_for_others(
         system.grab(packet, "ann")
 
 
-def test_a_verdict_expires(system: InMemorySystem) -> None:
+def test_a_risk_decision_expires(system: InMemorySystem) -> None:
     packet = system.send()
     _judge(system, "ann", "deny", for_ms=5_000)
 
@@ -47,14 +47,14 @@ def test_a_verdict_expires(system: InMemorySystem) -> None:
     assert system.grab(packet, "ann").is_new
 
 
-def test_a_later_verdict_replaces_an_earlier_one(system: InMemorySystem) -> None:
+def test_a_later_risk_decision_replaces_an_earlier_one(system: InMemorySystem) -> None:
     packet = system.send()
     _judge(system, "ann", "deny")
     _judge(system, "ann", "allow")
     claim = system.grab(packet, "ann")
     assert claim.is_new
 
-    # An owner of a share gets it again whatever the host decides later.
+    # The owner of a share gets it again whatever the host decides later.
     _judge(system, "ann", "deny")
     assert system.grab(packet, "ann").share == claim.share
 
@@ -73,7 +73,9 @@ def test_a_denied_user_does_not_draw(system: InMemorySystem) -> None:
     assert system.draw(campaign.campaign_id, "ann", "two").draw.draw_no == 2
 
 
-def test_a_verdict_that_no_claim_reads_is_refused_and_not_stored(system: InMemorySystem) -> None:
+def test_a_risk_decision_that_no_claim_reads_is_refused_and_not_stored(
+    system: InMemorySystem,
+) -> None:
     settings = Settings({**VARIABLES, "RISK_VERDICTS": "false"})
     verdict = RiskDecision(VerdictKind.DENY, system.clock.now_ms() + DAY_MS)
     judge, note = system.process(settings=settings).judge_user, partial(pytest.fail, "noted")

@@ -1,4 +1,4 @@
-"""Sealed seeds in rows and caches reveal nothing without the deployment's keys."""
+"""Sealed seeds in rows and caches: they reveal nothing without the deployment's keys."""
 
 from dataclasses import replace
 from typing import Any
@@ -109,7 +109,7 @@ def test_equal_shares_need_no_key() -> None:
 
 
 @pytest.mark.parametrize("split", Split)
-def test_rows_and_caches_keep_sealed_terms_as_they_are(split: Split) -> None:
+def test_rows_and_caches_keep_sealed_terms_unchanged(split: Split) -> None:
     terms = sealed_terms(split)
 
     cached, _ = read_head(write_head(terms, terms.count, 0, ""))
@@ -130,14 +130,14 @@ def test_a_seed_follows_from_key_packet_and_salt() -> None:
     assert len(seeds) == 5
 
 
-def test_terms_that_were_never_sealed_stay_as_they_are() -> None:
+def test_terms_that_were_never_sealed_stay_unchanged() -> None:
     terms = some_terms()
 
     assert PUBLISHED_SEEDS.read_terms("packet-1", terms.stored) == terms
     assert (terms.stored, terms.secret_version) == (str(terms), None)
 
 
-def test_an_insider_with_the_rows_of_a_campaign_cannot_derive_a_days_seed(
+def test_an_insider_with_the_rows_of_a_campaign_cannot_derive_the_seed_of_a_day(
     system: InMemorySystem,
 ) -> None:
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)

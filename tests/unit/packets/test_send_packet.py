@@ -218,7 +218,7 @@ def test_one_user_has_few_open_packets(few: InMemorySystem) -> None:
     assert few.differences() == []
 
 
-def test_a_place_is_free_again_once_a_packet_is_emptied_or_has_expired(few: InMemorySystem) -> None:
+def test_a_place_is_free_again_once_a_packet_is_emptied_or_expires(few: InMemorySystem) -> None:
     sent = [few.send("eve", total_fen=1, count=1) for _ in range(OPEN_MAX)]
 
     for round_no in range(3):

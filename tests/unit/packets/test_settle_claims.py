@@ -38,13 +38,13 @@ def test_a_batch_is_paid_in_transactions_of_ten_claims(system: InMemorySystem) -
 
     assert system.settle() == set()
 
-    # Four rows a claim: outcome, entry, receipt, balance. Closing writes the packet and the counts
-    # of its sender and its luckiest taker.
+    # Each claim has four rows: outcome, entry, receipt, balance. Closing writes the packet and the
+    # counts of its sender and its luckiest taker.
     assert transactions == [40, 40, 20, 3]
     assert sum(system.balance_fen(f"user-{number}") for number in range(25)) == 1000
 
 
-def test_a_message_that_names_no_claim_fails_alone(system: InMemorySystem) -> None:
+def test_a_message_without_a_claim_fails_alone(system: InMemorySystem) -> None:
     packet = system.send()
     claim = system.grab(packet, "ann")
     places = (packet.packet_id, 4), ("p" * 22, 1), (packet.packet_id, 99)
@@ -69,7 +69,7 @@ def test_an_amount_that_differs_from_the_terms_is_not_paid() -> None:
     assert {difference.rule for difference in system.differences()} == {"I3", "I4", "I5"}
 
 
-def test_when_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
+def test_after_the_last_share_is_paid_the_packet_is_closed_without_a_sweep(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=3)
@@ -162,7 +162,7 @@ def test_shards_that_are_emptied_together_end_concurrently(system: InMemorySyste
 
     assert system.settle() == set()
 
-    assert lanes == [1, 3, 6]  # a transaction, three ends, six users
+    assert lanes == [1, 3, 6]  # A transaction, three ends, six users.
     assert system.stored(packet).status is PacketStatus.CLOSED
     # The shards that ended before the last one neither closed anything nor tried to.
     assert system.logger.errors == []
@@ -228,7 +228,7 @@ def test_a_claim_with_malformed_attributes_fails_alone(forged: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("claims_per_read", [1, 100])
-def test_an_unreadable_packet_keeps_no_claim_of_another_packet(
+def test_an_unreadable_packet_does_not_block_claims_of_another_packet(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch, claims_per_read: int
 ) -> None:
     monkeypatch.setattr(settling, "CLAIMS_PER_READ", claims_per_read)
@@ -244,7 +244,7 @@ def test_an_unreadable_packet_keeps_no_claim_of_another_packet(
     assert [name for name, _ in system.logger.errors] == ["claim_refused"]
 
 
-def test_a_packet_that_cannot_be_read_to_its_end_does_not_redeliver_paid_claims() -> None:
+def test_a_partly_unreadable_packet_does_not_redeliver_paid_claims() -> None:
     system = InMemorySystem()
     packets = [system.send(count=1), system.send(count=1)]
     refs = [system.grab(packet, "ann").share.ref for packet in packets]
@@ -259,7 +259,7 @@ def test_a_packet_that_cannot_be_read_to_its_end_does_not_redeliver_paid_claims(
     assert [name for name, _ in system.logger.errors] == ["packet_not_closed"]
 
 
-def test_a_claim_that_is_paid_meanwhile_does_not_delay_its_batch(system: InMemorySystem) -> None:
+def test_a_concurrently_paid_claim_does_not_delay_its_batch(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     shares = system.grab_all(packet, "ann", "bob", "cat")
     other = copy(system)
@@ -272,7 +272,7 @@ def test_a_claim_that_is_paid_meanwhile_does_not_delay_its_batch(system: InMemor
     assert balances == [share.amount_fen for share in shares]
 
 
-def test_a_claim_that_is_paid_and_its_packet_closed_between_two_reads_has_not_failed(
+def test_a_claim_that_is_paid_and_closed_between_two_reads_has_not_failed(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send(count=1)

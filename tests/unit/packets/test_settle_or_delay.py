@@ -45,7 +45,9 @@ def test_another_switch_delays_no_payout(system: InMemorySystem) -> None:
     assert system.balance_fen("ann") == 100
 
 
-def test_money_comes_before_names_and_a_repeat_for_a_name_pays_once(system: InMemorySystem) -> None:
+def test_money_is_paid_before_names_are_stored_and_a_repeat_for_a_name_pays_once(
+    system: InMemorySystem,
+) -> None:
     ref = a_named_claim(system)
 
     process = system.process(profiles=Away())

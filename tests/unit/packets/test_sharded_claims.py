@@ -36,7 +36,7 @@ def _lose(system: InMemorySystem, packet: Packet, part: int) -> None:
     system.memory.caches.pop(shard_id(packet.packet_id, part))
 
 
-def test_a_campaigns_shares_go_round_over_all_parts(system: InMemorySystem) -> None:
+def test_shares_of_a_campaign_packet_rotate_through_all_shards(system: InMemorySystem) -> None:
     packet, owned = _emptied(system)
 
     assert sorted(owned.values()) == list(range(1, packet.terms.count + 1))
@@ -47,7 +47,7 @@ def test_a_campaigns_shares_go_round_over_all_parts(system: InMemorySystem) -> N
 
 
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 1), (1, 0), (2, 0), (0, 1, 2)])
-def test_owners_get_the_same_answer_whatever_parts_were_lost(
+def test_owners_get_the_same_answer_whatever_shards_were_lost(
     system: InMemorySystem, lost: tuple[int, ...]
 ) -> None:
     packet, owned = _emptied(system)
@@ -87,7 +87,7 @@ def test_losers_read_the_ledger_only_if_a_shard_lost_its_marks(system: InMemoryS
     assert calls == [first]
 
 
-def test_an_owner_who_comes_as_the_last_shares_go_gets_their_own(system: InMemorySystem) -> None:
+def test_an_owner_who_arrives_with_the_last_shares_gets_their_own(system: InMemorySystem) -> None:
     packet = _sent(system)
     first, second, owner, third, fourth = _users_of(packet, 0, 5)
     for user in (first, second):
@@ -151,7 +151,9 @@ def test_a_number_over_the_quota_is_left_to_another_user(system: InMemorySystem)
         system.grab(packet, "late")
 
 
-def test_a_closed_packet_tells_its_owners_whatever_was_lost_before(system: InMemorySystem) -> None:
+def test_a_closed_packet_answers_its_owners_whatever_was_lost_before(
+    system: InMemorySystem,
+) -> None:
     packet = _sent(system)
     owned = {user: system.grab(packet, user).share.share_no for user in _users_of(packet, 0, 5)}
     system.settle()

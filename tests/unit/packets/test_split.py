@@ -126,7 +126,7 @@ def test_shares_add_up_within_their_bounds(terms: Terms) -> None:
 
 
 @given(any_terms())
-def test_terms_are_refused_exactly_where_no_amounts_exist(terms: Terms) -> None:
+def test_terms_are_refused_only_if_no_amounts_exist(terms: Terms) -> None:
     if has_an_outcome(terms):
         assert_legal(terms)
     else:
@@ -137,7 +137,7 @@ def test_terms_are_refused_exactly_where_no_amounts_exist(terms: Terms) -> None:
 
 
 @given(legal_terms())
-def test_the_same_terms_make_the_same_shares(terms: Terms) -> None:
+def test_the_same_terms_give_the_same_shares(terms: Terms) -> None:
     # A count of 300 does not fit the small memory of computed splits.
     first = list(amounts_fen(terms))
     for other in range(20):
@@ -154,7 +154,7 @@ def test_the_share_of_a_number_is_its_place_in_the_split(terms: Terms) -> None:
 
 
 @pytest.mark.parametrize("split", LUCKY)
-def test_another_seed_makes_other_shares(split: Split) -> None:
+def test_another_seed_gives_other_shares(split: Split) -> None:
     splits = {
         tuple(amounts_fen(some_terms(10_000, 10, split=split, seed=seed.to_bytes(16, "big"))))
         for seed in range(100)
@@ -216,7 +216,7 @@ def test_the_canonical_form_and_the_commitment_never_change() -> None:
 
 
 def test_a_form_of_another_version_is_refused() -> None:
-    for version in ("rp2", "rs2", "rp9"):  # version 2 named a beacon round
+    for version in ("rp2", "rs2", "rp9"):  # Version 2 named a beacon round.
         with pytest.raises(ValueError, match=f"unknown form of terms: {version}"):
             Terms.parse(str(some_terms()).replace("rp1", version) + ",more,fields")
 
@@ -227,7 +227,7 @@ def test_words_are_drawn_from_shake_256() -> None:
     assert list(seed_words(b"", 2)) == [0x46B9DD2B0BA88D13, 0x233B3FEB743EEB24]
 
 
-# ---------------------------------------------------------------- each split's own
+# ---------------------------------------------------------------- single splits
 
 
 def amounts_of(split: Split, total_fen: int = 10_000, count: int = 10, **changes: Any) -> list[int]:
@@ -243,7 +243,7 @@ def amounts_of(split: Split, total_fen: int = 10_000, count: int = 10, **changes
 
 
 @pytest.mark.parametrize("split", [Split.DOUBLE_MEAN, Split.DOUBLE_MEAN_LIVE])
-def test_a_double_mean_spreads_up_to_twice_the_mean_and_more(split: Split) -> None:
+def test_a_double_mean_split_reaches_beyond_twice_the_mean(split: Split) -> None:
     amounts = amounts_of(split)
 
     assert min(amounts) < 50
@@ -251,7 +251,7 @@ def test_a_double_mean_spreads_up_to_twice_the_mean_and_more(split: Split) -> No
     assert 400 < statistics.stdev(amounts) < 1_000
 
 
-def test_a_base_makes_small_differences_in_units() -> None:
+def test_a_base_gives_small_differences_in_units() -> None:
     amounts, yuan = (
         amounts_of(Split.BASE_DOUBLE_MEAN),
         amounts_of(Split.BASE_DOUBLE_MEAN, 88_800, 10, unit_fen=100),
@@ -263,7 +263,7 @@ def test_a_base_makes_small_differences_in_units() -> None:
     assert 8_000 == min(yuan) < max(yuan) < 14_000
 
 
-def test_a_bell_has_more_in_the_middle_than_at_either_end() -> None:
+def test_a_bell_has_more_shares_in_the_middle_than_at_either_end() -> None:
     amounts = amounts_of(Split.BELL, share_fen_max=2_000)
     thirds = Counter(min(2, amount * 3 // 2_000) for amount in amounts)
 
@@ -274,21 +274,21 @@ def test_a_bell_has_more_in_the_middle_than_at_either_end() -> None:
     assert max(amounts) > 1_900
 
 
-def test_a_bell_whose_mean_is_off_the_middle_leans_and_stays_within() -> None:
+def test_a_bell_with_an_off_center_mean_is_skewed_and_stays_within_bounds() -> None:
     amounts = amounts_of(Split.BELL, 4_000, share_fen_max=2_000)
 
     assert statistics.median(amounts) < 400
     assert max(amounts) > 1_500
 
 
-def test_cut_points_spread_widest() -> None:
+def test_cut_points_spread_most_widely() -> None:
     amounts = amounts_of(Split.CUT_POINTS)
 
     assert statistics.stdev(amounts) == pytest.approx(900, rel=0.05)
     assert max(amounts) > 5_000
 
 
-def test_a_bell_is_twice_as_wide_as_its_mean_unless_the_sender_says_otherwise() -> None:
+def test_a_bell_is_twice_as_wide_as_its_mean_by_default() -> None:
     def widest(split: Split, total_fen: int, count: int, unit_fen: int = 1) -> int:
         return default_share_fen_max(
             split, total_fen=total_fen, count=count, unit_fen=unit_fen, cap_fen=20_000
@@ -324,7 +324,7 @@ def live_terms(count: int, **changes: Any) -> Terms:
 
 @given(st.lists(st.integers(1, 20_000), min_size=1, max_size=12), seeds)
 @settings(max_examples=20)
-def test_live_shares_are_the_same_in_whatever_order_they_are_claimed(
+def test_live_shares_are_independent_of_the_order_of_claims(
     numbers: list[int], seed: bytes
 ) -> None:
     terms = live_terms(20_000, seed=seed)
@@ -333,7 +333,7 @@ def test_live_shares_are_the_same_in_whatever_order_they_are_claimed(
     assert [share_amount_fen(terms, no) for no in numbers] == [amounts[no - 1] for no in numbers]
 
 
-def test_a_live_packet_takes_the_same_memory_whatever_its_count() -> None:
+def test_a_live_packet_uses_the_same_memory_for_any_count() -> None:
     terms = live_terms(100_000)
     walk = _Walk(terms)
     for share_no in range(1, 100_001, 500):
@@ -385,7 +385,7 @@ def test_threads_read_the_same_live_shares() -> None:
 
 @pytest.mark.parametrize("high", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("count", [2, 3, 5])
-def test_the_next_live_share_is_exactly_the_mean_of_what_is_left_under_any_cap(
+def test_the_next_live_share_is_exactly_the_mean_of_the_rest_under_any_cap(
     count: int, high: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for left in range(count * high + 1):
@@ -404,14 +404,14 @@ def _next_live(units: Units, word: int, monkeypatch: pytest.MonkeyPatch) -> int:
     return _draw_block(units, bytes(SEED_BYTES), 0, units.total)[0]
 
 
-def test_terms_of_more_shares_than_a_send_may_have_are_not_read() -> None:
+def test_terms_with_more_shares_than_a_send_allows_are_refused() -> None:
     text = str(replace(some_terms(), count=COUNT_MAX + 1))
 
     with pytest.raises(ValueError, match="terms of 1000001 shares"):
         Terms.parse(text)
 
 
-def test_the_first_word_of_the_upper_slope_is_no_word_of_the_lower_one() -> None:
+def test_the_slopes_of_a_bell_use_separate_words() -> None:
     units = Units(total=4, count=2, low=1, high=3)
 
     lower_then_upper = list(_bell(units, iter([2**63 - 1, 0, 2**63, 0])))

@@ -23,7 +23,7 @@ from testing.in_memory_system import GRACE_MS, LIFE_MS, InMemorySystem, an_order
 EQUAL: dict[str, Any] = {"kind": Kind.EQUAL, "split": Split.EQUAL}
 MINUTE_MS = 60_000
 WINDOW_MS = 47_000
-"""Milliseconds of a sweep of 55 s without the time for its last chunk."""
+"""Milliseconds of a 55 s sweep without the time for its last chunk."""
 
 
 class _Slow:
@@ -53,7 +53,9 @@ def _slow_down(system: InMemorySystem, row_ms: float, share_ms: float) -> None:
 
 
 def _sweep_each_minute(system: InMemorySystem, minutes: int) -> Iterator[int]:
-    """Sweep once a minute, *minutes* times; yield each minute after checking the sweep's time."""
+    """Sweep once a minute, *minutes* times; yield each minute after checking the sweep's
+    duration.
+    """
     for minute in range(1, minutes + 1):
         began_ms = system.clock.now_ms()
         system.sweep(WINDOW_MS)
@@ -90,12 +92,12 @@ def _cash(
 def test_a_huge_prize_does_not_delay_other_packets_or_lost_claims(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All have 1:250, so a part has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
+    # All have 1:250, so a shard has 80 units; a row takes 5 ms and a refund of 45 shares 1.7 s.
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 80)
     prize = _cash(system, 4_000)
     others = [system.send(f"sender-{number}", life_ms=LIFE_MS + 1_000) for number in range(40)]
     claim = system.grab(others[0], "ann").share
-    system.queue.take_all()  # its message is lost
+    system.queue.take_all()  # Its message is lost.
     system.pass_time(LIFE_MS + 2_000)
     _slow_down(system, row_ms=5, share_ms=37)
 
@@ -137,7 +139,7 @@ def test_small_packets_do_not_wait_behind_three_huge_ones(system: InMemorySystem
     assert max(closed_after.values()) - min(closed_after.values()) <= 3
 
 
-def test_a_large_packet_gets_its_turn_while_small_ones_take_all_the_time(
+def test_a_large_packet_gets_its_turn_while_small_ones_use_all_the_time(
     system: InMemorySystem,
 ) -> None:
     large = system.send("large", count=100, total_fen=10_000)
@@ -173,7 +175,7 @@ def test_a_turn_that_ends_in_the_middle_of_a_shard_continues_there(system: InMem
     assert system.balance_fen("sender") == 1_000
 
 
-def test_packets_of_one_sender_have_their_turns_one_after_the_other(system: InMemorySystem) -> None:
+def test_packets_of_one_sender_have_their_turns_one_after_another(system: InMemorySystem) -> None:
     packets = [_sent_by_one(system, number, count=100) for number in range(2)]
     system.pass_time(LIFE_MS)
     # 45 shares take 9 s.
@@ -211,13 +213,13 @@ def test_a_claim_behind_the_position_of_a_refund_is_still_found(system: InMemory
     assert system.expire().closed_count + sum(report.closed_count for report in reports) == 1
 
 
-# ---- ends that move
+# ---- moving ends
 
 
 # ---- lists whose head does not move
 
 
-def test_short_packets_are_due_in_time_while_the_cache_is_away_for_long(
+def test_short_packets_are_due_in_time_during_a_long_outage_of_the_cache(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repair, "ROWS_PER_SWEEP", 3 * ledger_keys.WORK_SHARDS)
@@ -256,7 +258,7 @@ def test_a_packet_that_no_sweep_could_load_is_loaded_by_its_first_grab(
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
-def test_packets_that_can_not_be_read_do_not_stay_at_the_head_of_the_list(
+def test_unreadable_packets_do_not_stay_at_the_head_of_the_list(
     monkeypatch: pytest.MonkeyPatch, *, is_loaded: bool
 ) -> None:
     system = InMemorySystem()
@@ -320,7 +322,7 @@ def _sent_by_one(system: InMemorySystem, number: int, **changes: Any) -> Packet:
     return system.send_order(order)
 
 
-def test_rows_of_an_attacker_do_not_keep_claims_of_their_shard_from_being_queued_again(
+def test_rows_of_an_attacker_do_not_block_claims_of_their_shard(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system = InMemorySystem()
@@ -349,7 +351,7 @@ def _put_work(system: InMemorySystem, pk: str, sk: str, shard: str, **values: An
     system.dynamo.put_item(TableName="shares", Item={**row, **values})
 
 
-def test_a_share_that_can_not_be_read_is_set_aside_for_an_hour() -> None:
+def test_an_unreadable_share_is_set_aside_for_an_hour() -> None:
     system = InMemorySystem()
     key = keys.share(a_packet_id(), 1)
     _put_work(system, key["pk"], key["sk"], ledger_keys.work("settle", 0), fate={"S": "eaten"})
@@ -394,10 +396,10 @@ def test_a_settled_claim_that_was_listed_again_leaves_the_list(
     assert system.queue.take_all() == []
 
 
-# ---- grabs of prizes' packets
+# ---- grabs of prize packets
 
 
-def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
+def test_won_units_of_a_sharded_prize_are_found_in_all_shards(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edit_prize, "UNITS_PER_SHARD", 4)
@@ -419,7 +421,7 @@ def test_won_units_of_a_prize_in_parts_are_found_in_all_of_them(
     assert ShareRef(packet.packet_id, 7) not in system.work.list_unsettled(10**15, 800)
 
 
-def test_a_sweep_without_time_leaves_everything_to_the_next(system: InMemorySystem) -> None:
+def test_a_sweep_without_time_leaves_everything_to_the_next_one(system: InMemorySystem) -> None:
     packet = system.send()
     system.grab(packet, "ann")
     system.pass_time(LIFE_MS + 60_000)

@@ -41,7 +41,7 @@ def _ends_ms(system: InMemorySystem, packet: Packet) -> int:
 # Claims
 
 
-def test_a_postponed_campaign_gives_nothing_after_its_old_start(system: InMemorySystem) -> None:
+def test_a_postponed_campaign_gives_nothing_at_its_old_start(system: InMemorySystem) -> None:
     now_ms = system.clock.now_ms()
     campaign = system.rain(starts_at_ms=now_ms + 15_000, ends_at_ms=now_ms + HOUR_MS)
     packet = system.send_of(campaign, life_ms=None)
@@ -116,7 +116,7 @@ def test_a_packet_with_its_own_end_keeps_it_in_every_edit(system: InMemorySystem
 
 @pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("is_cache_lost", [False, True])
-def test_an_owner_gets_their_share_whatever_the_window_is_now(
+def test_an_owner_gets_their_share_whatever_the_current_window(
     system: InMemorySystem, shards: int, *, is_cache_lost: bool
 ) -> None:
     packet = system.send_in_shards(shards, count=4)
@@ -143,7 +143,7 @@ def test_an_owner_gets_their_share_whatever_the_window_is_now(
 
 
 @pytest.mark.parametrize("opening", Opening)
-def test_the_crowd_before_the_start_reads_no_share_after_a_failover(
+def test_users_before_the_start_read_no_share_after_a_failover(
     system: InMemorySystem, opening: Opening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = system.rain(starts_at_ms=system.clock.now_ms() + 60_000)
@@ -159,7 +159,7 @@ def test_the_crowd_before_the_start_reads_no_share_after_a_failover(
     assert "shares" not in {call.kwargs["TableName"] for call in read.call_args_list}
 
 
-def test_an_owner_keeps_their_share_if_the_start_moved_before_and_behind_the_first_one(
+def test_an_owner_keeps_their_share_if_the_start_moves_before_and_after_the_first_one(
     system: InMemorySystem,
 ) -> None:
     now_ms = system.clock.now_ms()
@@ -189,7 +189,7 @@ def test_campaigns_of_earlier_releases_look_for_owners_before_their_start(
     assert system.grab(packet, "ann").share == owned
 
 
-def test_a_claim_that_was_interrupted_is_not_recorded_outside_of_the_window(
+def test_an_interrupted_claim_is_not_recorded_outside_the_window(
     system: InMemorySystem,
 ) -> None:
     campaign = system.rain()
@@ -203,7 +203,7 @@ def test_a_claim_that_was_interrupted_is_not_recorded_outside_of_the_window(
         system.grab(packet, "ann")
 
 
-def test_an_admitted_user_opens_nothing_outside_of_the_window(system: InMemorySystem) -> None:
+def test_an_admitted_user_opens_nothing_outside_the_window(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None, opening=Opening.TWO_STEP)
     admission = system.grab_or_enter(packet, "ann")
@@ -216,7 +216,7 @@ def test_an_admitted_user_opens_nothing_outside_of_the_window(system: InMemorySy
         system.grab_or_enter(packet, "bob")
 
 
-def test_a_window_in_memory_is_trusted_for_ten_seconds(system: InMemorySystem) -> None:
+def test_a_cached_window_is_trusted_for_ten_seconds(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
     recalled = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
@@ -277,7 +277,7 @@ def test_one_sweep_of_more_partitions_than_campaigns_finds_an_edit(
     assert work.list_edited(move_packets.CAMPAIGNS_PER_SWEEP) == [campaign.campaign_id]
 
 
-def test_a_row_that_cannot_be_read_does_not_stop_the_moves_of_others(
+def test_an_unreadable_row_does_not_stop_the_moves_of_others(
     system: InMemorySystem,
 ) -> None:
     campaign = system.rain()
@@ -293,7 +293,7 @@ def test_a_row_that_cannot_be_read_does_not_stop_the_moves_of_others(
     assert [name for name, _ in system.logger.errors] == ["move_failed"]
 
 
-def test_an_edit_of_anything_else_leaves_the_packets_alone(system: InMemorySystem) -> None:
+def test_other_edits_leave_the_packets_unchanged(system: InMemorySystem) -> None:
     campaign = system.rain()
 
     system.edit_campaign(replace(campaign.plan, title="again"))
@@ -333,7 +333,7 @@ class _Slow(DynamoWindows):
         return super().move(packet_id, window)
 
 
-def test_a_packet_that_is_not_loaded_stays_due_for_its_load(system: InMemorySystem) -> None:
+def test_an_unloaded_packet_stays_due_for_its_load(system: InMemorySystem) -> None:
     campaign = system.rain(ends_at_ms=system.clock.now_ms() + 90 * DAY_MS)
     system.claim_cache = _Away()
     packet = system.send_of(campaign, life_ms=None)
@@ -366,7 +366,7 @@ def test_an_extension_reaches_a_packet_that_another_sweep_would_close(
     assert system.grab(packet, "ann").is_new
 
 
-def test_an_extension_leaves_closing_packets_alone(system: InMemorySystem) -> None:
+def test_an_extension_leaves_closing_packets_unchanged(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
     system.pass_time(HOUR_MS)
@@ -380,7 +380,7 @@ def test_an_extension_leaves_closing_packets_alone(system: InMemorySystem) -> No
         system.grab(packet, "ann")
 
 
-def test_of_the_packets_that_ended_those_with_unclaimed_shares_are_counted(
+def test_ended_packets_with_unclaimed_shares_are_counted(
     system: InMemorySystem,
 ) -> None:
     campaign = system.rain()
@@ -395,7 +395,7 @@ def test_of_the_packets_that_ended_those_with_unclaimed_shares_are_counted(
     assert count_closed(campaign.campaign_id, ports=system.campaign_ports()) == 2
 
 
-def test_the_newest_edit_wins_when_moves_overlap(system: InMemorySystem) -> None:
+def test_the_newest_edit_wins_over_concurrent_moves(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
     windows = system.work.windows
@@ -416,7 +416,7 @@ def test_the_newest_edit_wins_when_moves_overlap(system: InMemorySystem) -> None
     assert system.work.list_edited(100) == [campaign.campaign_id]
 
 
-def test_packets_of_older_versions_follow_an_edit_too(system: InMemorySystem) -> None:
+def test_packets_of_older_versions_also_follow_an_edit(system: InMemorySystem) -> None:
     campaign = system.rain()
     packet = system.send_of(campaign, life_ms=None)
     row = system.row("packets", {"pk": f"packet#{packet.packet_id}", "sk": "packet"})
@@ -468,7 +468,7 @@ def test_a_packet_that_was_sent_under_an_edited_window_is_refused(system: InMemo
 
 
 @pytest.mark.parametrize("is_owner", [False, True])
-def test_a_claim_is_not_recorded_if_the_campaign_ends_while_the_cache_answers(
+def test_a_claim_is_not_recorded_if_the_campaign_ends_before_the_cache_answers(
     system: InMemorySystem, *, is_owner: bool
 ) -> None:
     campaign = system.rain()
@@ -495,7 +495,7 @@ def test_a_claim_is_not_recorded_if_the_campaign_ends_while_the_cache_answers(
 # Early ends
 
 
-def test_a_claim_more_than_ten_seconds_after_an_early_end_is_found(system: InMemorySystem) -> None:
+def test_a_claim_over_ten_seconds_after_an_early_end_is_found(system: InMemorySystem) -> None:
     packet, replica = system.send(count=3), system.memory.snapshot()
     system.end_packet(packet)
     # The cache loses the end, and no sweep runs.

@@ -59,7 +59,7 @@ def _sweep_hours(town: PaymentSystem, hours: int) -> None:
 
 
 def _lost_alone(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
-    """Restore PaymentsTable alone to what it was before *what_was_lost*."""
+    """Restore PaymentsTable alone to its state before *what_was_lost*."""
     rows = town.system.dynamo.rows()
     what_was_lost()
     town.system.pass_time(HOUR_MS)
@@ -68,7 +68,7 @@ def _lost_alone(town: PaymentSystem, what_was_lost: Callable[[], object]) -> Non
 
 
 def _put_back(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
-    """Restore the rows that PaymentsTable had before *what_was_lost*, beside newer ones."""
+    """Restore the rows that PaymentsTable had before *what_was_lost*, and keep newer ones."""
     rows = town.system.dynamo.rows()
     what_was_lost()
     town.system.pass_time(HOUR_MS)
@@ -77,7 +77,7 @@ def _put_back(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
     town.system.dynamo.hold(now | {"payments": now["payments"] | restored})
 
 
-def test_a_paid_withdrawal_that_was_put_back_beside_its_line_is_paid(town: PaymentSystem) -> None:
+def test_a_paid_withdrawal_that_was_restored_beside_its_line_is_paid(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     _put_back(town, lambda: _pay_out(town))
 
@@ -88,7 +88,7 @@ def test_a_paid_withdrawal_that_was_put_back_beside_its_line_is_paid(town: Payme
     assert town.differences() == []
 
 
-def test_a_credited_payment_that_was_put_back_beside_its_line_is_paid(town: PaymentSystem) -> None:
+def test_a_credited_payment_that_was_restored_beside_its_line_is_paid(town: PaymentSystem) -> None:
     payment = town.start("user", 300)
     town.gateway.pay(payment.number)
     _put_back(town, lambda: town.confirm(payment))
@@ -100,7 +100,7 @@ def test_a_credited_payment_that_was_put_back_beside_its_line_is_paid(town: Paym
     assert town.differences() == []
 
 
-def test_a_credit_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+def test_a_credit_lost_only_by_a_restore_is_not_posted_again(town: PaymentSystem) -> None:
     payment = town.start("user", 300)
     town.gateway.pay(payment.number)
     _lost_alone(town, lambda: town.confirm(payment))
@@ -112,7 +112,7 @@ def test_a_credit_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSys
     assert town.differences() == []
 
 
-def test_a_second_payment_after_a_lost_credit_goes_back(town: PaymentSystem) -> None:
+def test_a_second_payment_after_a_lost_credit_is_returned(town: PaymentSystem) -> None:
     payment = town.start("user", 300)
     town.gateway.pay(payment.number)
     _lost_alone(town, lambda: town.confirm(payment))
@@ -124,7 +124,7 @@ def test_a_second_payment_after_a_lost_credit_goes_back(town: PaymentSystem) -> 
     assert town.balance_fen() == 1300
 
 
-def test_a_packets_credit_that_a_restore_lost_alone_is_not_posted_again(
+def test_a_packet_credit_lost_only_by_a_restore_is_not_posted_again(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid("user", total_fen=300, count=3)
@@ -138,7 +138,7 @@ def test_a_packets_credit_that_a_restore_lost_alone_is_not_posted_again(
     assert town.differences() == []
 
 
-def test_a_reversal_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+def test_a_reversal_lost_only_by_a_restore_is_not_posted_again(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 300)
     refund_no = town.gateway.refund_outside(payment.number, 300)
     _lost_alone(town, lambda: note_refund(WECHAT, refund_no, ports=town.payments))
@@ -149,7 +149,7 @@ def test_a_reversal_that_a_restore_lost_alone_is_not_posted_again(town: PaymentS
     assert town.balance_fen() == 1000
 
 
-def test_a_return_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSystem) -> None:
+def test_a_return_lost_only_by_a_restore_is_not_posted_again(town: PaymentSystem) -> None:
     town.gateway.next_state = lambda _: TransferState.FAILED
     withdrawal = town.withdraw("user", 300)
 
@@ -167,7 +167,7 @@ def test_a_return_that_a_restore_lost_alone_is_not_posted_again(town: PaymentSys
     assert town.differences() == []
 
 
-def test_a_withdrawal_whose_cancel_a_restore_lost_alone_is_not_called(town: PaymentSystem) -> None:
+def test_a_withdrawal_whose_cancellation_a_restore_lost_is_not_called(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
 
     def cancel() -> None:
@@ -186,7 +186,7 @@ def test_a_withdrawal_whose_cancel_a_restore_lost_alone_is_not_called(town: Paym
 
 
 def _restored_after(town: PaymentSystem, what_was_lost: Callable[[], object]) -> None:
-    """Restore all tables, a day later, to what they were before *what_was_lost*."""
+    """Restore all tables, a day later, to their state before *what_was_lost*."""
     rows = town.system.dynamo.rows()
     what_was_lost()
     town.system.pass_time(DAY_MS)
@@ -199,7 +199,7 @@ def _pay_out(town: PaymentSystem) -> None:
     town.sweep_after(LEASE_MS)
 
 
-def test_a_user_cancelled_a_withdrawal_whose_payment_a_restore_had_forgotten(
+def test_a_user_cancels_a_withdrawal_whose_payment_a_restore_lost(
     town: PaymentSystem,
 ) -> None:
     withdrawal = town.withdraw("user", 300)
@@ -214,7 +214,7 @@ def test_a_user_cancelled_a_withdrawal_whose_payment_a_restore_had_forgotten(
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_restored_withdrawal_was_given_up_though_it_had_been_paid(town: PaymentSystem) -> None:
+def test_a_restored_withdrawal_is_canceled_though_it_was_paid(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     rows = town.system.dynamo.rows()
     _pay_out(town)
@@ -231,7 +231,7 @@ def test_a_restored_withdrawal_was_given_up_though_it_had_been_paid(town: Paymen
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_restored_withdrawal_is_asked_for_before_it_is_called(town: PaymentSystem) -> None:
+def test_a_restored_withdrawal_is_queried_before_it_is_called(town: PaymentSystem) -> None:
     paid, unpaid = town.withdraw("user", 300), town.withdraw("user", 200)
 
     def pay_one() -> None:
@@ -257,7 +257,7 @@ def test_a_restored_withdrawal_is_asked_for_before_it_is_called(town: PaymentSys
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
-def test_a_restored_withdrawal_had_been_paid_by_its_second_number(
+def test_a_restored_withdrawal_that_was_paid_by_its_second_number_is_found(
     town: PaymentSystem, *, is_cancelled: bool
 ) -> None:
     town.payees.authorization_no = "consent"
@@ -273,7 +273,7 @@ def test_a_restored_withdrawal_had_been_paid_by_its_second_number(
         assert town.find(withdrawal).transfer_no == withdrawal.next_transfer_no
 
     _restored_after(town, pay_by_second_number)
-    # A provider that would carry out the first number later.
+    # A provider that would execute the first number later.
     has_consent[0] = True
     if is_cancelled:
         town.cancel(withdrawal)
@@ -285,7 +285,7 @@ def test_a_restored_withdrawal_had_been_paid_by_its_second_number(
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_payment_that_a_restore_calls_never_ordered_is_asked_for(town: PaymentSystem) -> None:
+def test_a_payment_that_a_restore_marks_as_never_ordered_is_queried(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     payment = town.start("user", 100)
     key = next(key for key in town.system.dynamo.tables["payments"] if "payment#" in key[0])
@@ -303,7 +303,7 @@ def test_a_payment_that_a_restore_calls_never_ordered_is_asked_for(town: Payment
     assert town.balance_fen() == 1100
 
 
-def test_a_refund_of_ours_that_a_restore_forgot_waits_for_nobody(town: PaymentSystem) -> None:
+def test_a_refund_of_ours_that_a_restore_lost_waits_for_no_operator(town: PaymentSystem) -> None:
     """Otherwise, an operator would have deposited money that the payer already got back."""
     payment = town.pay_in("user", 100)
 
@@ -341,7 +341,7 @@ def _paid_without_answer(town: PaymentSystem) -> Withdrawal:
 
 
 @pytest.mark.parametrize("days", [28, 29, 31])
-def test_a_provider_forgot_a_transfer_before_its_old_keys_came_back(
+def test_a_provider_forgets_a_transfer_before_its_old_keys_return(
     town: PaymentSystem, days: int
 ) -> None:
     town.gateway.remembers_ms = 30 * DAY_MS
@@ -364,7 +364,7 @@ def test_a_provider_forgot_a_transfer_before_its_old_keys_came_back(
     assert ("transfer_late" in town.system.logger.events) is not is_known
 
 
-def test_a_transfer_that_is_not_found_in_time_returns_and_the_row_says_why(
+def test_a_transfer_that_is_not_found_in_time_is_returned_and_the_row_has_the_reason(
     town: PaymentSystem,
 ) -> None:
     withdrawal = town.withdraw("user", 300)
@@ -382,7 +382,7 @@ def test_a_transfer_that_is_not_found_in_time_returns_and_the_row_says_why(
     assert town.balance_fen() == 1000
 
 
-def test_a_forgotten_transfer_is_not_asked_for_each_minute(town: PaymentSystem) -> None:
+def test_a_forgotten_transfer_is_not_queried_each_minute(town: PaymentSystem) -> None:
     town.gateway.remembers_ms = 0
     withdrawal = _paid_without_answer(town)
     town.gates_out = {WECHAT: FakePaymentsOut(town.gateway)}
@@ -424,7 +424,7 @@ def _return(town: PaymentSystem, withdrawal: Withdrawal) -> str:
     return return_forgotten(withdrawal.withdrawal_id, ports=town.transfers)
 
 
-def test_a_forgotten_transfer_that_a_statement_has_is_paid(forgetful: PaymentSystem) -> None:
+def test_a_forgotten_transfer_in_a_statement_is_paid(forgetful: PaymentSystem) -> None:
     withdrawal = _paid_without_answer(forgetful)
     _forget(forgetful)
     is_waiting = not forgetful.find(withdrawal).is_final
@@ -442,7 +442,7 @@ def test_a_forgotten_transfer_that_a_statement_has_is_paid(forgetful: PaymentSys
 
 
 @pytest.mark.parametrize("is_made", [False, True])
-def test_a_forgotten_transfer_that_no_statement_calls_paid_returns_as_an_operator_decides(
+def test_a_forgotten_transfer_that_no_statement_has_is_returned_after_an_operator_decides(
     forgetful: PaymentSystem, *, is_made: bool
 ) -> None:
     forgetful.gateway.locks_money = True
@@ -473,7 +473,7 @@ def test_a_forgotten_transfer_that_no_statement_calls_paid_returns_as_an_operato
 
 
 @pytest.mark.parametrize("is_deposited_first", [False, True])
-def test_a_forgotten_transfer_is_returned_or_deposited_never_both(
+def test_a_forgotten_transfer_is_either_returned_or_deposited(
     forgetful: PaymentSystem, *, is_deposited_first: bool
 ) -> None:
     withdrawal = forgetful.withdraw("user", 300)
@@ -505,7 +505,7 @@ def test_a_forgotten_transfer_is_returned_or_deposited_never_both(
         (TransferState.FAILED, WithdrawalStatus.FAILED),
     ],
 )
-def test_a_lock_is_no_payment_while_the_provider_remembers_its_transfer(
+def test_a_lock_is_not_a_payment_while_the_provider_has_its_transfer(
     forgetful: PaymentSystem, state: TransferState, end: WithdrawalStatus
 ) -> None:
     forgetful.gateway.locks_money, forgetful.gateway.remembers_ms = True, 10**15
@@ -523,7 +523,7 @@ def test_a_lock_is_no_payment_while_the_provider_remembers_its_transfer(
     assert forgetful.find(withdrawal).status is end
 
 
-def test_a_wallet_that_paid_weeks_later_is_found_in_the_statement_of_that_day(
+def test_a_transfer_that_a_wallet_paid_weeks_later_is_found_in_the_statement_of_that_day(
     forgetful: PaymentSystem,
 ) -> None:
     withdrawal = _paid_without_answer(forgetful)
@@ -538,7 +538,7 @@ def test_a_wallet_that_paid_weeks_later_is_found_in_the_statement_of_that_day(
     assert (_settle(forgetful), forgetful.find(withdrawal).status) == ([], WithdrawalStatus.PAID)
 
 
-def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
+def test_a_transfer_that_a_query_still_decides_is_not_returned_manually(
     forgetful: PaymentSystem,
 ) -> None:
     withdrawal = forgetful.withdraw("user", 300)
@@ -549,7 +549,7 @@ def test_a_transfer_that_a_query_still_decides_is_not_returned_by_hand(
     assert (_settle(forgetful), forgetful.balance_fen()) == ([], 700)
 
 
-def test_a_transfer_that_its_provider_still_processes_is_not_returned_by_hand(
+def test_a_transfer_that_its_provider_still_processes_is_not_returned_manually(
     town: PaymentSystem,
 ) -> None:
     town.gateway.next_state = lambda state: state
@@ -565,7 +565,7 @@ def test_a_transfer_that_its_provider_still_processes_is_not_returned_by_hand(
 
 
 @pytest.mark.parametrize("missing", [-1, 0, 5])
-def test_without_the_statement_of_each_day_nothing_is_decided(
+def test_nothing_is_decided_without_the_statement_of_each_day(
     forgetful: PaymentSystem, missing: int
 ) -> None:
     start_ms = forgetful.clock.now_ms()
@@ -624,7 +624,7 @@ def test_a_forgotten_second_number_of_a_restored_row_is_paid(forgetful: PaymentS
     assert refusal == "not returned: the statements say that it was paid"
 
 
-def test_the_schedule_of_statements_settles_and_tells_forgotten_transfers(
+def test_the_schedule_of_statements_settles_and_reports_forgotten_transfers(
     forgetful: PaymentSystem,
 ) -> None:
     paid, unpaid = _paid_without_answer(forgetful), forgetful.withdraw("user", 200)
@@ -651,7 +651,7 @@ def test_the_schedule_of_statements_settles_and_tells_forgotten_transfers(
 # Orders
 
 
-def test_an_order_that_came_late_is_closed_at_the_provider(town: PaymentSystem) -> None:
+def test_an_order_that_arrived_late_is_closed_at_the_provider(town: PaymentSystem) -> None:
     """A call in progress at the end of a payment may still create the order."""
     town.gateway.is_away = True
     payment = town.start("user", 100)
@@ -668,7 +668,7 @@ def test_an_order_that_came_late_is_closed_at_the_provider(town: PaymentSystem) 
     assert last.status is PaymentStatus.CLOSED
 
 
-def test_an_order_that_never_came_is_closed_once_no_call_can_be_under_way(
+def test_an_order_that_never_arrived_is_closed_once_no_call_can_be_in_progress(
     town: PaymentSystem,
 ) -> None:
     town.gateway.is_away = True

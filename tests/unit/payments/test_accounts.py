@@ -21,7 +21,7 @@ OPENID = "oLTPCuFqLz_UVHHD67rLX5BxXysI"
 
 
 @given(name=st.text(min_size=1))
-def test_what_is_sealed_opens_again(name: str) -> None:
+def test_a_sealed_name_opens_again(name: str) -> None:
     accounts = Accounts(KEYS, "wechat/wx1")
 
     account = accounts.seal(name, "alice")
@@ -30,14 +30,14 @@ def test_what_is_sealed_opens_again(name: str) -> None:
     assert account.name_hash == accounts.hash_of(name)
 
 
-def test_a_sealed_name_tells_nothing() -> None:
+def test_a_sealed_name_reveals_nothing() -> None:
     account = Accounts(KEYS, "wechat/wx1").seal(OPENID, "alice")
 
     assert OPENID not in repr(account) + account.sealed + account.name_hash
     assert account.sealed not in repr(account)
 
 
-def test_the_same_name_is_sealed_as_the_same_text() -> None:
+def test_equal_names_are_sealed_as_equal_texts() -> None:
     accounts = Accounts(KEYS, "wechat/wx1")
 
     assert accounts.seal(OPENID, "alice") == accounts.seal(OPENID, "alice")
@@ -52,7 +52,7 @@ def test_another_context_has_other_names() -> None:
         other.open(first.seal(OPENID, "alice"))
 
 
-def test_a_context_can_not_run_into_a_name() -> None:
+def test_a_context_cannot_overlap_with_a_name() -> None:
     assert Accounts(KEYS, "ab").hash_of("c") != Accounts(KEYS, "a").hash_of("bc")
 
 
@@ -76,7 +76,7 @@ def test_after_a_rotation_old_accounts_open_and_new_ones_have_the_new_key() -> N
 @pytest.mark.parametrize(
     "sealed", ["", "1:", "1:AAAA", "9:AAAA", "no mark", "1:not base64!", "1:é"]
 )
-def test_what_was_not_sealed_here_does_not_open(sealed: str) -> None:
+def test_a_text_sealed_elsewhere_does_not_open(sealed: str) -> None:
     accounts = Accounts(KEYS, "host")
 
     with pytest.raises(InvariantViolated) as raised:
@@ -85,7 +85,7 @@ def test_what_was_not_sealed_here_does_not_open(sealed: str) -> None:
     assert OPENID not in str(raised.value)
 
 
-def test_a_seal_of_one_account_is_not_that_of_another() -> None:
+def test_a_seal_of_one_account_differs_from_that_of_another() -> None:
     accounts = Accounts(KEYS, "host")
 
     with pytest.raises(InvariantViolated):
@@ -104,7 +104,7 @@ def test_a_seal_opens_for_its_owner_alone() -> None:
     assert accounts.open_text(mallorys.sealed, "") is None
 
 
-def test_a_seal_of_an_earlier_version_opens_without_an_owner_alone() -> None:
+def test_a_seal_of_an_earlier_version_opens_only_without_an_owner() -> None:
     accounts = Accounts(KEYS, "host")
     content = AESSIV(OLD).encrypt(OPENID.encode(), [b"host"])
     sealed = f"1.{urlsafe_b64encode(content).decode()}"
@@ -116,7 +116,7 @@ def test_a_seal_of_an_earlier_version_opens_without_an_owner_alone() -> None:
         accounts.open(replace(account, owner="alice"))
 
 
-def test_the_keys_that_are_made_of_a_text_stay_the_same() -> None:
+def test_keys_made_from_a_text_are_constant() -> None:
     keys = AccountKeys.of(json.dumps({"1": TEXT}))
 
     seal_key = hmac.digest(TEXT.encode(), b"redpacket/seal", "sha512")
@@ -125,7 +125,7 @@ def test_the_keys_that_are_made_of_a_text_stay_the_same() -> None:
 
 
 @pytest.mark.parametrize("secret", [{}, [], {"1": TEXT, "2": "b" * 42}, {"1": [TEXT]}, TEXT])
-def test_texts_that_can_not_be_keys_are_refused(secret: object) -> None:
+def test_texts_that_cannot_be_keys_are_refused(secret: object) -> None:
     with pytest.raises(ValueError, match="43 characters") as raised:
         AccountKeys.of(json.dumps(secret))
 

@@ -56,7 +56,7 @@ def _settle(town: PaymentSystem, queue: FakeNoticeQueue, refs: list[ShareRef]) -
     return process.settle_or_delay(refs, is_on=process.stored_switches.is_on)
 
 
-def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
+def test_a_claim_is_paid_out_automatically(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
     packet = _packet(town)
 
     failed = _settle(town, queue, town.system.queue.take_all())
@@ -74,7 +74,9 @@ def test_a_claim_is_paid_out_by_itself(town: PaymentSystem, queue: FakeNoticeQue
     assert town.differences() == []
 
 
-def test_a_batch_has_one_notice_for_each_taker(town: PaymentSystem, queue: FakeNoticeQueue) -> None:
+def test_a_batch_has_one_notice_for_each_claimer(
+    town: PaymentSystem, queue: FakeNoticeQueue
+) -> None:
     for _ in range(2):
         _packet(town)
     town.system.grab(town.system.send(total_fen=100, count=1), "other")
@@ -84,7 +86,7 @@ def test_a_batch_has_one_notice_for_each_taker(town: PaymentSystem, queue: FakeN
     assert sorted(notice.number for notice in queue.notices) == ["other", "taker"]
 
 
-def test_a_claim_that_can_not_be_announced_is_retried_and_is_paid_once(
+def test_a_claim_that_cannot_be_announced_is_retried_and_paid_once(
     town: PaymentSystem, queue: FakeNoticeQueue
 ) -> None:
     _packet(town)
@@ -101,7 +103,7 @@ def test_a_claim_that_can_not_be_announced_is_retried_and_is_paid_once(
     assert [notice.number for notice in queue.notices] == ["taker"]
 
 
-def test_a_function_that_is_killed_pays_out_once_for_a_cause(
+def test_a_killed_function_pays_out_once_for_a_cause(
     town: PaymentSystem, queue: FakeNoticeQueue
 ) -> None:
     _packet(town)
@@ -155,7 +157,7 @@ def test_a_balance_is_paid_out_once_withdrawals_are_on_again(
     assert town.balance_fen("taker") == 0
 
 
-def test_a_notice_of_a_user_who_has_no_account_leaves_the_balance(
+def test_a_notice_of_a_user_without_an_account_leaves_the_balance(
     town: PaymentSystem, queue: FakeNoticeQueue
 ) -> None:
     town.system.deposit("stranger", 500)

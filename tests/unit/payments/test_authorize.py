@@ -65,7 +65,7 @@ def _status(town: PaymentSystem, authorization: Authorization) -> str:
     return stored.status
 
 
-def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSystem) -> None:
+def test_a_consent_is_requested_and_used_once_the_user_agrees(town: PaymentSystem) -> None:
     authorization = _ask(town)
     before = _used(town)
     town.gateway.agree(authorization.number)
@@ -82,7 +82,7 @@ def test_a_consent_is_asked_for_and_used_once_the_user_agrees(town: PaymentSyste
     assert town.consents.list_waiting(WECHAT, 10**15, 10) == []
 
 
-def test_a_callback_moves_nothing_that_the_gateway_does_not_confirm(town: PaymentSystem) -> None:
+def test_a_callback_moves_nothing_without_confirmation_by_the_gateway(town: PaymentSystem) -> None:
     authorization = _ask(town)
 
     _tell(town, authorization.number)
@@ -92,7 +92,7 @@ def test_a_callback_moves_nothing_that_the_gateway_does_not_confirm(town: Paymen
     assert _status(town, authorization) == "awaiting_confirmation"
 
 
-def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
+def test_a_user_without_an_account_cannot_consent(town: PaymentSystem) -> None:
     with pytest.raises(PayeeNotBound):
         authorize("bob", WECHAT, "Bob", ports=town.authorizations)
     with pytest.raises(ChannelUnavailable):
@@ -103,14 +103,14 @@ def test_who_has_no_account_can_not_consent(town: PaymentSystem) -> None:
     assert town.consent_gate.requests == []
 
 
-def test_a_repeat_asks_with_the_same_number(town: PaymentSystem) -> None:
+def test_a_repeat_uses_the_same_number(town: PaymentSystem) -> None:
     first, second = _ask(town), _ask(town)
 
     assert first == second
     assert town.consent_gate.requests == [first.number] * 2
 
 
-def test_one_user_asks_a_bounded_number_of_times_and_ends_a_consent_at_any_time(
+def test_requests_of_one_user_are_limited_but_a_consent_can_always_be_ended(
     town: PaymentSystem,
 ) -> None:
     for _ in range(PROVIDER_CALLS.burst):
@@ -128,7 +128,7 @@ def test_one_user_asks_a_bounded_number_of_times_and_ends_a_consent_at_any_time(
     assert _status(town, asked) == "closed"
 
 
-def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) -> None:
+def test_a_number_is_durable_before_the_gateway_is_called(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     with pytest.raises(Unavailable):
         _ask(town)
@@ -141,7 +141,7 @@ def test_a_number_is_durable_before_the_gateway_is_asked(town: PaymentSystem) ->
     assert town.consent_gate.requests == [number]
 
 
-def test_a_consent_that_has_ended_gives_way_to_a_new_number(town: PaymentSystem) -> None:
+def test_an_ended_consent_is_replaced_by_a_new_number(town: PaymentSystem) -> None:
     ended = _agree(town)
     town.gateway.end(ended.number, "")
 
@@ -153,7 +153,7 @@ def test_a_consent_that_has_ended_gives_way_to_a_new_number(town: PaymentSystem)
     assert (_named(town), _used(town)) == (again.number, None)
 
 
-def test_a_consent_that_is_active_is_not_asked_for_again(town: PaymentSystem) -> None:
+def test_an_active_consent_is_not_requested_again(town: PaymentSystem) -> None:
     agreed = _agree(town)
 
     again = _ask(town)
@@ -174,7 +174,9 @@ def test_a_user_ends_their_consent(town: PaymentSystem) -> None:
     assert end_authorization("alice", WECHAT, ports=town.authorizations) is None
 
 
-def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSystem) -> None:
+def test_an_ended_consent_is_unused_although_the_gateway_is_unavailable(
+    town: PaymentSystem,
+) -> None:
     agreed = _agree(town)
     town.gateway.is_away = True
 
@@ -190,7 +192,7 @@ def test_a_consent_is_used_no_more_although_the_gateway_is_away(town: PaymentSys
     assert _status(town, agreed) == "closed"
 
 
-def test_a_consent_that_ends_while_it_is_agreed_to_is_not_used(town: PaymentSystem) -> None:
+def test_a_consent_that_ends_during_the_agreement_is_not_used(town: PaymentSystem) -> None:
     authorization = _ask(town)
     town.gateway.is_away = True
     end_authorization("alice", WECHAT, ports=town.authorizations)
@@ -215,7 +217,7 @@ def test_the_sweep_needs_no_callback(town: PaymentSystem) -> None:
     assert _used(town) == authorization.number
 
 
-def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) -> None:
+def test_a_consent_without_an_answer_does_not_block_others(town: PaymentSystem) -> None:
     authorization = _ask(town)
     town.gateway.is_away = True
     town.system.pass_time(60_000)
@@ -229,7 +231,7 @@ def test_a_consent_that_gets_no_answer_holds_up_no_other(town: PaymentSystem) ->
     ]
 
 
-def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
+def test_the_sweep_ends_a_lapsed_consent(town: PaymentSystem) -> None:
     authorization = _ask(town)
     town.gateway.end(authorization.number, "")
     town.sweep_after(60_000)
@@ -238,7 +240,7 @@ def test_the_sweep_ends_a_consent_that_lapsed(town: PaymentSystem) -> None:
     assert _named(town) is None
 
 
-def test_a_consent_that_is_not_given_in_a_day_is_ended(town: PaymentSystem) -> None:
+def test_a_consent_that_is_not_given_within_a_day_is_ended(town: PaymentSystem) -> None:
     authorization = _ask(town)
     town.sweep_after(CONSENT_MS - 1)
     before = _status(town, authorization)
@@ -269,7 +271,7 @@ def test_a_consent_that_never_reached_the_gateway_ends_after_a_day(town: Payment
     assert last.number != number
 
 
-def test_an_active_consent_that_the_gateway_misses_for_a_moment_stays(town: PaymentSystem) -> None:
+def test_an_active_consent_stays_if_the_gateway_misses_it_briefly(town: PaymentSystem) -> None:
     agreed = _agree(town)
     town.system.pass_time(2 * CONSENT_MS)
     consents, town.gateway.consents = town.gateway.consents, {}
@@ -280,7 +282,7 @@ def test_an_active_consent_that_the_gateway_misses_for_a_moment_stays(town: Paym
     assert _used(town) == agreed.number
 
 
-def test_another_users_consent_is_never_used(town: PaymentSystem) -> None:
+def test_the_consent_of_another_user_is_never_used(town: PaymentSystem) -> None:
     authorization = _ask(town)
     town.gateway.agree(authorization.number)
     town.gateway.consents[authorization.number].user = "hash-mallory"
@@ -316,7 +318,7 @@ def _withdraw(town: PaymentSystem) -> Withdrawal:
     return withdraw(ask, payees=town.accounts, ports=town.transfers, payments=town.payments)
 
 
-def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> None:
+def test_a_revoked_consent_is_no_longer_used(town: PaymentSystem) -> None:
     town.system.deposit("alice", 500)
     agreed = _agree(town)
     town.gateway.end(agreed.number, "")
@@ -332,7 +334,7 @@ def test_a_consent_that_was_withdrawn_is_used_no_more(town: PaymentSystem) -> No
     assert _named(town) is None
 
 
-def test_a_consent_comes_back_where_the_gateway_still_has_it(town: PaymentSystem) -> None:
+def test_a_consent_that_the_gateway_still_has_is_restored(town: PaymentSystem) -> None:
     town.system.deposit("alice", 500)
     agreed = _agree(town)
     town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
@@ -353,7 +355,7 @@ def test_a_consent_comes_back_where_the_gateway_still_has_it(town: PaymentSystem
     assert town.differences() == []
 
 
-def test_a_consent_of_before_is_not_doubted_for_the_account_of_now(town: PaymentSystem) -> None:
+def test_an_earlier_consent_does_not_affect_the_current_account(town: PaymentSystem) -> None:
     before = _agree(town)
     town.accounts.bind("alice", WECHAT, an_account("other"), town.clock.now_ms())
     town.sweep()

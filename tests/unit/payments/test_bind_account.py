@@ -37,7 +37,7 @@ def test_a_user_is_bound_by_a_code(town: PaymentSystem, logins: FakeLogins) -> N
     assert town.accounts.find("alice", ProviderName.HOST) is None
 
 
-def test_a_wrong_code_one_that_was_used_and_anothers_account_bind_nothing(
+def test_a_wrong_or_used_code_and_the_account_of_another_user_bind_nothing(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
     bound = bind(town, logins, "alice", "code-a")
@@ -75,7 +75,7 @@ def test_after_a_rebinding_withdrawals_wait_for_a_day(
 
 
 @pytest.mark.parametrize("is_funded_before", [True, False])
-def test_withdrawals_wait_after_the_first_link_whenever_the_money_comes(
+def test_withdrawals_wait_after_the_first_link_regardless_of_when_money_arrives(
     town: PaymentSystem, logins: FakeLogins, *, is_funded_before: bool
 ) -> None:
     if is_funded_before:
@@ -85,7 +85,7 @@ def test_withdrawals_wait_after_the_first_link_whenever_the_money_comes(
     if not is_funded_before:
         town.system.deposit("alice", 500)
     town.system.pass_time(WAIT_MS - 1)
-    # Linking it again does not change when it can be used.
+    # Linking the account again does not change when it can be used.
     bind(town, logins, "alice", "code-a#again")
 
     with pytest.raises(PayeeNotBound, match="new"):
@@ -116,7 +116,7 @@ def _sign_in(
     )
 
 
-def test_who_signs_in_gets_a_token_and_is_bound(town: PaymentSystem) -> None:
+def test_a_user_who_signs_in_gets_a_token_and_is_bound(town: PaymentSystem) -> None:
     token, expires_at_ms = _sign_in(town)
 
     bound = town.accounts.find(ALICE, WECHAT)
@@ -132,7 +132,7 @@ def test_a_wrong_code_gets_no_token(town: PaymentSystem) -> None:
 
 
 def _wrong_codes(town: PaymentSystem, address: str, count: int, logins: FakeLogins) -> set[str]:
-    """Return the codes of *count* answers to garbage."""
+    """Return the error codes after *count* invalid codes."""
     answers = set()
     for _ in range(count):
         with pytest.raises((CodeInvalid, RateLimited)) as refused:
@@ -141,7 +141,7 @@ def _wrong_codes(town: PaymentSystem, address: str, count: int, logins: FakeLogi
     return answers
 
 
-def test_garbage_of_one_address_costs_few_calls_to_the_provider(
+def test_invalid_codes_from_one_address_cost_few_calls_to_the_provider(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
     burst = PROVIDER_CALLS.burst
@@ -149,14 +149,14 @@ def test_garbage_of_one_address_costs_few_calls_to_the_provider(
     assert _wrong_codes(town, "203.0.113.7", burst, logins) == {"code_invalid"}
     assert _wrong_codes(town, "203.0.113.7", 1_000, logins) == {"rate_limited"}
     assert logins.calls == burst
-    # Other users can sign in; this address can later, with one call per refill.
+    # Other users can sign in; this address can do so later, with one call per refill.
     assert _sign_in(town, "code-bob", "203.0.113.8", logins)
     town.system.pass_time(PROVIDER_CALLS.interval_ms)
     assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"code_invalid"}
     assert _wrong_codes(town, "203.0.113.7", 1, logins) == {"rate_limited"}
 
 
-def test_a_crowd_behind_one_address_signs_in_without_a_limit(
+def test_many_users_behind_one_address_sign_in_without_a_limit(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
     for number in range(10 * PROVIDER_CALLS.burst):
@@ -169,7 +169,7 @@ def test_without_a_trusted_address_no_budget_is_shared(
     assert _wrong_codes(town, "", 10 * PROVIDER_CALLS.burst, logins) == {"code_invalid"}
 
 
-def test_garbage_of_one_user_links_nothing_and_costs_few_calls(
+def test_invalid_codes_of_one_user_link_nothing_and_cost_few_calls(
     town: PaymentSystem, logins: FakeLogins
 ) -> None:
     for _ in range(PROVIDER_CALLS.burst):
@@ -183,14 +183,14 @@ def test_garbage_of_one_user_links_nothing_and_costs_few_calls(
     assert bind(town, logins, "alice", "code-a").account == an_account("a")
 
 
-def test_a_flood_of_addresses_takes_bounded_memory(town: PaymentSystem) -> None:
+def test_a_flood_of_addresses_uses_bounded_memory(town: PaymentSystem) -> None:
     for number in range(SUBJECTS_MAX + 10):
         town.wrong_codes.spend(f"2001:db8:0:{number:x}::/64")
 
     assert len(vars(town.wrong_codes)["_refilled_at_ms"]) <= SUBJECTS_MAX
 
 
-def test_an_account_that_another_user_has_bound_stays_theirs(town: PaymentSystem) -> None:
+def test_an_account_bound_to_another_user_stays_theirs(town: PaymentSystem) -> None:
     town.accounts.bind("host's user", WECHAT, an_account("alice"), town.clock.now_ms())
 
     token, _ = _sign_in(town)
@@ -202,7 +202,7 @@ def test_an_account_that_another_user_has_bound_stays_theirs(town: PaymentSystem
     assert theirs.account == an_account("alice")
 
 
-def test_signing_in_does_not_undo_a_users_own_choice(town: PaymentSystem) -> None:
+def test_signing_in_does_not_undo_the_choice_of_the_user(town: PaymentSystem) -> None:
     _sign_in(town)
     town.system.pass_time(1_000)
     chosen = town.accounts.bind(ALICE, WECHAT, an_account("other"), town.clock.now_ms())
@@ -213,7 +213,7 @@ def test_signing_in_does_not_undo_a_users_own_choice(town: PaymentSystem) -> Non
     assert town.accounts.find(ALICE, WECHAT) == chosen
 
 
-def test_a_token_is_given_although_the_binding_has_to_wait(town: PaymentSystem) -> None:
+def test_a_token_is_given_although_the_binding_must_wait(town: PaymentSystem) -> None:
     town.accounts = Away(error=Unavailable)  # type: ignore[assignment]
 
     token, _ = _sign_in(town)

@@ -18,7 +18,9 @@ def _network(
     return client_network(HttpRequest({}, {}, headers, {}, b"", source_ip))
 
 
-def test_without_a_distribution_it_is_the_gateways_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_distribution_it_is_the_caller_of_the_gateway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert _network(monkeypatch, "source", "1.1.1.1, 2.2.2.2", VIEWER) == VIEWER
 
 
@@ -31,7 +33,7 @@ def test_behind_a_distribution_it_is_the_last_viewer(
     assert _network(monkeypatch, "forwarded", forwarded) == VIEWER
 
 
-def test_nobody_is_limited_by_an_address_that_many_share_or_choose(
+def test_no_user_is_limited_by_a_shared_or_chosen_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _network(monkeypatch, "", VIEWER) == ""
@@ -39,7 +41,7 @@ def test_nobody_is_limited_by_an_address_that_many_share_or_choose(
     assert _network(monkeypatch, "forwarded", EDGE) == ""
 
 
-def test_all_addresses_of_a_customers_network_have_one_budget(
+def test_all_addresses_of_a_customer_network_have_one_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one, other = "2001:db8:1:2::1", "2001:db8:1:2:ffff::9"

@@ -24,7 +24,7 @@ def _send(town: PaymentSystem) -> Packet:
     return town.send_unpaid(count=1, cover_url=url, own_picture_id=PICTURE)
 
 
-def test_a_packet_that_nobody_pays_keeps_no_cover(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_keeps_no_cover(town: PaymentSystem) -> None:
     packet = _send(town)
     town.start_packet(packet)
 
@@ -44,7 +44,7 @@ def test_a_packet_keeps_its_cover_from_its_payment_on(town: PaymentSystem) -> No
     assert town.system.pictures.kept == {PICTURE}
 
 
-def test_a_cover_that_a_payment_could_not_keep_is_kept_later(
+def test_a_cover_that_a_payment_failed_to_keep_is_kept_later(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def down(_: str) -> None:

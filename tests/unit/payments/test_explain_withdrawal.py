@@ -60,7 +60,7 @@ def test_a_withdrawal_whose_provider_may_have_forgotten_it_waits_for_an_operator
     assert (_waits_for(town, withdrawal) or "").startswith("an operator: after 29 days")
 
 
-def test_a_withdrawal_that_no_list_contains_is_told(town: PaymentSystem) -> None:
+def test_a_withdrawal_that_no_list_contains_is_reported(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     (row,) = (row for row in town.system.dynamo.tables["payments"].values() if "call_count" in row)
     del row["work_pk"], row["work_at_ms"]
@@ -78,7 +78,7 @@ def test_the_console_translates_every_explanation() -> None:
     assert set(keys) == {text for wait in waits for text in wait if text}
 
 
-def test_the_last_answers_of_the_provider_are_kept(town: PaymentSystem) -> None:
+def test_the_last_answers_of_the_provider_are_stored(town: PaymentSystem) -> None:
     withdrawal = town.called(300, is_away=True)
     assert [each.answer for each in town.find(withdrawal).calls] == ["no answer"]
 
@@ -108,6 +108,8 @@ def test_pending_withdrawals_are_listed_once_page_by_page(town: PaymentSystem) -
     assert sorted(withdrawal_ids) == sorted(made)
 
 
-def test_a_cursor_of_one_users_list_is_refused_in_the_list_of_all(town: PaymentSystem) -> None:
+def test_a_cursor_of_the_list_of_one_user_is_refused_in_the_list_of_all(
+    town: PaymentSystem,
+) -> None:
     with pytest.raises(InvalidRequest, match="cursor"):
         town.lists.list_pending_withdrawals("1790000000000#0123", 4)

@@ -53,7 +53,7 @@ def _told(town: PaymentSystem) -> set[str]:
     return names & {"payment_mismatched", "transfer_mismatched"}
 
 
-def test_a_bill_in_doubt_is_never_called_at_another_merchant(
+def test_a_doubtful_transfer_is_never_called_at_another_merchant(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     withdrawal = town.withdraw("user", 500)
@@ -84,7 +84,7 @@ def test_a_bill_in_doubt_is_never_called_at_another_merchant(
     assert town.differences() == []
 
 
-def test_what_another_merchant_was_to_pay_waits_for_it_though_it_was_never_called(
+def test_an_uncalled_withdrawal_waits_for_its_own_merchant(
     town: PaymentSystem,
 ) -> None:
     withdrawal = town.withdraw("user", 500)
@@ -119,7 +119,7 @@ def test_a_refused_withdrawal_blocks_no_other(town: PaymentSystem) -> None:
     assert town.withdrawals.list_to_call(WECHAT, town.clock.now_ms(), 10) == []
 
 
-def test_a_payment_is_asked_for_and_closed_at_its_own_merchant_alone(town: PaymentSystem) -> None:
+def test_a_payment_is_queried_and_closed_only_at_its_own_merchant(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
     _another(town)
@@ -136,7 +136,7 @@ def test_a_payment_is_asked_for_and_closed_at_its_own_merchant_alone(town: Payme
     assert town.differences(bound_ms=0) == []
 
 
-def test_no_other_merchant_is_asked_for_a_refund(town: PaymentSystem) -> None:
+def test_no_other_merchant_is_called_about_a_refund(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     (returned,) = town.returns.list_returns(payment.number)
@@ -156,7 +156,7 @@ def test_no_other_merchant_is_asked_for_a_refund(town: PaymentSystem) -> None:
     assert town.balance_fen() == 1100
 
 
-def test_an_order_that_was_cut_off_is_not_made_at_another_merchant(town: PaymentSystem) -> None:
+def test_an_interrupted_order_is_not_placed_at_another_merchant(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     payment = town.start("user", 100)
     other = _another(town)
@@ -166,7 +166,7 @@ def test_an_order_that_was_cut_off_is_not_made_at_another_merchant(town: Payment
     assert other.orders == {}
 
 
-def test_an_unpaid_packet_of_another_merchant_is_cancelled_after_a_day(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_of_another_merchant_is_canceled_after_a_day(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.start_packet(packet)
     _another(town)
@@ -177,7 +177,7 @@ def test_an_unpaid_packet_of_another_merchant_is_cancelled_after_a_day(town: Pay
     assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
-# A provider that is turned off
+# A provider that is turned off.
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def off(town: PaymentSystem) -> Iterator[Callable[[], None]]:
     assert town.differences() == []
 
 
-def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
+def test_an_unpaid_packet_frees_its_place_without_its_gateway(
     town: PaymentSystem, off: Callable[[], None]
 ) -> None:
     packet = town.send_unpaid("sender")
@@ -207,7 +207,7 @@ def test_an_unpaid_packet_gives_its_place_back_without_its_gateway(
     assert town.system.ledger_state().open_counts.get("user:sender", 0) == 0
 
 
-def test_what_was_never_called_stays_held_until_its_gateway_is_asked(
+def test_an_uncalled_withdrawal_stays_held_until_its_gateway_is_called(
     town: PaymentSystem, off: Callable[[], None]
 ) -> None:
     withdrawal = town.withdraw("user", 500)
@@ -220,7 +220,7 @@ def test_what_was_never_called_stays_held_until_its_gateway_is_asked(
     assert (town.find(withdrawal).stop, town.balance_fen()) == (Stop.EXPIRED, 500)
 
 
-def test_what_may_have_been_called_stays_and_is_told(
+def test_a_withdrawal_with_a_possible_call_stays_and_is_reported(
     town: PaymentSystem, off: Callable[[], None]
 ) -> None:
     withdrawal, payment = town.called(500, is_away=True), town.start("user", 100)

@@ -70,7 +70,7 @@ def _query_transfer(client: HostClient) -> Any:
     return HostOut(client, ACCOUNTS).query("bill1")
 
 
-def test_the_true_answers_are_read() -> None:
+def test_valid_answers_are_read() -> None:
     assert _query(_saying(ORDER))
     assert _query_transfer(_saying(TRANSFER)).state is TransferState.SUCCEEDED
 
@@ -92,14 +92,14 @@ def test_an_answer_that_is_not_signed_for_this_call_is_unknown(changes: dict[str
         _query(_saying(ORDER, **changes))
 
 
-def test_a_call_that_comes_back_is_not_an_answer() -> None:
+def test_a_reflected_call_is_not_an_answer() -> None:
     client = _client(lambda _, headers, body: HttpAnswer(200, dict(headers), body))
 
     with pytest.raises(Unavailable):
         _query(client)
 
 
-def test_what_can_not_be_read_is_unknown() -> None:
+def test_an_unreadable_answer_is_unknown() -> None:
     orders: list[Any] = [
         None,
         [],
@@ -135,7 +135,7 @@ def test_what_can_not_be_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer", "balance", "authorization"])
-def test_a_wallet_reports_payments_refunds_and_transfers_alone(kind: str) -> None:
+def test_a_wallet_reports_only_payments_refunds_and_transfers(kind: str) -> None:
     """Return the calls that raise a balance or need a user's consent."""
     now_ms = int(time.time() * 1000)
     body = json.dumps({"type": f"{kind}.done", "data": {"number": "1"}}).encode()
@@ -150,7 +150,7 @@ def test_a_wallet_reports_payments_refunds_and_transfers_alone(kind: str) -> Non
 
 
 @pytest.mark.parametrize("lines", ["", {}, [None], [{"kind": "gift"}]])
-def test_a_bill_that_can_not_be_read_is_unknown(lines: Any) -> None:
+def test_an_unreadable_statement_is_unknown(lines: Any) -> None:
     host = HostIn(_saying({"lines": lines}), ACCOUNTS)
 
     with pytest.raises(Unavailable):

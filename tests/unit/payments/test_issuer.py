@@ -51,7 +51,7 @@ def _read(token: str, published: str) -> dict[str, Any]:
     return claims
 
 
-def test_a_token_has_the_name_that_the_user_let_the_provider_tell(first: IssuerKeys) -> None:
+def test_a_token_has_the_name_that_the_user_shares(first: IssuerKeys) -> None:
     named = replace(ALICE, nickname="微信小明", picture_url="https://pictures.example/1")
 
     token, _ = _tokens(first).issue(named, NOW_MS)
@@ -61,7 +61,7 @@ def test_a_token_has_the_name_that_the_user_let_the_provider_tell(first: IssuerK
     assert claims["sub"] == _tokens(first).subject_of(ALICE.name_hash)
 
 
-def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> None:
+def test_a_token_can_be_verified_with_the_published_keys(first: IssuerKeys) -> None:
     token, expires_at_ms = _tokens(first).issue(ALICE, NOW_MS)
 
     claims = _read(token, issuer_files(URL, first)["jwks.json"])
@@ -71,7 +71,7 @@ def test_a_token_can_be_checked_with_what_is_published(first: IssuerKeys) -> Non
     assert claims["exp"] * 1_000 == expires_at_ms == NOW_MS + LIFE_MS
 
 
-def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
+def test_a_subject_is_an_opaque_host_id(first: IssuerKeys) -> None:
     subject = _tokens(first).subject_of(ALICE.name_hash)
 
     assert HOST_ID.fullmatch(subject)
@@ -83,7 +83,7 @@ def test_a_subject_is_a_hosts_id_that_tells_nothing(first: IssuerKeys) -> None:
     assert subject != _tokens(IssuerKeys(first.keys, bytes(32))).subject_of(ALICE.name_hash)
 
 
-def test_discovery_leads_to_the_keys(first: IssuerKeys) -> None:
+def test_discovery_links_to_the_keys(first: IssuerKeys) -> None:
     files = issuer_files(URL, first)
 
     configuration = json.loads(files[".well-known/openid-configuration"])
@@ -107,7 +107,7 @@ def test_a_new_key_is_published_three_hours_before_it_signs(
     assert both.signing(just_before + 1) == second_key
 
 
-def test_an_old_key_stays_as_long_as_a_token_of_it_may_live(
+def test_an_old_key_stays_as_long_as_its_tokens_can_live(
     first: IssuerKeys, second_key: IssuerKey
 ) -> None:
     both = first.rotated(second_key.published_at_ms, second_key)
@@ -122,7 +122,7 @@ def test_an_old_key_stays_as_long_as_a_token_of_it_may_live(
     assert late.signing(third.published_at_ms) == second_key
 
 
-def test_hasty_rotations_never_drop_the_key_that_signs(
+def test_frequent_rotations_never_drop_the_signing_key(
     first: IssuerKeys, second_key: IssuerKey
 ) -> None:
     keys, now_ms = first, NOW_MS
@@ -143,7 +143,7 @@ def test_a_token_outlives_a_rotation(first: IssuerKeys, second_key: IssuerKey) -
 
 
 @pytest.mark.parametrize("life_ms", [0, -1, TOKEN_LIFE_MS_MAX + 1])
-def test_no_token_lives_longer_than_its_key_is_published(first: IssuerKeys, life_ms: int) -> None:
+def test_no_token_outlives_the_publication_of_its_key(first: IssuerKeys, life_ms: int) -> None:
     with pytest.raises(ValueError, match="24 hours"):
         Rs256Tokens(ProviderName.WECHAT, first, url=URL, audience="redpacket", life_ms=life_ms)
 
@@ -153,7 +153,7 @@ def test_keys_are_not_printed(first: IssuerKeys) -> None:
     assert repr(first.subject_key) not in repr(first)
 
 
-def test_the_command_makes_keys_once_and_rotates_them(tmp_path: Path) -> None:
+def test_the_command_creates_keys_once_and_rotates_them(tmp_path: Path) -> None:
     keys_file, folder = tmp_path / "keys.json", tmp_path / "issuer"
 
     make(keys_file, folder, URL, now_ms=NOW_MS)
@@ -169,7 +169,7 @@ def test_the_command_makes_keys_once_and_rotates_them(tmp_path: Path) -> None:
     assert json.loads((folder / "jwks.json").read_text()) == rotated.jwks()
 
 
-def test_the_development_issuer_publishes_them_beside_its_own(tmp_path: Path) -> None:
+def test_the_development_issuer_publishes_them_with_its_own(tmp_path: Path) -> None:
     issuer = Issuer(tmp_path / "issuer.pem", "http://127.0.0.1/dev")
     alone = issuer.jwks()["keys"]
 

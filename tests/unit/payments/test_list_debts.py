@@ -45,7 +45,7 @@ def test_a_debt_of_one_fen_is_listed(town: PaymentSystem) -> None:
     assert _debts(town) == [("user", 1)]
 
 
-def test_all_of_a_refund_is_a_debt_once_the_user_has_spent_everything(
+def test_a_refund_is_a_debt_in_full_once_the_user_has_spent_everything(
     town: PaymentSystem,
 ) -> None:
     _refund(town, "user", 100)
@@ -54,7 +54,7 @@ def test_all_of_a_refund_is_a_debt_once_the_user_has_spent_everything(
     assert town.balance_fen("user") == 0
 
 
-def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -> None:
+def test_a_page_of_debts_starts_where_the_last_one_ended(town: PaymentSystem) -> None:
     for name in ("a", "b", "c"):
         _refund(town, name, 50)
         town.system.pass_time(1_000)
@@ -66,7 +66,9 @@ def test_a_page_of_debts_goes_on_where_the_last_one_ended(town: PaymentSystem) -
     assert end is None
 
 
-def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(town: PaymentSystem) -> None:
+def test_a_transaction_that_differs_from_its_order_waits_for_an_operator(
+    town: PaymentSystem,
+) -> None:
     payment = town.start("user", 100)
     town.gateway.pay(payment.number, amount_fen=99)
     town.confirm(payment)
@@ -77,7 +79,7 @@ def test_a_transaction_that_is_not_what_was_ordered_waits_for_a_person(town: Pay
     assert (listed.status, listed.reason) == (ReturnStatus.LISTED, ReturnReason.MISMATCHED)
 
 
-def test_a_return_that_the_gateway_never_gives_back_waits_for_a_person(town: PaymentSystem) -> None:
+def test_a_return_that_the_gateway_refuses_waits_for_an_operator(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     (due,) = town.returns.list_returns(payment.number)

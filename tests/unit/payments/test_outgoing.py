@@ -52,7 +52,7 @@ def _a_server(kind: str) -> Iterator[tuple[str, list[str]]]:
     server.server_close()
 
 
-def test_an_answer_is_read_whole() -> None:
+def test_an_answer_is_read_completely() -> None:
     with _a_server("plain") as (url, seen):
         answer = HttpClient(f"{url}/path", call_ms_max=2_000, allows_private=True).get("a=1")
 
@@ -61,7 +61,7 @@ def test_an_answer_is_read_whole() -> None:
     assert seen == [f"{url.removeprefix('http://')} /path?a=1"]
 
 
-def test_a_redirect_is_an_answer_like_any_other() -> None:
+def test_a_redirect_is_returned_like_any_other_answer() -> None:
     with _a_server("redirects") as (url, seen):
         answer = HttpClient(url, call_ms_max=2_000, allows_private=True).get("a=1")
 
@@ -70,7 +70,7 @@ def test_a_redirect_is_an_answer_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("kind", ["drips", "drips its headers"])
-def test_an_answer_that_drips_is_given_up_in_time(kind: str) -> None:
+def test_an_answer_that_arrives_too_slowly_times_out(kind: str) -> None:
     with _a_server(kind) as (url, _):
         began_at_s = time.monotonic()
         with pytest.raises(Unavailable):
@@ -93,7 +93,7 @@ INSIDE = (
 OUTSIDE = ("8.8.8.8", "203.208.40.1", "2001:4860:4860::8888", "2400:3200::1", "2a00:1450:4001::1")
 
 
-def test_an_address_that_is_not_global_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_non_global_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     connected: list[object] = []
     monkeypatch.setattr("socket.create_connection", lambda *a, **_: connected.append(a))
 
@@ -130,7 +130,7 @@ def test_a_global_address_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> No
     assert connected == list(OUTSIDE)
 
 
-def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
+def test_the_client_connects_to_the_address_that_it_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connected: list[tuple[str, int]] = []
@@ -151,7 +151,7 @@ def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(
     assert connected == [("8.8.8.8", 443)]
 
 
-def test_only_plain_addresses_are_configured() -> None:
+def test_only_plain_addresses_can_be_configured() -> None:
     # Plain HTTP is only for private addresses.
     wrong = "ftp://a.example", "https://", "https://me@a.example", "a.example", "https://]!a"
     for url in (*wrong, "http://wallet.example/"):
@@ -159,7 +159,7 @@ def test_only_plain_addresses_are_configured() -> None:
             HttpClient(url, call_ms_max=500)
 
 
-def test_an_error_tells_nothing_of_the_query() -> None:
+def test_an_error_does_not_contain_the_query() -> None:
     outgoing = HttpClient("http://127.0.0.1:9/", call_ms_max=500, allows_private=True)
 
     with pytest.raises(Unavailable) as raised:

@@ -38,7 +38,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 WECHAT = ProviderName.WECHAT
 
 
-def test_a_payment_is_credited_once_however_often_it_is_told(town: PaymentSystem) -> None:
+def test_a_payment_is_credited_once_regardless_of_repeated_notices(town: PaymentSystem) -> None:
     payment = town.start()
     assert town.confirm(payment).status is payments.PaymentStatus.PENDING
     assert town.balance_fen() == 0
@@ -59,7 +59,7 @@ def test_a_repeat_has_the_same_number_and_prompt(town: PaymentSystem) -> None:
     assert town.prompts.open_text(town.paid(first).prompt, first.number) == first.prompt
 
 
-def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSystem) -> None:
+def test_the_next_request_places_an_interrupted_order(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     first = town.start(key="key")
     town.gateway.is_away = False
@@ -71,7 +71,7 @@ def test_an_order_that_was_cut_off_is_made_by_the_next_who_asks(town: PaymentSys
     assert second.prompt
 
 
-def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) -> None:
+def test_an_in_app_client_needs_an_account_there(town: PaymentSystem) -> None:
     ask = PaymentAsk("user", 100, WECHAT, PayMethod.JSAPI, Request("user", "k", "b"))
     town.payees.bound["user"] = None
 
@@ -81,7 +81,7 @@ def test_a_client_inside_of_the_app_needs_an_account_there(town: PaymentSystem) 
     assert town.system.dynamo.tables.get("payments", {}) == {}
 
 
-def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: PaymentSystem) -> None:
+def test_an_invented_transaction_in_a_callback_is_not_queried_twice(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     other = town.start("other", 50)
     stolen = town.gateway.pay(other.number)
@@ -95,7 +95,7 @@ def test_a_transaction_that_a_callback_invents_is_not_asked_for_twice(town: Paym
 
 
 @pytest.mark.parametrize("field", ["amount", "merchant", "payer"])
-def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
+def test_a_transaction_that_differs_from_its_order_is_listed_and_not_credited(
     town: PaymentSystem, field: str
 ) -> None:
     payment = town.start("user", 100)
@@ -117,7 +117,7 @@ def test_a_transaction_that_is_not_what_was_ordered_is_listed_and_not_credited(
     assert [name for name, _ in town.system.logger.errors][:1] == ["payment_mismatched"]
 
 
-def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
+def test_any_user_can_pay_a_native_order(town: PaymentSystem) -> None:
     payment = town.start("user", 100, method=PayMethod.NATIVE)
     town.gateway.pay(payment.number, payer_hash="hash-friend")
 
@@ -126,7 +126,7 @@ def test_anybody_may_pay_a_native_order(town: PaymentSystem) -> None:
     assert town.balance_fen() == 100
 
 
-def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) -> None:
+def test_an_unpaid_order_is_first_closed_at_the_gateway(town: PaymentSystem) -> None:
     payment = town.start()
     town.system.pass_time(payments.PAYMENT_LIFE_MS)
 
@@ -139,7 +139,7 @@ def test_what_is_not_paid_is_closed_at_the_gateway_first(town: PaymentSystem) ->
     assert second.status is payments.PaymentStatus.CLOSED
 
 
-def test_a_payment_that_is_credited_while_another_look_closes_it_is_paid(
+def test_a_payment_that_is_credited_during_a_concurrent_close_is_paid(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = town.start()
@@ -161,7 +161,7 @@ def test_a_payment_that_is_credited_while_another_look_closes_it_is_paid(
     assert town.balance_fen() == payment.amount_fen
 
 
-def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
+def test_a_callback_about_our_own_refund_ends_it(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     (due,) = town.returns.list_returns(payment.number)
@@ -177,7 +177,7 @@ def test_a_callback_about_a_refund_of_ours_ends_it(town: PaymentSystem) -> None:
 
 
 @pytest.mark.parametrize("what", ["transaction_id", "of_number"])
-def test_a_refund_of_ours_that_the_gateway_calls_anothers_ends_nothing(
+def test_a_refund_of_ours_that_the_gateway_assigns_to_another_payment_ends_nothing(
     town: PaymentSystem, what: str
 ) -> None:
     payment = town.pay_in("user", 100)
@@ -222,7 +222,7 @@ def _closed(town: PaymentSystem) -> payments.Payment:
     return payment
 
 
-def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> None:
+def test_a_payment_that_always_fails_blocks_no_other(town: PaymentSystem) -> None:
     town.start("broken")
     payment = town.start("user")
     town.gateway.pay(payment.number)
@@ -241,7 +241,7 @@ def test_a_payment_that_always_fails_holds_up_no_other(town: PaymentSystem) -> N
     assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == []
 
 
-def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: PaymentSystem) -> None:
+def test_partial_refunds_are_debited_up_to_the_paid_amount(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
 
     for _ in range(2):
@@ -257,7 +257,7 @@ def test_a_refund_in_parts_is_taken_part_by_part_up_to_what_came_in(town: Paymen
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-def test_what_was_refunded_before_its_credit_is_not_credited(
+def test_a_payment_that_was_refunded_before_its_credit_is_not_credited(
     town: PaymentSystem, *, is_told: bool
 ) -> None:
     payment = town.start("user", 100)
@@ -286,7 +286,7 @@ def test_what_was_refunded_before_its_credit_is_not_credited(
     assert not town.system.reconcile().differences
 
 
-def test_of_what_was_refunded_in_part_before_its_credit_a_person_decides_on_the_rest(
+def test_an_operator_decides_about_the_rest_of_a_payment_that_was_partly_refunded_before_its_credit(
     town: PaymentSystem,
 ) -> None:
     payment = town.start("user", 100)
@@ -308,7 +308,7 @@ def test_of_what_was_refunded_in_part_before_its_credit_a_person_decides_on_the_
         town.refund(payment, 1)
 
 
-def test_a_packet_whose_payment_was_refunded_before_does_not_open(town: PaymentSystem) -> None:
+def test_a_packet_whose_payment_was_already_refunded_does_not_open(town: PaymentSystem) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
     payment = town.start_packet(packet)
     town.gateway.pay(payment.number)
@@ -330,7 +330,7 @@ def test_a_packet_whose_payment_was_refunded_before_does_not_open(town: PaymentS
         (100, payments.ReturnStatus.REFUNDED, []),
     ],
 )
-def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_person(
+def test_a_second_transaction_that_was_partly_refunded_manually_is_left_to_an_operator(
     town: PaymentSystem, fen: int, status: payments.ReturnStatus, told: list[str]
 ) -> None:
     payment = town.pay_in("user", 100)
@@ -356,8 +356,8 @@ def test_a_second_transaction_that_was_refunded_in_part_by_hand_is_left_to_a_per
     assert town.differences() == []
 
 
-def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> None:
-    """The refund then takes the money from the user's account."""
+def test_a_query_from_before_the_refund_can_still_credit(town: PaymentSystem) -> None:
+    """The refund then debits the user's account."""
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
     before = town.gates_in[WECHAT].query(payment.number)
@@ -378,10 +378,10 @@ def test_a_look_from_before_the_refund_may_still_credit(town: PaymentSystem) -> 
     assert town.differences() == []
 
 
-# Packets that a payment funds
+# Packets that a payment funds.
 
 
-def test_an_unpaid_packet_takes_no_money_and_hands_out_nothing(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_takes_no_money_and_gives_out_nothing(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
 
     with pytest.raises(PacketNotStarted):
@@ -396,7 +396,7 @@ def _mark(town: PaymentSystem, user: str, key: str = "key") -> None:
     town.system.deposit_for_campaigns(user, 6_000, Request("treasurer", key, "body"))
 
 
-def test_campaign_money_funds_no_private_packet_with_another_open(town: PaymentSystem) -> None:
+def test_campaign_money_funds_no_private_packet_with_another_one_open(town: PaymentSystem) -> None:
     _mark(town, "chest")
     # Deployments before 1.0 let such an account send unpaid packets.
     town.system.row("accounts", keys.account("user:chest"))["open_count"] = {"N": "1"}
@@ -484,7 +484,7 @@ def test_a_packet_lives_from_its_payment_on(town: PaymentSystem) -> None:
 
 
 @pytest.mark.parametrize("ahead_ms", [60_000, 24 * 3_600_000])
-def test_a_packet_starts_at_the_later_of_its_asked_start_and_its_payment(
+def test_a_packet_starts_at_the_later_of_its_requested_start_and_its_payment(
     town: PaymentSystem, ahead_ms: int
 ) -> None:
     asked_ms = town.clock.now_ms() + ahead_ms
@@ -508,7 +508,7 @@ def test_a_packet_starts_at_the_later_of_its_asked_start_and_its_payment(
     assert town.differences() == []
 
 
-def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_the_balance(
+def test_an_unpaid_packet_is_canceled_after_15_minutes_and_later_money_goes_to_the_balance(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
@@ -527,7 +527,7 @@ def test_an_unpaid_packet_is_cancelled_after_15_minutes_and_later_money_goes_to_
     assert town.differences() == []
 
 
-def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: PaymentSystem) -> None:
+def test_a_packet_is_canceled_only_after_its_payment_was_queried(town: PaymentSystem) -> None:
     """A payment made at the last moment wins."""
     packet = town.send_unpaid()
     town.gateway.pay(town.start_packet(packet).number)
@@ -541,7 +541,9 @@ def test_a_packet_is_cancelled_only_after_its_payment_was_asked_for(town: Paymen
     assert town.differences() == []
 
 
-def test_an_unpaid_packet_is_never_due_and_in_no_list_of_what_was_sent(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_is_never_due_and_not_in_the_list_of_sent_packets(
+    town: PaymentSystem,
+) -> None:
     packet = town.send_unpaid()
     town.system.pass_time(10 * 60_000)
 
@@ -590,7 +592,7 @@ def test_a_callback_is_queued_once_and_leads_to_a_query(town: PaymentSystem) -> 
     assert town.balance_fen() == 100
 
 
-def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_itself(
+def test_a_callback_that_was_not_queued_is_accepted_again_and_moves_no_money_alone(
     town: PaymentSystem,
 ) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
@@ -606,7 +608,7 @@ def test_a_callback_that_was_not_queued_is_taken_again_and_moves_no_money_by_its
     assert town.balance_fen() == 0
 
 
-def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) -> None:
+def test_a_callback_from_another_sender_leaves_nothing_behind(town: PaymentSystem) -> None:
     queue, payment = FakeNoticeQueue(), town.start()
 
     with pytest.raises(SignatureInvalid):
@@ -616,7 +618,7 @@ def test_a_callback_of_somebody_else_leaves_nothing_behind(town: PaymentSystem) 
     assert not town.repository.has_notice(WECHAT, f"notice-{payment.number}")
 
 
-def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSystem) -> None:
+def test_a_claim_of_an_unpaid_packet_is_not_paid(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     share = a_claim(packet, 1, "thief")
     town.system.recorder.record_claim(share)
@@ -627,7 +629,7 @@ def test_a_claim_of_a_packet_that_is_not_paid_for_is_not_paid(town: PaymentSyste
     assert town.balance_fen("thief") == 0
 
 
-def test_what_was_ordered_is_compared_in_every_field(town: PaymentSystem) -> None:
+def test_every_field_of_an_order_is_compared(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     paid = town.gateway.pay(payment.number)
     assert paid
@@ -666,7 +668,7 @@ def test_a_repeat_of_an_unpaid_send_is_the_same_packet(town: PaymentSystem) -> N
     assert second.payment_id == first.payment_id
 
 
-def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
+def test_a_payment_that_keeps_changing_is_credited_by_a_later_query(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = town.start()
@@ -679,14 +681,14 @@ def test_a_payment_that_keeps_changing_is_credited_by_a_later_look(
     assert town.confirm(payment).status is payments.PaymentStatus.PAID
 
 
-def test_a_notice_is_kept_for_whole_seconds(town: PaymentSystem) -> None:
+def test_a_notice_is_stored_for_whole_seconds(town: PaymentSystem) -> None:
     town.repository.note_notice(WECHAT, "notice", 5_000_999)
 
     rows = town.system.dynamo.tables["payments"].values()
     assert [row["expires_at_s"] for row in rows if "expires_at_s" in row] == [{"N": "5000"}]
 
 
-def test_a_payment_that_was_looked_at_waits_for_its_next_look(town: PaymentSystem) -> None:
+def test_a_queried_payment_waits_for_its_next_query(town: PaymentSystem) -> None:
     payment = town.start()
     town.system.pass_time(60_000)
     assert town.repository.list_waiting(WECHAT, town.clock.now_ms(), 10) == [payment.number]
@@ -702,7 +704,7 @@ def _listed(town: PaymentSystem, payment: payments.Payment) -> list[str]:
     return [each.reason for each in returns if each.status is payments.ReturnStatus.LISTED]
 
 
-def test_a_payment_is_credited_to_the_sender_of_its_packet_alone(town: PaymentSystem) -> None:
+def test_a_payment_is_credited_only_to_the_sender_of_its_packet(town: PaymentSystem) -> None:
     packet = town.send_unpaid("alice")
     payment = town.start_packet(packet)
     row = town.system.row("payments", payment_keys.payment(payment.number))
@@ -716,7 +718,7 @@ def test_a_payment_is_credited_to_the_sender_of_its_packet_alone(town: PaymentSy
     assert _listed(town, payment) == ["mismatched"]
 
 
-def test_a_payment_of_a_packet_that_does_not_exist_waits_for_a_person(
+def test_a_payment_of_an_unknown_packet_waits_for_an_operator(
     town: PaymentSystem,
 ) -> None:
     payment = town.start("alice", 500)
@@ -766,7 +768,7 @@ def test_a_payment_is_shown_as_refunded_once_all_of_it_is(
     assert town.paid(payment).shown_status is status
 
 
-def test_numbers_of_refunds_stay_as_the_provider_knows_them() -> None:
+def test_numbers_of_refunds_stay_those_that_the_provider_has() -> None:
     number = payments.refund_no_of("pm1", "4200001")
 
     assert number == "rf" + hashlib.sha256(b"pm1 4200001").hexdigest()[:30]

@@ -36,7 +36,7 @@ def town() -> PaymentSystem:
 
 
 def _listed(town: PaymentSystem) -> PaymentReturn:
-    """Return a second transaction that the provider will not give back."""
+    """Return a second transaction whose refund the provider refuses."""
     payment = town.pay_in("user", 900)
     town.pay_again(payment)
     (returned,) = town.returns.list_returns(payment.number)
@@ -146,7 +146,7 @@ def test_two_operators_on_one_case_credit_its_user_once(town: PaymentSystem) -> 
 
 
 @pytest.mark.parametrize(("user", "fen"), [("other", 900), ("user", 899), ("user", 901)])
-def test_a_deposit_must_be_of_what_is_left_to_its_user(
+def test_a_deposit_must_equal_the_amount_that_its_user_is_owed(
     town: PaymentSystem, user: str, fen: int
 ) -> None:
     returned = _listed(town)
@@ -157,7 +157,7 @@ def test_a_deposit_must_be_of_what_is_left_to_its_user(
     assert _now(town, returned).status is ReturnStatus.LISTED
 
 
-def test_a_deposit_must_be_since_the_return_was_noted(town: PaymentSystem) -> None:
+def test_a_deposit_must_follow_the_note_of_the_return(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 900)
     second = town.gateway.pay(payment.number, is_forced=True)
     assert second
@@ -173,7 +173,7 @@ def test_a_deposit_must_be_since_the_return_was_noted(town: PaymentSystem) -> No
         _resolve(town, returned, early)
 
 
-def test_a_deposit_of_what_a_refund_left_resolves_a_return(town: PaymentSystem) -> None:
+def test_a_deposit_of_the_amount_left_by_a_refund_resolves_a_return(town: PaymentSystem) -> None:
     returned = _listed(town)
     _refund(town, returned, 300)
 
@@ -198,7 +198,7 @@ def test_one_transfer_resolves_one_return(town: PaymentSystem, by: ResolvedBy) -
         _resolve(town, first, "another", OUTSIDE)
 
 
-def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) -> None:
+def test_a_due_or_missing_return_is_not_resolved(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 900)
     town.pay_again(payment)
     (returned,) = town.returns.list_returns(payment.number)
@@ -211,7 +211,7 @@ def test_a_return_that_is_due_or_not_there_is_not_resolved(town: PaymentSystem) 
             town.resolve(resolution)
 
 
-def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSystem) -> None:
+def test_a_refund_at_the_gateway_of_a_resolved_return_is_reported(town: PaymentSystem) -> None:
     returned = _listed(town)
     _resolve(town, returned, _deposit(town, returned))
 
@@ -219,7 +219,7 @@ def test_a_refund_at_the_gateway_of_what_was_resolved_is_told(town: PaymentSyste
         _refund(town, returned, 900)
 
 
-def test_a_case_is_settled_by_a_deposit_or_outside_and_never_by_both(town: PaymentSystem) -> None:
+def test_a_case_is_settled_either_by_a_deposit_or_outside(town: PaymentSystem) -> None:
     returned = _listed(town)
     _resolve(town, returned, "bank-1", OUTSIDE)
     with pytest.raises(IdempotencyKeyReused):
@@ -231,8 +231,8 @@ def test_a_case_is_settled_by_a_deposit_or_outside_and_never_by_both(town: Payme
         _resolve(town, other, "bank-2", OUTSIDE)
 
 
-def test_one_operator_settles_outside_up_to_their_limit_and_no_more(town: PaymentSystem) -> None:
-    """Nothing here proves a transfer outside, so it ends a user's claim as a deposit makes one."""
+def test_one_operator_settles_outside_only_up_to_their_limit(town: PaymentSystem) -> None:
+    """Nothing here proves a transfer outside, so it ends a user's claim as a deposit does."""
     limits = ApprovalLimits(1_000, 10_000, 10_000)
     first, second = (
         Resolution(each.number, each.transaction_id, OUTSIDE, f"made-up-{each.transaction_id}", "")

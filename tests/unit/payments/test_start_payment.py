@@ -31,7 +31,7 @@ def _find(town: PaymentSystem, number: str | None, user_id: str = "sender") -> P
     return find_payment(number, user_id, ports=town.payments, payees=town.payees)
 
 
-def test_a_packet_that_was_ended_is_not_ordered_again_by_a_late_clock(town: PaymentSystem) -> None:
+def test_an_ended_packet_is_not_ordered_again_by_a_late_clock(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.gateway.is_away = True
     town.start_packet(packet)
@@ -60,7 +60,7 @@ def test_the_prompt_of_another_payment_is_not_shown(town: PaymentSystem) -> None
     assert again.prompt == alices.prompt
 
 
-def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
+def test_the_payments_that_a_user_can_start_in_a_day_are_limited(town: PaymentSystem) -> None:
     town.payments_per_day_max = 2
     first, _ = town.start(key="one"), town.start(key="two")
 
@@ -77,10 +77,10 @@ def test_a_user_begins_so_many_payments_a_day(town: PaymentSystem) -> None:
     assert town.start(key="three").prompt
 
 
-# A provider that does not answer
+# A provider that does not answer.
 
 
-def test_whoever_asks_for_a_payment_again_and_again_does_not_order_it_each_time(
+def test_repeated_requests_for_a_payment_do_not_order_it_each_time(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ordered_at_ms: list[int] = []
@@ -102,7 +102,7 @@ def test_whoever_asks_for_a_payment_again_and_again_does_not_order_it_each_time(
     ]
 
 
-def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
+def test_one_of_two_concurrent_requests_orders(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     payment = town.paid(town.start("user"))
     now_ms = town.clock.now_ms() + 1
@@ -110,14 +110,14 @@ def test_of_two_at_once_one_orders(town: PaymentSystem) -> None:
     assert town.repository.begin_order(payment, now_ms)
     assert not town.repository.begin_order(payment, now_ms)
     assert town.paid(payment).ordered_at_ms == now_ms
-    # A request that saw the payment before does not order it.
+    # A request that read the payment earlier does not order it.
     town.gateway.is_away = False
     town.system.pass_time(10_000)
     assert not prompt_payment(payment, ports=town.payments).prompt
     assert town.gateway.orders == {}
 
 
-# A function that is killed right before its call
+# A function that is killed just before its call.
 
 
 def test_a_payment_that_was_never_ordered_ends_without_its_gateway(
@@ -145,7 +145,7 @@ def test_a_payment_without_its_gateway_stays_while_it_lives_or_a_callback_names_
     assert town.paid(payment).status is PaymentStatus.PENDING
 
 
-def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway(
+def test_a_payment_whose_order_began_meanwhile_is_not_closed_without_its_gateway(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = _start_and_die(town, monkeypatch)
@@ -156,7 +156,7 @@ def test_a_payment_whose_order_has_begun_since_is_not_closed_without_its_gateway
     assert town.paid(seen).status is PaymentStatus.PENDING
 
 
-def test_a_callback_is_followed_whatever_the_row_says_of_an_order(
+def test_a_callback_is_followed_regardless_of_the_order_in_the_row(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = _start_and_die(town, monkeypatch)
@@ -176,10 +176,10 @@ def _start_and_die(town: PaymentSystem, monkeypatch: pytest.MonkeyPatch) -> Paym
     return payment
 
 
-# A send that is killed right after the packet's row
+# A send that is killed just after the packet's row.
 
 
-def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_asked_for(
+def test_the_payment_of_an_interrupted_send_begins_on_request(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid(total_fen=1000, count=4)
@@ -200,7 +200,7 @@ def test_the_payment_of_a_packet_whose_sender_was_cut_off_begins_when_it_is_aske
 @pytest.mark.parametrize(
     ("number", "host_id"), [("pp1", "ann@host"), (None, "ann@host"), ("pp1", None)]
 )
-def test_a_payment_is_ordered_for_a_payer_whom_the_host_knows(
+def test_a_payment_is_ordered_for_a_payer_with_an_account_at_the_host(
     number: str | None, host_id: str | None
 ) -> None:
     payments, sender = Mock(), User("ann", host_id=host_id)
@@ -222,7 +222,7 @@ def test_an_order_without_an_answer_leaves_the_packet_and_is_logged() -> None:
     assert logger.failure.call_args.args[0] == "payment_not_ordered"
 
 
-def test_only_the_sender_begins_the_payment_of_a_packet(town: PaymentSystem) -> None:
+def test_only_the_sender_can_start_the_payment_of_a_packet(town: PaymentSystem) -> None:
     packet = town.send_unpaid("sender")
 
     for number, user_id in ((packet.payment_id, "thief"), ("unknown", "sender")):
@@ -241,7 +241,7 @@ def test_a_payment_of_another_user_is_not_found(town: PaymentSystem) -> None:
     assert _find(town, payment.number, "user") == payment
 
 
-def test_who_has_no_account_is_told_so_and_may_bind_one_then(town: PaymentSystem) -> None:
+def test_a_user_without_an_account_is_told_to_bind_one(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.payees.bound["sender"] = None
 
@@ -261,7 +261,7 @@ def test_a_native_payment_of_a_packet_needs_no_account(town: PaymentSystem) -> N
     assert (payment.method, payment.payer) == (PayMethod.NATIVE, None)
 
 
-def test_no_payment_begins_for_a_packet_that_was_cancelled(town: PaymentSystem) -> None:
+def test_no_payment_starts_for_a_canceled_packet(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.sweep_after(PAYMENT_LIFE_MS + 60_000)
 
@@ -271,7 +271,7 @@ def test_no_payment_begins_for_a_packet_that_was_cancelled(town: PaymentSystem) 
     assert town.gateway.orders == {}
 
 
-def test_a_packet_that_does_not_say_how_it_is_paid_waits_for_its_sender(
+def test_a_packet_without_a_payment_method_waits_for_its_sender(
     town: PaymentSystem,
 ) -> None:
     packet = _sent(town)
@@ -296,7 +296,7 @@ def test_a_payment_that_was_never_ordered_is_closed_once(
     assert not town.repository.close(seen, town.clock.now_ms(), None)
 
 
-def test_payments_of_packets_count_as_well_and_a_repeat_does_not(town: PaymentSystem) -> None:
+def test_payments_of_packets_also_count_and_a_repeat_does_not(town: PaymentSystem) -> None:
     town.payments_per_day_max = 1
     first, second = town.send_unpaid("user"), town.send_unpaid("user")
     payments = [town.start_packet(first) for _ in range(2)]

@@ -90,7 +90,7 @@ def test_a_transfer_that_was_locked_and_ended_within_a_day_agrees(
 
 
 @pytest.mark.parametrize("state", [TransferState.SUCCEEDED, TransferState.FAILED])
-def test_a_statement_that_comes_before_the_end_of_a_locked_transfer_agrees(
+def test_a_statement_before_the_end_of_a_locked_transfer_agrees(
     town: PaymentSystem, state: TransferState
 ) -> None:
     day, withdrawal = _day(town), _locked(town)
@@ -121,7 +121,7 @@ def test_a_lock_that_is_paid_on_its_day_or_up_to_two_days_later_agrees(
     assert told.differences == ()
 
 
-def test_a_transfer_that_is_booked_when_it_is_paid_agrees(town: PaymentSystem) -> None:
+def test_a_transfer_that_is_booked_on_payment_agrees(town: PaymentSystem) -> None:
     town.gateway.locks_money = False
     day = _day(town)
     _locked(town)
@@ -130,7 +130,7 @@ def test_a_transfer_that_is_booked_when_it_is_paid_agrees(town: PaymentSystem) -
     assert _compared(town, day) == []
 
 
-def test_money_that_came_back_a_day_late_agrees(town: PaymentSystem) -> None:
+def test_money_that_was_returned_a_day_late_agrees(town: PaymentSystem) -> None:
     day = _day(town)
     _locked(town)
     _end(town, TransferState.CANCELLED, 20 * HOUR_MS)
@@ -149,7 +149,7 @@ def _edit_locks(town: PaymentSystem, edit: Callable[[Line], Line | None]) -> Non
 
 
 @pytest.mark.parametrize("late_ms", [2 * DAY_MS, 0])
-def test_a_lock_whose_money_did_not_come_back_is_told_after_two_days(
+def test_a_lock_whose_money_was_not_returned_is_reported_after_two_days(
     town: PaymentSystem, late_ms: int
 ) -> None:
     day, withdrawal = _day(town), _locked(town)
@@ -178,7 +178,7 @@ def test_the_difference_of_a_lock_names_its_own_day(town: PaymentSystem) -> None
     assert [difference.what for difference in report.differences] == [f"transfer of {day}"]
 
 
-def test_money_that_came_back_from_a_paid_transfer_is_told(town: PaymentSystem) -> None:
+def test_returned_money_of_a_paid_transfer_is_reported(town: PaymentSystem) -> None:
     day, withdrawal = _day(town), _locked(town)
     _end(town, TransferState.SUCCEEDED, HOUR_MS)
     town.gateway.locks.append(replace(town.gateway.locks[0], kind="unlock"))
@@ -186,7 +186,7 @@ def test_money_that_came_back_from_a_paid_transfer_is_told(town: PaymentSystem) 
     assert _compared(town, day) == [(0, withdrawal.transfer_no, "returned transfer", 300, 0)]
 
 
-def test_money_that_came_back_ends_its_withdrawal_if_no_query_has(town: PaymentSystem) -> None:
+def test_returned_money_ends_its_withdrawal_if_no_query_has(town: PaymentSystem) -> None:
     day, withdrawal = _day(town), _locked(town)
     made = town.gateway.transfers[withdrawal.transfer_no]
     town.gateway.move(made, "failed", "OVERDUE_CLOSE")
@@ -197,7 +197,7 @@ def test_money_that_came_back_ends_its_withdrawal_if_no_query_has(town: PaymentS
     assert (told, town.balance_fen()) == ([], 1_000)
 
 
-def test_money_that_came_back_while_its_transfer_is_under_way_is_told(town: PaymentSystem) -> None:
+def test_returned_money_of_a_pending_transfer_is_reported(town: PaymentSystem) -> None:
     day, withdrawal = _day(town), _locked(town)
     town.gateway.locks.append(replace(town.gateway.locks[0], kind="unlock"))
 
@@ -207,7 +207,7 @@ def test_money_that_came_back_while_its_transfer_is_under_way_is_told(town: Paym
     assert told == [(0, withdrawal.transfer_no, "returned transfer", 300, 0)]
 
 
-def test_a_return_without_a_lock_is_told_once(town: PaymentSystem) -> None:
+def test_a_return_without_a_lock_is_reported_once(town: PaymentSystem) -> None:
     day, withdrawal = _day(town), _locked(town)
     _end(town, TransferState.FAILED, HOUR_MS)
     _edit_locks(town, lambda line: line if line.kind == "unlock" else None)
@@ -217,7 +217,7 @@ def test_a_return_without_a_lock_is_told_once(town: PaymentSystem) -> None:
 
 @pytest.mark.parametrize("kind", ["lock", "unlock"])
 @pytest.mark.parametrize("days", [0, 1, 2])
-def test_a_lock_or_a_return_in_two_places_is_told(
+def test_a_lock_or_a_return_in_two_places_is_reported(
     town: PaymentSystem, kind: str, days: int
 ) -> None:
     day, withdrawal = _day(town), _locked(town)
@@ -232,7 +232,7 @@ def test_a_lock_or_a_return_in_two_places_is_told(
 
 
 @pytest.mark.parametrize("kind", ["lock", "unlock"])
-def test_a_lock_or_a_return_of_another_amount_is_told(town: PaymentSystem, kind: str) -> None:
+def test_a_lock_or_a_return_of_another_amount_is_reported(town: PaymentSystem, kind: str) -> None:
     day, withdrawal = _day(town), _locked(town)
     _end(town, TransferState.FAILED, HOUR_MS)
     _edit_locks(town, lambda line: replace(line, amount_fen=301) if line.kind == kind else line)
@@ -242,7 +242,7 @@ def test_a_lock_or_a_return_of_another_amount_is_told(town: PaymentSystem, kind:
     assert (withdrawal.transfer_no, 301, 0) in [(number, *fen) for _, number, _, *fen in told]
 
 
-def test_a_lock_of_no_transfer_of_ours_is_told_at_once(town: PaymentSystem) -> None:
+def test_a_lock_of_an_unknown_transfer_is_reported_at_once(town: PaymentSystem) -> None:
     day, withdrawal = _day(town), _locked(town)
     _end(town, TransferState.SUCCEEDED, HOUR_MS)
     (lock,) = town.gateway.locks
@@ -252,7 +252,7 @@ def test_a_lock_of_no_transfer_of_ours_is_told_at_once(town: PaymentSystem) -> N
     assert _compared(town, day) == [(0, number, "transfer", 300, 0) for number in strangers]
 
 
-def test_a_number_that_another_one_replaced_is_locked_and_returned(town: PaymentSystem) -> None:
+def test_a_replaced_number_is_locked_and_returned(town: PaymentSystem) -> None:
     town.payees.authorization_no = "consent"
     town.gateway.refusal = lambda order: Refusal.NOT_AUTHORIZED if order.authorization_no else None
     day, withdrawal = _day(town), town.withdraw("user", 300)

@@ -59,13 +59,13 @@ def test_a_day_that_agrees_has_no_differences(town: PaymentSystem, day: str) -> 
     assert report.differences == ()
 
 
-def test_a_day_whose_bill_is_not_there_is_not_compared(town: PaymentSystem, day: str) -> None:
+def test_a_day_without_a_statement_is_not_compared(town: PaymentSystem, day: str) -> None:
     assert town.compare_statement(day) is None
 
 
 @pytest.mark.parametrize("failing", [HOST, WECHAT])
 @pytest.mark.parametrize("error", [Unavailable, InvalidRequest, None])
-def test_a_gateway_that_is_away_keeps_no_other_bill_from_being_compared(
+def test_an_unavailable_gateway_does_not_delay_comparisons_of_others(
     town: PaymentSystem, failing: ProviderName, error: type[RedPacketError] | None
 ) -> None:
     class Away(FakePaymentsIn):
@@ -150,7 +150,7 @@ def _days(day: str, *offsets: int) -> list[str]:
     return [statement_day(statement_day_start_ms(day) + offset * DAY_MS) for offset in offsets]
 
 
-def test_a_first_start_begins_with_yesterday_which_each_run_of_a_day_compares(
+def test_the_first_run_starts_with_yesterday_and_each_run_of_a_day_compares_it(
     schedule: _Schedule, day: str
 ) -> None:
     assert schedule.run(11, 1) == {HOST: [day], WECHAT: [day]}
@@ -162,7 +162,7 @@ def test_a_first_start_begins_with_yesterday_which_each_run_of_a_day_compares(
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), None])
-def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
+def test_days_of_an_unavailable_provider_are_compared_later_and_are_late_until_then(
     schedule: _Schedule, day: str, error: Exception | None
 ) -> None:
     first, second, third = _days(day, 0, 1, 2)
@@ -183,7 +183,7 @@ def test_days_of_a_channel_that_was_away_are_taken_up_and_are_late_until_then(
     assert schedule.late() == []
 
 
-def test_a_channel_that_is_far_behind_catches_up_by_seven_days_and_yesterday_is_always_compared(
+def test_a_provider_that_is_far_behind_catches_up_by_seven_days_and_yesterday_is_always_compared(
     schedule: _Schedule, day: str
 ) -> None:
     schedule.run(11, 1)
@@ -194,7 +194,7 @@ def test_a_channel_that_is_far_behind_catches_up_by_seven_days_and_yesterday_is_
     assert schedule.late() == []
 
 
-def test_a_compared_day_in_the_future_is_told_and_ends_no_comparison(
+def test_a_compared_day_in_the_future_is_reported_and_ends_no_comparison(
     schedule: _Schedule, day: str
 ) -> None:
     schedule.run(11, 1)
@@ -207,7 +207,7 @@ def test_a_compared_day_in_the_future_is_told_and_ends_no_comparison(
     assert schedule.late() == []
 
 
-def test_a_row_that_calls_yesterday_compared_keeps_no_run_from_it(
+def test_a_row_that_marks_yesterday_as_compared_does_not_stop_a_run_from_comparing_it(
     schedule: _Schedule, day: str
 ) -> None:
     schedule.run(15, 1)
@@ -229,7 +229,7 @@ def test_a_run_without_time_compares_nothing_and_skips_nothing(
     assert schedule.run(15)[HOST] == _days(day, 1)
 
 
-def test_a_person_skips_a_day_whose_bill_is_gone(schedule: _Schedule, day: str) -> None:
+def test_an_operator_skips_a_day_whose_statement_is_missing(schedule: _Schedule, day: str) -> None:
     schedule.away = {(WECHAT, day): Unavailable("gone")}
     schedule.run(15, 1)
     schedule.late()
@@ -245,7 +245,7 @@ def test_a_person_skips_a_day_whose_bill_is_gone(schedule: _Schedule, day: str) 
 
 
 @pytest.mark.parametrize("error", [InvariantViolated("contradicts"), KeyError("bug")])
-def test_a_contradiction_is_told_at_once_and_raised_after_all_channels(
+def test_a_contradiction_is_reported_at_once_and_raised_after_all_providers(
     schedule: _Schedule, day: str, error: Exception
 ) -> None:
     schedule.away = {(HOST, day): error}
@@ -260,7 +260,7 @@ def test_a_contradiction_is_told_at_once_and_raised_after_all_channels(
 
 @pytest.mark.parametrize("kind", ["payment", "refund", "transfer"])
 @pytest.mark.parametrize("hours", [11, 13, 24, 35, 48, -13, -24])
-def test_a_line_in_the_bills_of_two_days_is_told(
+def test_a_line_in_the_statements_of_two_days_is_reported(
     town: PaymentSystem, day: str, kind: str, hours: int
 ) -> None:
     _move(town)
@@ -281,7 +281,7 @@ def test_a_line_in_the_bills_of_two_days_is_told(
     assert told.count((line.number, 2 * line.amount_fen, line.amount_fen)) == 1
 
 
-def test_an_earlier_bill_that_is_gone_keeps_no_day_from_being_compared(
+def test_a_missing_earlier_statement_does_not_prevent_a_comparison(
     town: PaymentSystem, day: str
 ) -> None:
     class Forgetful(FakePaymentsIn):
@@ -337,7 +337,7 @@ def _invents(book: list[Line], line: Line) -> Lines:
         (_invents, StatementKind.TRANSFER),
     ],
 )
-def test_a_line_that_differs_is_told_with_both_amounts(
+def test_a_different_line_is_reported_with_both_amounts(
     town: PaymentSystem, day: str, forge: Callable[[list[Line], Line], Lines], kind: StatementKind
 ) -> None:
     _move(town)
@@ -355,8 +355,10 @@ def test_a_line_that_differs_is_told_with_both_amounts(
     assert "bill_differs" in town.system.logger.events
 
 
-def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: str) -> None:
-    """A refund by hand, a payment without a callback, and its second transaction."""
+def test_a_movement_that_only_the_statement_has_is_queried_first(
+    town: PaymentSystem, day: str
+) -> None:
+    """A manual refund, a payment without a callback, and its second transaction."""
     payment = town.pay_in("user", 100)
     town.gateway.refund_outside(payment.number, 30)
     unheard = town.start("other", 50)
@@ -375,7 +377,9 @@ def test_what_only_the_bill_knows_is_asked_for_first(town: PaymentSystem, day: s
     assert town.differences(bound_ms=DAY_MS) == []
 
 
-def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, day: str) -> None:
+def test_a_movement_near_midnight_can_be_in_the_other_statement(
+    town: PaymentSystem, day: str
+) -> None:
     end_ms = statement_day_start_ms(day) + DAY_MS
     town.clock.at_ms = end_ms - 1_000
     payment = town.pay_in("user", 100)
@@ -390,7 +394,7 @@ def test_what_moved_near_midnight_may_be_in_the_other_bill(town: PaymentSystem, 
     assert [report and report.differences for report in reports] == [(), ()]
 
 
-def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_told_with_ours(
+def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_reported_with_ours(
     town: PaymentSystem, day: str
 ) -> None:
     end_ms = statement_day_start_ms(day) + DAY_MS
@@ -413,7 +417,7 @@ def test_a_wrong_amount_of_a_line_that_we_book_on_the_next_day_is_told_with_ours
     ("edge_ms", "told_on"),
     [(-EDGE_MS - 1, 0), (-EDGE_MS, 1), (EDGE_MS - 1, 1), (EDGE_MS, 1)],
 )
-def test_what_is_in_no_bill_is_told_twice_however_near_to_the_edge_of_its_day(
+def test_a_movement_in_no_statement_is_reported_twice_even_near_midnight(
     town: PaymentSystem, day: str, edge_ms: int, told_on: int
 ) -> None:
     end_ms = statement_day_start_ms(day) + DAY_MS
@@ -434,7 +438,7 @@ def test_what_is_in_no_bill_is_told_twice_however_near_to_the_edge_of_its_day(
 
 
 @pytest.mark.parametrize(("after_ms", "is_told"), [(EDGE_MS - 1, False), (EDGE_MS, True)])
-def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
+def test_the_statement_of_the_previous_day_only_covers_movements_near_midnight(
     town: PaymentSystem, day: str, after_ms: int, *, is_told: bool
 ) -> None:
     begin_ms = statement_day_start_ms(day)
@@ -454,7 +458,7 @@ def test_the_bill_of_the_day_before_has_only_what_moved_near_midnight(
     assert [difference.actual for difference in report.differences] == ([100] if is_told else [])
 
 
-def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -> None:
+def test_a_fen_that_only_the_statement_has_is_reported(town: PaymentSystem, day: str) -> None:
     town.gateway.book.append(replace(STRAY, amount_fen=1, moved_at_ms=town.clock.now_ms()))
     town.system.pass_time(DAY_MS)
 
@@ -466,10 +470,10 @@ def test_a_fen_that_only_the_bill_knows_is_told(town: PaymentSystem, day: str) -
     ]
 
 
-# The provider's whole book, as tests compare it
+# The provider's whole book, compared by tests.
 
 
-def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) -> None:
+def test_a_withdrawal_that_was_paid_and_returned_is_found(town: PaymentSystem) -> None:
     town.system.deposit("user", 100)
     withdrawal = town.withdraw("user", 100)
     town.cancel(withdrawal)
@@ -483,7 +487,7 @@ def test_a_withdrawal_that_was_paid_and_came_back_is_found(town: PaymentSystem) 
     assert check_outside(facts, []) == []
 
 
-def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSystem) -> None:
+def test_money_that_a_gateway_received_and_no_account_got_is_found(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     town.gateway.pay(payment.number)
 
@@ -493,7 +497,7 @@ def test_money_that_a_gateway_took_and_no_account_got_is_found(town: PaymentSyst
     ]
 
 
-# Planted errors, and who finds them
+# Planted errors, and the checks that find them.
 
 
 def _reconciled(town: PaymentSystem) -> set[tuple[str, str]]:
@@ -518,7 +522,7 @@ def _check_found(town: PaymentSystem, subject: str, *rules: str) -> None:
     assert ("I1", subject) in _reconciled(town)
 
 
-def test_a_withdrawal_that_says_it_came_back_is_found(town: PaymentSystem) -> None:
+def test_a_withdrawal_that_is_wrongly_marked_as_returned_is_found(town: PaymentSystem) -> None:
     town.system.deposit("user", 100)
     withdrawal = town.withdraw("user", 100)
     forged: dict[str, Any] = {"withdrawal_status": "failed", "ended_at_ms": town.clock.now_ms()}
@@ -527,7 +531,7 @@ def test_a_withdrawal_that_says_it_came_back_is_found(town: PaymentSystem) -> No
     _check_found(town, "withdrawal", "I9")
 
 
-def test_an_unpaid_packet_that_somebody_calls_open_is_found(town: PaymentSystem) -> None:
+def test_an_unpaid_packet_that_is_wrongly_marked_as_open_is_found(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     _forge(town, "packets", packet.packet_id, "packet", status="open", paid_at_ms=1)
 

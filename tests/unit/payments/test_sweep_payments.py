@@ -67,7 +67,7 @@ def _called(town: PaymentSystem) -> Withdrawal:
     return withdrawal
 
 
-def test_a_gateway_that_hangs_takes_no_time_of_another_one(town: PaymentSystem) -> None:
+def test_a_hanging_gateway_takes_no_time_from_another_one(town: PaymentSystem) -> None:
     host = _SlowIn(FakeGateway(town.clock), ProviderName.HOST)
     town.gates_in = {ProviderName.HOST: host, WECHAT: FakePaymentsIn(town.gateway)}
     numbers = _start_many(town, ProviderName.HOST)
@@ -114,7 +114,7 @@ def _overdue_packets(town: PaymentSystem, count: int) -> tuple[_SlowIn, list[Pac
     return slow, packets
 
 
-def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
+def test_a_packet_is_not_canceled_without_a_query_while_the_gateway_does_not_answer(
     town: PaymentSystem,
 ) -> None:
     """After the breaker opens, no later packet of the provider may count as unpaid."""
@@ -142,7 +142,7 @@ def test_a_packet_is_not_cancelled_unasked_while_the_gateway_gives_no_answer(
     ("age_ms", "status"),
     [(UNASKED_MS_MAX - 1, PacketStatus.UNPAID), (UNASKED_MS_MAX, PacketStatus.CANCELLED)],
 )
-def test_a_packet_of_an_unknown_payment_is_cancelled_after_a_day_and_told_as_a_failure(
+def test_a_packet_with_an_unknown_payment_is_canceled_after_a_day_and_reported_as_a_failure(
     town: PaymentSystem, age_ms: int, status: PacketStatus
 ) -> None:
     slow, (packet,) = _overdue_packets(town, 1)
@@ -161,7 +161,7 @@ def test_a_packet_of_an_unknown_payment_is_cancelled_after_a_day_and_told_as_a_f
     assert town.differences() == []
 
 
-def test_a_packet_that_was_never_ordered_is_cancelled_without_an_answer(
+def test_a_packet_that_was_never_ordered_is_canceled_without_an_answer(
     town: PaymentSystem,
 ) -> None:
     town.gates_in = {}
@@ -206,7 +206,7 @@ def test_each_step_has_its_part_of_a_short_time(town: PaymentSystem) -> None:
     assert "gateway_rests" not in town.system.logger.events
 
 
-def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
+def test_an_unpaid_packet_is_not_canceled_early_or_after_it_is_gone(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid()
@@ -218,7 +218,7 @@ def test_an_unpaid_packet_is_cancelled_neither_early_nor_if_it_is_gone(
     assert town.system.stored(packet).status is PacketStatus.UNPAID
 
 
-def test_one_prompt_that_fails_tells_of_a_silent_provider_in_each_minute(
+def test_one_failing_prompt_reports_a_silent_provider_in_each_minute(
     town: PaymentSystem,
 ) -> None:
     town.gateway.is_away = True

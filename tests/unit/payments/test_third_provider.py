@@ -64,7 +64,7 @@ def queue() -> FakeNoticeQueue:
     return FakeNoticeQueue()
 
 
-def test_no_provider_of_yuan_alone_moves_another_unit(system: InMemorySystem) -> None:
+def test_a_provider_of_yuan_alone_moves_no_other_unit(system: InMemorySystem) -> None:
     units = ("CNY,2,¥", "points,0,pts")
 
     moving = [
@@ -98,7 +98,7 @@ def _tell(process: Process, kind: str, number: str) -> None:
         process.follow_notice(ProviderName("coin"), notice)
 
 
-def test_money_comes_in_and_goes_out_by_a_third_provider(
+def test_money_is_paid_in_and_out_through_a_third_provider(
     process: Process, coin: ProviderName, gateway: FakeGateway, system: InMemorySystem
 ) -> None:
     user = a_person("user")
@@ -147,7 +147,7 @@ def test_statements_of_a_third_provider_are_compared(
 
 
 @pytest.mark.usefixtures("gateway")
-def test_users_sign_in_by_a_third_provider(process: Process, coin: ProviderName) -> None:
+def test_users_sign_in_through_a_third_provider(process: Process, coin: ProviderName) -> None:
     user = a_person("user")
 
     token, _ = process.sign_in("code-user", coin, lambda _subject: user.user_id, address="")
@@ -166,7 +166,7 @@ def test_a_third_provider_verifies_its_own_callbacks(process: Process) -> None:
         process.handle_callback(ProviderName.WECHAT, {}, b"{}")
 
 
-def test_the_registry_forgets_what_a_test_added() -> None:
+def test_the_registry_forgets_providers_of_a_test() -> None:
     assert "coin" not in list(ProviderName)
 
 

@@ -1,4 +1,4 @@
-"""Answers that an honest provider does not give, or has not given so far: unknown outcomes."""
+"""Answers that an honest provider never gives, or has not given so far: unknown outcomes."""
 
 import hashlib
 import json
@@ -100,7 +100,7 @@ def _order(status: int, body: Mapping[str, Any]) -> Any:
     return _in(status, body).order(order)
 
 
-def test_the_true_answers_are_read() -> None:
+def test_valid_answers_are_read() -> None:
     assert _in(200, PAID).query("order1").state is gateway.OrderState.PAID
     assert _in(200, REFUNDED).query_refund("refund1").state is gateway.RefundState.SUCCEEDED
     assert _out(200, TRANSFERRED).query("bill1").state is gateway.TransferState.SUCCEEDED
@@ -145,7 +145,7 @@ NOT_READ: list[tuple[Ask, dict[str, Any], list[dict[str, Any]]]] = [
 ]
 
 
-def test_what_can_not_be_read_is_unknown() -> None:
+def test_an_unreadable_answer_is_unknown() -> None:
     for ask, body, lies in NOT_READ:
         for changes in lies:
             with pytest.raises(Unavailable):
@@ -163,7 +163,7 @@ def test_what_can_not_be_read_is_unknown() -> None:
         (lambda s, b: _out(s, b).query("bill1"), ""),
     ],
 )
-def test_only_the_gateways_own_word_means_that_nothing_is_there(
+def test_only_an_answer_of_the_gateway_itself_proves_absence(
     ask: Callable[[int, Mapping[str, Any]], Any], code: str
 ) -> None:
     """A proxy also answers 404."""
@@ -188,7 +188,7 @@ def test_a_refusal_without_a_known_reason_is_an_unknown_outcome(status: int) -> 
         ("PARAM_ERROR", gateway.Refusal.OTHER),
     ],
 )
-def test_a_refusal_with_a_known_reason_tells_it(code: str, refusal: gateway.Refusal) -> None:
+def test_a_refusal_with_a_known_reason_has_it(code: str, refusal: gateway.Refusal) -> None:
     transfer = _transfer(400, {"code": code, "message": "words for people"})
 
     assert (transfer.state, transfer.refusal, transfer.reason) == (
@@ -209,7 +209,7 @@ class TakesNoCallFromHere(WeChatClient):
         return 400, json.dumps(told)
 
 
-def test_an_address_that_may_not_call_refuses_no_withdrawal() -> None:
+def test_a_refused_source_address_refuses_no_withdrawal() -> None:
     """The merchant's settings are wrong, so the money waits for a successful call."""
     client = TakesNoCallFromHere()
     orders, transfers = _in(400, {}, client), _out(400, {}, client)
@@ -228,24 +228,24 @@ def test_an_address_that_may_not_call_refuses_no_withdrawal() -> None:
             ask()
 
 
-def test_a_number_that_is_carried_out_already_is_under_way() -> None:
+def test_a_number_that_is_already_being_executed_is_in_progress() -> None:
     transfer = _transfer(400, {"code": "ALREADY_EXISTS"})
 
     assert transfer.state is gateway.TransferState.PROCESSING
 
 
 @pytest.mark.parametrize("code", ["ORDERPAID", "ORDER_CLOSED", "OUT_TRADE_NO_USED"])
-def test_an_order_that_takes_no_payment_has_nothing_to_pay_with(code: str) -> None:
+def test_an_order_that_accepts_no_payment_has_no_prompt(code: str) -> None:
     assert _order(400, {"code": code}) is None
 
 
-def test_a_refund_that_the_bank_sent_back_is_not_over() -> None:
+def test_a_refund_that_the_bank_returned_is_not_final() -> None:
     body = REFUNDED | {"status": "ABNORMAL"}
 
     assert _in(200, body).query_refund("refund1").state is gateway.RefundState.PROCESSING
 
 
-def test_a_code_is_only_ever_a_code() -> None:
+def test_a_code_is_always_a_code() -> None:
     """The answer is logged, because nothing proves its author."""
     assert Answer(400, {"code": "PARAM_ERROR"}).code == "PARAM_ERROR"
     for code in ("o1 said: hello", "oLTPCuFqLz-UVHHD67rLX5BxXysI\n", {"a": 1}, "码", None):
@@ -293,12 +293,12 @@ def test_a_file_is_read_to_the_fen() -> None:
         [],
     ],
 )
-def test_a_file_that_can_not_be_read_whole_is_not_read(lines: list[str]) -> None:
+def test_an_incomplete_file_is_not_read(lines: list[str]) -> None:
     with pytest.raises(Unavailable):
         _read_file(lines)
 
 
-def test_money_that_comes_in_is_the_return_of_a_transfer() -> None:
+def test_incoming_money_is_the_return_of_a_transfer() -> None:
     lock, back = _read_file([HEADER, LINE, LINE.replace("支出", "收入"), *SUMMARY[:1], "`2"])
 
     assert (lock.is_return, back.is_return) == (False, True)

@@ -61,7 +61,7 @@ def town() -> PaymentSystem:
     return town
 
 
-def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> None:
+def test_a_withdrawal_is_called_queried_and_posted(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
 
     report = town.dispatch()
@@ -79,7 +79,7 @@ def test_a_withdrawal_is_called_looked_at_and_posted(town: PaymentSystem) -> Non
     assert town.differences(bound_ms=0) == []
 
 
-def test_an_account_that_was_copied_from_another_user_is_paid_nothing(town: PaymentSystem) -> None:
+def test_an_account_copied_from_another_user_is_paid_nothing(town: PaymentSystem) -> None:
     accounts = Accounts(AccountKeys({"1": bytes(64)}, bytes(32)), "wechat/app")
     town.payees.bound = {
         user: Payee(accounts.seal(f"openid-{user}", user)) for user in ("user", "mallory")
@@ -94,7 +94,7 @@ def test_an_account_that_was_copied_from_another_user_is_paid_nothing(town: Paym
         accounts.open(town.find(withdrawal).order.payee)
 
 
-def test_a_repeat_is_the_same_withdrawal_though_limits_were_lowered(town: PaymentSystem) -> None:
+def test_a_repeat_is_the_same_withdrawal_after_limits_were_lowered(town: PaymentSystem) -> None:
     first = town.withdraw("user", 300, key="key")
     town.payees.bound["user"] = None
 
@@ -126,14 +126,14 @@ def test_a_refusal_holds_nothing(
     assert town.system.ledger_state().outside.withdrawn == {}
 
 
-def test_the_largest_amount_and_all_of_the_day_are_taken(town: PaymentSystem) -> None:
+def test_the_largest_amount_and_the_whole_daily_limit_are_accepted(town: PaymentSystem) -> None:
     town.settings = _limited(count_max=2, fen_max=FEN_MAX)
     town.system.deposit("user", FEN_MAX)
 
     assert town.withdraw("user", FEN_MAX).amount_fen == FEN_MAX
 
 
-def test_a_user_withdraws_no_more_than_the_day_allows(town: PaymentSystem) -> None:
+def test_the_withdrawals_of_a_user_are_limited_by_day(town: PaymentSystem) -> None:
     town.settings = _limited(count_max=2, fen_max=500)
     town.withdraw("user", 300)
     with pytest.raises(WithdrawalLimitReached):
@@ -153,7 +153,7 @@ def _limited(count_max: int, fen_max: int) -> WithdrawalSettings:
     return WithdrawalSettings(10, FEN_MAX, WithdrawalLimits(count_max, fen_max))
 
 
-def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) -> None:
+def test_an_account_that_replaced_another_one_waits_a_day(town: PaymentSystem) -> None:
     now_ms = town.clock.now_ms()
     town.payees.bound["user"] = Payee(an_account("user"), now_ms - 1000 + 24 * 3_600_000)
 
@@ -164,14 +164,14 @@ def test_an_account_that_took_anothers_place_waits_a_day(town: PaymentSystem) ->
     assert town.withdraw("user", 100).amount_fen == 100
 
 
-def test_a_channel_that_is_not_set_up_is_refused(town: PaymentSystem) -> None:
+def test_an_unconfigured_provider_is_refused(town: PaymentSystem) -> None:
     ask = WithdrawalAsk("user", 100, ProviderName.HOST, Request("user", "k", "b"))
 
     with pytest.raises(ChannelUnavailable):
         withdraw(ask, payees=town.payees, ports=town.transfers, payments=town.payments)
 
 
-def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
+def test_a_user_with_a_debt_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     payment = town.pay_in("debtor", 100)
     town.withdraw("debtor", 100)
     town.refund(payment, 100)
@@ -186,7 +186,7 @@ def test_who_owes_money_pays_it_before_withdrawing(town: PaymentSystem) -> None:
     assert town.differences() == []
 
 
-# Faults between us and the provider
+# Faults between us and the provider.
 
 
 def test_a_call_that_times_out_after_paying_is_repeated_with_its_number(
@@ -228,7 +228,7 @@ def test_a_worker_that_stalled_past_its_lease_does_not_call(town: PaymentSystem)
     assert lease(seen, 10**15, now_ms) is lease(town.find(withdrawal), 10**15, now_ms - 1) is None
 
 
-def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSystem) -> None:
+def test_a_missing_transfer_is_not_returned_before_every_call_is_over(town: PaymentSystem) -> None:
     withdrawal = town.called(300, is_away=True)
     called_at_ms = town.find(withdrawal).lease_until_ms - LEASE_MS
     town.cancel(withdrawal)
@@ -246,7 +246,7 @@ def test_not_found_gives_nothing_back_before_every_call_is_over(town: PaymentSys
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_was_never_called_is_cancelled_once_the_provider_says_so(town: PaymentSystem) -> None:
+def test_an_uncalled_withdrawal_is_canceled_once_the_provider_confirms(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
 
@@ -262,7 +262,7 @@ def test_what_was_never_called_is_cancelled_once_the_provider_says_so(town: Paym
     assert town.cancel(withdrawal) == cancelled
 
 
-def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
+def test_a_payment_wins_over_its_cancellation(town: PaymentSystem) -> None:
     withdrawal = town.called(300)
     stopped = town.cancel(withdrawal)
 
@@ -273,7 +273,9 @@ def test_a_payment_wins_over_its_cancel(town: PaymentSystem) -> None:
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_waits_for_its_payee_is_cancelled_at_the_gateway(waiting_town: PaymentSystem) -> None:
+def test_a_transfer_that_waits_for_its_payee_is_canceled_at_the_gateway(
+    waiting_town: PaymentSystem,
+) -> None:
     waiting_town.gateway.next_state = _cancels
     withdrawal = waiting_town.called(300)
     _check_waits(waiting_town, withdrawal)
@@ -304,7 +306,7 @@ def _check_waits(town: PaymentSystem, withdrawal: Withdrawal) -> None:
     assert package.startswith("package")
 
 
-def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(
+def test_data_for_the_payee_survives_queries_without_it(
     waiting_town: PaymentSystem,
 ) -> None:
     withdrawal = waiting_town.called(300)
@@ -317,7 +319,7 @@ def test_what_its_payee_needs_outlasts_queries_which_do_not_tell_it_and_fail(
     assert len(waiting_town.gateway.called_at_ms) == 1
 
 
-def test_a_lost_answer_is_asked_for_by_the_same_number_for_its_payee(
+def test_data_for_the_payee_in_a_lost_answer_is_requested_with_the_same_number(
     waiting_town: PaymentSystem,
 ) -> None:
     withdrawal = _called_without_answer(waiting_town)
@@ -358,7 +360,7 @@ def _refused_when_repeated(
 
 
 @pytest.mark.parametrize("consent", [None, "consent"])
-def test_a_bill_whose_repeat_was_refused_is_cancelled_at_the_gateway_before_its_confirmation(
+def test_a_transfer_whose_repeat_was_refused_is_canceled_at_the_gateway_before_its_confirmation(
     waiting_town: PaymentSystem, consent: str | None
 ) -> None:
     waiting_town.payees.authorization_no = consent
@@ -379,7 +381,7 @@ def _cancels(state: gateway.TransferState) -> gateway.TransferState:
     return gateway.TransferState.CANCELLED if state is gateway.TransferState.CANCELLING else state
 
 
-def test_a_refusal_keeps_nobody_from_cancelling(waiting_town: PaymentSystem) -> None:
+def test_a_refusal_does_not_prevent_a_cancellation(waiting_town: PaymentSystem) -> None:
     withdrawal = _refused_when_repeated(waiting_town)
     refused = waiting_town.find(withdrawal)
     now_ms = waiting_town.clock.now_ms()
@@ -400,7 +402,7 @@ def test_a_refusal_keeps_nobody_from_cancelling(waiting_town: PaymentSystem) -> 
     assert waiting_town.balance_fen() == 1000
 
 
-def test_what_was_refused_is_given_up_as_well(waiting_town: PaymentSystem) -> None:
+def test_a_refused_withdrawal_can_also_be_canceled(waiting_town: PaymentSystem) -> None:
     withdrawal = _refused_when_repeated(waiting_town)
     waiting_town.gateway.transfers[withdrawal.transfer_no].state = "processing"
 
@@ -418,10 +420,10 @@ def test_what_was_refused_is_given_up_as_well(waiting_town: PaymentSystem) -> No
     assert waiting_town.balance_fen() == 1000
 
 
-def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
+def test_a_transfer_that_its_gateway_leaves_pending_is_followed_to_its_end(
     town: PaymentSystem,
 ) -> None:
-    # A simulated schedule had a provider that answered "processing" for two and a half days.
+    # In one simulated schedule, a provider answered "processing" for two and a half days.
     withdrawal = town.called(300)
     town.gateway.next_state = lambda state: state
     town.sweep_after(1_800_000)
@@ -439,7 +441,7 @@ def test_a_transfer_that_its_gateway_leaves_under_way_is_followed_to_its_end(
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
+def test_a_confirmation_is_followed_at_once_although_the_lease_still_runs(
     waiting_town: PaymentSystem,
 ) -> None:
     withdrawal = waiting_town.called(300)
@@ -453,7 +455,7 @@ def test_a_confirmation_is_followed_at_once_though_the_lease_still_runs(
     assert waiting_town.differences(bound_ms=0) == []
 
 
-def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
+def test_a_confirmed_pending_transfer_is_processing(
     waiting_town: PaymentSystem,
 ) -> None:
     withdrawal = waiting_town.called(300)
@@ -464,7 +466,7 @@ def test_a_transfer_that_was_confirmed_and_is_under_way_is_processing(
     assert waiting_town.find(withdrawal).status is WithdrawalStatus.PROCESSING
 
 
-def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: PaymentSystem) -> None:
+def test_a_refusal_is_confirmed_by_a_query_before_money_is_returned(town: PaymentSystem) -> None:
     town.gateway.refusal = lambda _: gateway.Refusal.OTHER
     withdrawal = town.called(300)
     refused = town.find(withdrawal)
@@ -479,7 +481,7 @@ def test_a_refusal_is_confirmed_by_a_query_before_money_comes_back(town: Payment
     assert town.balance_fen() == 1000
 
 
-def test_a_refusal_that_passes_is_repeated_with_the_same_number(town: PaymentSystem) -> None:
+def test_a_temporary_refusal_is_repeated_with_the_same_number(town: PaymentSystem) -> None:
     refusals = [gateway.Refusal.THROTTLED, gateway.Refusal.OUT_OF_FUNDS]
     town.gateway.refusal = lambda _: refusals.pop() if refusals else None
     withdrawal = town.withdraw("user", 300)
@@ -493,7 +495,7 @@ def test_a_refusal_that_passes_is_repeated_with_the_same_number(town: PaymentSys
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_made(
+def test_a_revoked_consent_leads_to_a_new_number_once_the_first_cannot_be_executed(
     town: PaymentSystem,
 ) -> None:
     town.payees.authorization_no = "consent"
@@ -516,7 +518,7 @@ def test_a_withdrawn_consent_leads_to_a_new_number_once_the_first_can_not_be_mad
     assert town.differences(bound_ms=0) == []
 
 
-def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: PaymentSystem) -> None:
+def test_a_transfer_of_another_amount_is_neither_posted_nor_returned(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     transfer = gateway.TransferFound(gateway.TransferState.SUCCEEDED, amount_fen=299)
     stranger = gateway.TransferFound(gateway.TransferState.FAILED, payee_hash="hash-stranger")
@@ -528,7 +530,7 @@ def test_a_bill_over_another_amount_is_neither_posted_nor_given_back(town: Payme
     assert [name for name, _ in town.system.logger.errors] == ["transfer_mismatched"] * 2
 
 
-def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -> None:
+def test_a_transfer_that_its_gateway_never_ends_is_canceled_after_days(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     queued, called = town.withdraw("user", 100), town.withdraw("user", 200)
     call_transfer(called.withdrawal_id, ports=town.transfers)
@@ -547,7 +549,9 @@ def test_a_gateway_that_never_ends_is_given_up_after_days(town: PaymentSystem) -
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_was_paid_before_it_is_given_up_is_posted_at_once(town: PaymentSystem) -> None:
+def test_a_transfer_that_was_paid_before_its_cancellation_is_posted_at_once(
+    town: PaymentSystem,
+) -> None:
     withdrawal = town.withdraw("user", 300)
     town.dispatch()
     town.system.pass_time(GIVEN_UP_AFTER_MS)
@@ -559,7 +563,7 @@ def test_what_was_paid_before_it_is_given_up_is_posted_at_once(town: PaymentSyst
     assert town.differences(bound_ms=0) == []
 
 
-def test_what_another_process_gives_up_meanwhile_is_left_to_it(
+def test_a_withdrawal_that_another_process_cancels_meanwhile_is_left_to_it(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     withdrawal = town.withdraw("user", 300)
@@ -571,7 +575,7 @@ def test_what_another_process_gives_up_meanwhile_is_left_to_it(
     assert sync_transfer(withdrawal.withdrawal_id, ports=town.transfers) == seen
 
 
-def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
+def test_a_late_query_moves_nothing(town: PaymentSystem) -> None:
     """By then another worker has called, and its lease delays the next query."""
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
@@ -584,14 +588,14 @@ def test_a_look_that_is_late_moves_nothing(town: PaymentSystem) -> None:
     assert town.withdrawals.list_to_look(WECHAT, called.lease_until_ms - 1, 800) == []
 
 
-def test_a_user_can_not_cancel_anothers_withdrawal(town: PaymentSystem) -> None:
+def test_a_user_cannot_cancel_the_withdrawal_of_another(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 100)
 
     with pytest.raises(WithdrawalNotFound):
         cancel_withdrawal(withdrawal.withdrawal_id, "thief", ports=town.transfers)
 
 
-def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSystem) -> None:
+def test_withdrawals_of_a_user_are_paged_newest_first(town: PaymentSystem) -> None:
     ids = []
     for _ in range(5):
         town.system.pass_time(1_000)
@@ -607,7 +611,7 @@ def test_withdrawals_of_a_user_come_newest_first_page_by_page(town: PaymentSyste
 # Pace
 
 
-def test_a_thousand_withdrawals_take_the_time_that_arithmetic_says(town: PaymentSystem) -> None:
+def test_a_thousand_withdrawals_take_the_computed_time(town: PaymentSystem) -> None:
     """1,000 transfers at 1,800 a minute take 33 seconds, with at most 31 in any second."""
     town.settings = _limited(count_max=10_000, fen_max=10**8)
     town.system.deposit("user", 10_000)
@@ -625,7 +629,7 @@ def test_a_thousand_withdrawals_take_the_time_that_arithmetic_says(town: Payment
     assert max(seconds.count(second) for second in set(seconds)) <= 31
 
 
-def test_a_user_is_told_of_the_wait_for_the_next_run(town: PaymentSystem) -> None:
+def test_a_user_sees_the_wait_for_the_next_run(town: PaymentSystem) -> None:
     town.settings = replace(town.settings, begins_within_ms=60_000)
     town.system.deposit("user", 100)
 
@@ -634,7 +638,7 @@ def test_a_user_is_told_of_the_wait_for_the_next_run(town: PaymentSystem) -> Non
     assert withdrawal.expected_at_ms == town.clock.now_ms() + 60_000
 
 
-def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> None:
+def test_slots_have_the_interval_that_the_gateway_requires(town: PaymentSystem) -> None:
     town.bills_per_minute = 60
     now_ms = town.clock.now_ms()
 
@@ -645,7 +649,7 @@ def test_slots_are_as_far_apart_as_the_gateway_wants(town: PaymentSystem) -> Non
     assert town.pace.take(1) == [now_ms + 60_000]
 
 
-def test_a_slot_of_a_clock_that_was_days_ahead_does_not_stop_calls(town: PaymentSystem) -> None:
+def test_a_slot_from_a_clock_that_was_days_ahead_does_not_stop_calls(town: PaymentSystem) -> None:
     clock, three_days_ms = town.clock, 3 * 86_400_000 + 60_000
     now_ms = clock.now_ms()
 
@@ -671,7 +675,7 @@ def test_ended_withdrawals_are_listed_by_user_only(town: PaymentSystem) -> None:
         find(None, WithdrawalStatus.PAID)
 
 
-def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> None:
+def test_a_run_calls_withdrawals_with_a_slot_within_its_time(town: PaymentSystem) -> None:
     town.bills_per_minute = 60
     for _ in range(5):
         town.withdraw("user", 10)
@@ -683,7 +687,7 @@ def test_a_run_calls_what_has_a_slot_within_its_time(town: PaymentSystem) -> Non
     assert town.pace.take(1) == [town.gateway.called_at_ms[0] + 4_000]
 
 
-def test_a_run_ends_though_the_index_still_lists_what_was_answered(
+def test_a_run_ends_although_the_index_still_lists_answered_withdrawals(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     withdrawal = town.withdraw("user", 10)
@@ -708,7 +712,7 @@ def test_a_call_waits_until_the_millisecond_of_its_slot(town: PaymentSystem) -> 
     assert town.gateway.called_at_ms == [first_ms, first_ms + 1, first_ms + 2]
 
 
-def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem) -> None:
+def test_a_failing_gateway_is_paused_and_no_withdrawal_fails(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     withdrawals = [town.withdraw("user", 10) for _ in range(FAILURES_MAX)]
     report = town.dispatch(5_000)
@@ -732,7 +736,7 @@ def test_a_gateway_that_fails_rests_and_no_withdrawal_fails(town: PaymentSystem)
     assert town.differences(bound_ms=0) == []
 
 
-def test_one_call_without_an_answer_in_a_run_tells_of_a_silent_provider(
+def test_one_call_without_an_answer_in_a_run_reports_a_silent_provider(
     town: PaymentSystem,
 ) -> None:
     town.withdraw("user", 10)
@@ -789,12 +793,12 @@ def test_an_answer_before_a_pause_does_not_shorten_the_next_one(town: PaymentSys
     with patch.object(town.gates_out[WECHAT], "transfer", transfer):
         report = town.dispatch(60_000)
 
-    # The last one failed after the pause, in a run that began with an answer.
+    # The last call failed after the pause, in a run that began with an answer.
     assert (report.answered_count, report.failed_count) == (1, BATCH)
     assert town.store.find_breaker(WECHAT)[1] == 1
 
 
-def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSystem) -> None:
+def test_a_run_ends_at_once_if_the_gateway_is_paused_until_its_end(town: PaymentSystem) -> None:
     town.withdraw("user", 10)
     now_ms = town.clock.now_ms()
 
@@ -805,7 +809,7 @@ def test_a_run_ends_at_once_if_the_gateway_rests_until_its_end(town: PaymentSyst
     assert town.gateway.called_at_ms == []
 
 
-def test_a_pause_that_no_breaker_makes_is_none(town: PaymentSystem) -> None:
+def test_a_pause_that_no_breaker_makes_is_ignored(town: PaymentSystem) -> None:
     town.store.set_breaker(WECHAT, town.clock.now_ms() + REST_MS_MAX + 1, 3)
 
     assert town.pace.rests_until_ms() == 0
@@ -813,7 +817,7 @@ def test_a_pause_that_no_breaker_makes_is_none(town: PaymentSystem) -> None:
     assert town.pace.rests_until_ms() == town.clock.now_ms() + REST_MS_MAX
 
 
-def test_the_rests_of_a_gateway_that_stays_away_grow(town: PaymentSystem) -> None:
+def test_the_pauses_of_an_unavailable_gateway_grow(town: PaymentSystem) -> None:
     rests = []
     for _ in range(7):
         rests.append(town.pace.rest() - town.clock.now_ms())
@@ -851,7 +855,7 @@ def test_a_balance_above_the_threshold_is_paid_out_once_for_each_claim(town: Pay
 
 
 @pytest.mark.parametrize("failure", [errors.Contended, errors.Unavailable])
-def test_an_answer_that_is_not_kept_delays_no_money(
+def test_an_answer_that_is_not_stored_delays_no_money(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch, failure: type[errors.RedPacketError]
 ) -> None:
     def fail(*_: object) -> None:
@@ -866,7 +870,7 @@ def test_an_answer_that_is_not_kept_delays_no_money(
     assert "answer_not_kept" in [name for name, _ in town.system.logger.errors]
 
 
-def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confirmation(
+def test_payouts_are_automatic_only_if_enabled_and_without_confirmation(
     town: PaymentSystem,
 ) -> None:
     town.payees.authorization_no = "consent"
@@ -882,7 +886,7 @@ def test_nothing_is_paid_out_by_itself_unless_it_is_asked_for_and_needs_no_confi
     assert town.system.logger.events == []
 
 
-def test_a_withdrawal_that_does_not_exist_is_not_called(town: PaymentSystem) -> None:
+def test_an_unknown_withdrawal_is_not_called(town: PaymentSystem) -> None:
     assert call_transfer("0" * 32, ports=town.transfers) is Called.NOT_MADE
 
 
@@ -898,7 +902,7 @@ def test_a_notice_about_a_withdrawal_that_waits_for_its_call_leaves_it_in_its_li
     assert waiting == [withdrawal.withdrawal_id]
 
 
-def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
+def test_a_conflicting_cancellation_is_retried(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 10)
 
     book = town.withdrawals
@@ -911,7 +915,7 @@ def test_a_cancel_that_conflicts_is_tried_again(town: PaymentSystem) -> None:
     assert stopped.call_count > 1
 
 
-def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
+def test_a_failed_query_waits_behind_the_others(town: PaymentSystem) -> None:
     withdrawal = town.called(10, is_away=True)
     town.system.pass_time(SAFE_MS)
     book = town.withdrawals
@@ -926,7 +930,7 @@ def test_a_look_that_fails_waits_behind_the_others(town: PaymentSystem) -> None:
     assert book.list_to_look(WECHAT, town.clock.now_ms(), 10) == []
 
 
-def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
+def test_campaign_money_cannot_be_withdrawn(town: PaymentSystem) -> None:
     request = Request("operator", "key", "body")
     town.system.deposit_for_campaigns("chest", 500, request)
 
@@ -936,7 +940,7 @@ def test_money_for_campaigns_is_not_withdrawn(town: PaymentSystem) -> None:
     assert town.balance_fen("chest") == 500
 
 
-def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> None:
+def test_a_gateway_that_fails_a_few_times_is_not_paused(town: PaymentSystem) -> None:
     town.gateway.is_away = True
     for _ in range(FAILURES_MAX - 1):
         town.withdraw("user", 10)
@@ -946,7 +950,7 @@ def test_a_gateway_that_fails_a_few_times_does_not_rest(town: PaymentSystem) -> 
     assert "gateway_rests" not in town.system.logger.events
 
 
-def test_what_is_given_back_can_not_be_posted(town: PaymentSystem) -> None:
+def test_a_returned_withdrawal_cannot_be_posted(town: PaymentSystem) -> None:
     withdrawal = town.withdraw("user", 300)
     seen = town.find(withdrawal)
     town.cancel(withdrawal)

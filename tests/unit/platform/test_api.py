@@ -1,5 +1,5 @@
 """Requests with the claims of Cognito's three kinds of tokens, as API Gateway passes them. Its JWT
-authorizer turns every claim into text, also lists; `scopes` are those that the route requires.
+authorizer turns every claim into text, including lists; `scopes` are those that the route requires.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def _is_operator(claims: dict[str, str]) -> bool:
     return True
 
 
-def test_a_person_is_the_same_user_by_either_token() -> None:
+def test_a_user_has_the_same_id_with_either_token() -> None:
     by_access, by_id = _request(ACCESS).user, _request(ID).user
 
     assert by_access.user_id == by_id.user_id
@@ -85,17 +85,17 @@ def test_a_person_is_the_same_user_by_either_token() -> None:
     assert by_access.nickname is None
     assert by_id.nickname is None
     assert _request({**ID, "nickname": "安"}).user.nickname == "安"
-    # A client is its own user.
+    # A client is a separate user.
     assert _request(CREDENTIALS).user.user_id != by_access.user_id
 
 
-def test_only_the_operators_client_is_an_operator() -> None:
+def test_only_the_client_of_operators_is_an_operator() -> None:
     assert _is_operator(CREDENTIALS)
     assert not _is_operator(ACCESS)
     assert not _is_operator(ID)
 
 
-def test_a_users_issuer_makes_no_operator_where_operators_have_their_own(
+def test_the_issuer_of_users_makes_no_operator_if_operators_have_another_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     claims = {**CREDENTIALS, "scope": ADMIN_SCOPE, "iss": "https://users.example"}
@@ -114,5 +114,5 @@ def test_a_scope_is_one_word_of_several() -> None:
         assert _is_operator({**CREDENTIALS, "scope": scope}) is (scope not in wrong), scope
 
 
-def test_a_group_with_the_scopes_name_makes_no_operator() -> None:
+def test_a_group_with_the_name_of_the_scope_makes_no_operator() -> None:
     assert not _is_operator({**ACCESS, "cognito:groups": "[hongbao/admin]"})

@@ -81,14 +81,14 @@ FAULTS = (
 
 
 @each_adapter
-def test_what_passes_by_itself_is_unavailable(call: Callable[[Exception], object]) -> None:
+def test_temporary_errors_are_unavailability(call: Callable[[Exception], object]) -> None:
     for passing in PASSING:
         with pytest.raises(Unavailable):
             pytest.fail(f"{passing}: {call(passing)}")
 
 
 @each_adapter
-def test_a_missing_permission_or_queue_is_not_taken_for_an_outage(
+def test_a_missing_permission_or_queue_is_not_an_outage(
     call: Callable[[Exception], object],
 ) -> None:
     for code in FAULTS:

@@ -39,7 +39,7 @@ def _botocores(
     ],
 )
 @pytest.mark.parametrize("body", [b"{}", '{"Item":{"nickname":{"S":"红包 🧧"}}}'.encode()])
-def test_it_is_botocores(
+def test_the_signature_equals_the_one_of_botocore(
     token: str, service: str, region: str, host: str, path: str, body: bytes
 ) -> None:
     keys = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)

@@ -125,7 +125,7 @@ AWAITING, PROCESSING, CANCELLING = (
         ((Stop.REFUSED, Stop.NOT_AUTHORIZED), (AWAITING,), (PROCESSING, CANCELLING)),
     ],
 )
-def test_a_stopped_bill_is_cancelled_at_the_gateway(
+def test_a_stopped_transfer_is_canceled_at_the_gateway(
     stops: tuple[Stop, ...], to_cancel: tuple[Any, ...], to_look: tuple[Any, ...]
 ) -> None:
     for stop, state in itertools.product(stops, (*to_cancel, *to_look)):
@@ -137,7 +137,7 @@ def test_a_stopped_bill_is_cancelled_at_the_gateway(
     ("authorization_no", "verdict"),
     [(None, NextAction.STOP_REFUSED), ("consent", NextAction.STOP_NOT_AUTHORIZED)],
 )
-def test_a_consent_can_be_missing_only_where_one_was_named(
+def test_a_consent_can_be_missing_only_if_one_was_named(
     authorization_no: str | None, verdict: NextAction
 ) -> None:
     transfer = gateway.TransferFound(
@@ -156,7 +156,7 @@ def test_a_consent_can_be_missing_only_where_one_was_named(
         (Stop.NOT_AUTHORIZED, NextAction.NEW_NUMBER),
     ],
 )
-def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: NextAction) -> None:
+def test_a_missing_transfer_is_over_to_the_millisecond(stop: Stop, verdict: NextAction) -> None:
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS)
     over_ms = NOW_MS + FUNCTION_MS + CLOCKS_DIFFER_MS + SETTLING_MS
     bounds = SETTLING_MS, QUERY_HORIZON_MS
@@ -167,7 +167,7 @@ def test_a_missing_bill_is_over_to_the_millisecond(stop: Stop, verdict: NextActi
 
 
 @pytest.mark.parametrize("stop", [None, *Stop])
-def test_a_missing_bill_proves_nothing_from_the_horizon_on(stop: Stop | None) -> None:
+def test_a_missing_transfer_proves_nothing_from_the_horizon_on(stop: Stop | None) -> None:
     # A late lease must not extend it: the first call may have been at the number's creation.
     bounds = SETTLING_MS, 10 * SETTLING_MS
     seen = _withdrawal(stop=stop, lease_until_ms=NOW_MS + 5 * SETTLING_MS)
@@ -184,12 +184,12 @@ def test_calls_end_long_before_providers_forget() -> None:
         assert 2 * GIVEN_UP_AFTER_MS < provider.query_horizon_ms < 30 * 24 * 3_600_000
 
 
-def test_a_transfer_stands_in_the_books_on_the_day_that_it_was_paid(town: PaymentSystem) -> None:
+def test_a_transfer_is_booked_on_the_day_of_its_payment(town: PaymentSystem) -> None:
     late = datetime(2027, 2, 6, 23, 59, 30, tzinfo=CHINA)
     town.clock.at_ms = int(late.timestamp() * 1000)
     withdrawal = town.withdraw("user", 100)
     town.dispatch()
-    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # it is paid by now
+    town.gates_out[WECHAT].query(withdrawal.transfer_no)  # It is paid by now.
     town.system.pass_time(60_000)
 
     town.sweep()
@@ -228,7 +228,7 @@ def test_a_withdrawal_is_given_up_to_the_millisecond(town: PaymentSystem, early_
     assert town.find(queued).call_count == early_ms
 
 
-def test_a_transfer_under_way_is_looked_at_after_a_quarter_of_its_age(town: PaymentSystem) -> None:
+def test_a_pending_transfer_is_queried_after_a_quarter_of_its_age(town: PaymentSystem) -> None:
     town.gateway.next_state = lambda state: state
     withdrawal = town.called(100)
     town.clock.at_ms = withdrawal.created_at_ms + 60_000
@@ -252,7 +252,7 @@ def test_a_throttled_transfer_is_called_again_after_a_minute(town: PaymentSystem
     assert stored == [[], [withdrawal.withdrawal_id]]
 
 
-# ---- the pace of calls
+# ---- the rate of calls
 
 
 def test_no_slot_of_a_batch_is_within_the_night(town: PaymentSystem) -> None:
@@ -267,7 +267,7 @@ def test_no_slot_of_a_batch_is_within_the_night(town: PaymentSystem) -> None:
     assert second == [morning_ms]
 
 
-def test_the_rest_after_a_recovery_is_a_short_one_again(town: PaymentSystem) -> None:
+def test_the_pause_after_a_recovery_is_short_again(town: PaymentSystem) -> None:
     for _ in range(3):
         town.pace.rest()
         town.clock.at_ms = town.pace.rests_until_ms()
@@ -285,7 +285,7 @@ def test_money_is_held_too_long_after_twice_the_days_of_giving_up() -> None:
     assert len(check_late_end(held, late_ms + 1)) == 1
 
 
-def test_only_money_for_a_packet_can_come_too_late(town: PaymentSystem) -> None:
+def test_only_money_for_a_packet_can_arrive_too_late(town: PaymentSystem) -> None:
     town.pay_in("user", 100)
 
     assert "payment_came_late" not in town.system.logger.events
@@ -297,7 +297,7 @@ def test_the_interval_of_calls_is_rounded_up(town: PaymentSystem) -> None:
     assert repr(town.pace.interval_us) == "8571429"
 
 
-def test_a_run_goes_on_after_a_short_rest(town: PaymentSystem) -> None:
+def test_a_run_continues_after_a_short_pause(town: PaymentSystem) -> None:
     town.store.set_breaker(WECHAT, town.clock.now_ms() + 3_000, 1)
     withdrawal = town.withdraw("user", 100)
 
@@ -310,7 +310,7 @@ def test_a_run_goes_on_after_a_short_rest(town: PaymentSystem) -> None:
 # ---- payments
 
 
-def test_a_payment_opens_no_packet_that_waits_for_another_one(town: PaymentSystem) -> None:
+def test_a_payment_cannot_open_a_packet_that_waits_for_another_one(town: PaymentSystem) -> None:
     first, second = (town.start_packet(town.send_unpaid(f"sender-{no}")) for no in range(2))
     transaction = town.gateway.pay(second.number)
     assert transaction
@@ -349,7 +349,7 @@ def test_a_gateway_refunds_no_payment_of_another_one(town: PaymentSystem) -> Non
     assert [name for name, _ in town.system.logger.errors] == ["refund_unknown"]
 
 
-def test_an_order_is_missing_for_good_only_after_its_call_and_the_gateways_delay(
+def test_an_order_is_missing_permanently_only_after_its_call_and_the_delay_of_the_gateway(
     town: PaymentSystem,
 ) -> None:
     town.gateway.is_away = True
@@ -385,7 +385,7 @@ def test_a_payment_of_another_amount_opens_no_packet(town: PaymentSystem) -> Non
     assert not _is_for(payment, None)
 
 
-def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> None:
+def test_a_returned_payment_is_not_returned_again(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     (due,) = town.returns.list_returns(payment.number)
@@ -400,7 +400,7 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     town.gateway.is_away = False
     return_payment(number, due.transaction_id, ports=town.payments)
     (done,) = town.returns.list_returns(number)
-    town.gateway.is_away = True  # and gets no call
+    town.gateway.is_away = True  # The payment gets no call.
     for transaction_id in (due.transaction_id, "unknown"):
         return_payment(number, transaction_id, ports=town.payments)
 
@@ -408,7 +408,7 @@ def test_what_was_given_back_is_not_given_back_again(town: PaymentSystem) -> Non
     assert town.returns.list_returns(number) == [done]
 
 
-def test_no_transaction_is_asked_for_that_nobody_named(
+def test_an_unnamed_transaction_is_not_queried(
     town: PaymentSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payment = town.start()
@@ -420,14 +420,14 @@ def test_no_transaction_is_asked_for_that_nobody_named(
     assert calls == []
 
 
-def test_a_sweep_leaves_alone_what_may_still_be_paid_for(town: PaymentSystem) -> None:
+def test_a_sweep_leaves_payable_payments_unchanged(town: PaymentSystem) -> None:
     town.send_unpaid()
 
     assert town.sweep_after(PAYMENT_LIFE_MS - 1).done_count == 0
     assert town.sweep_after(1).done_count == 1
 
 
-def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) -> None:
+def test_a_transfer_is_queried_from_the_end_of_its_lease(town: PaymentSystem) -> None:
     withdrawal = town.called(100, is_away=True)
     town.clock.at_ms = town.find(withdrawal).lease_until_ms
 
@@ -437,7 +437,7 @@ def test_a_transfer_is_looked_at_from_the_end_of_its_lease(town: PaymentSystem) 
     assert due == []
 
 
-def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_both(
+def test_a_transaction_with_neither_outcome_differs_from_one_with_both(
     town: PaymentSystem,
 ) -> None:
     payment = town.pay_in("user", 100)
@@ -464,7 +464,7 @@ def test_a_transaction_that_became_nothing_is_told_apart_from_one_that_became_bo
 
 
 @pytest.mark.parametrize("is_credited", [True, False])
-def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
+def test_a_refund_outside_is_at_least_a_fen_and_at_most_the_rest(
     town: PaymentSystem, *, is_credited: bool
 ) -> None:
     payment = town.start("user", 100)
@@ -480,7 +480,7 @@ def test_a_refund_outside_is_of_a_fen_at_least_and_of_what_is_left_at_most(
     assert town.balance_fen() == 1000
 
 
-def test_a_refund_outside_of_a_return_is_of_a_fen_at_least(town: PaymentSystem) -> None:
+def test_a_refund_outside_of_a_return_is_at_least_a_fen(town: PaymentSystem) -> None:
     payment = town.pay_in("user", 100)
     town.pay_again(payment)
     (due,) = town.returns.list_returns(payment.number)
@@ -507,7 +507,7 @@ def test_the_payments_of_a_day_are_counted_until_midnight_in_china(town: Payment
 # ---- operators
 
 
-def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
+def test_a_second_rejection_of_an_approval_fails(system: InMemorySystem) -> None:
     system.approval_fen = 1000
     process = system.process()
     with pytest.raises(allowances.ApprovalNeededError) as needed:
@@ -533,7 +533,7 @@ def test_who_comes_second_rejects_no_approval(system: InMemorySystem) -> None:
     assert approval.status is approvals.ApprovalStatus.APPROVED
 
 
-def test_what_an_operator_moved_is_kept_while_it_counts(system: InMemorySystem) -> None:
+def test_a_sum_moved_by_an_operator_is_kept_while_it_counts(system: InMemorySystem) -> None:
     for later_ms in (0, 400_500):
         system.pass_time(later_ms)
         system.process().deposit(a_person("bob"), 1, Request("ann", f"key-{later_ms}", "body"))
@@ -556,7 +556,7 @@ def test_sums_of_five_minutes_are_kept_as_long_as_their_newest_one() -> None:
 # ---- packets and proofs
 
 
-def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemorySystem) -> None:
+def test_a_page_that_ends_with_the_last_claim_has_no_next_one(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
 
@@ -573,7 +573,7 @@ def test_a_page_that_ends_with_the_last_claim_names_no_next_one(system: InMemory
     assert [next_no(limit) for limit in (1, 2, 3)] == [1, None, None]
 
 
-def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
+def test_only_a_claim_with_a_claimer_is_recorded(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     claim = a_claim(packet, 1, "ann")
 
@@ -584,7 +584,7 @@ def test_only_a_claim_with_a_taker_is_recorded(system: InMemorySystem) -> None:
         _transfer(replace(claim, claimer=None), NOW_MS)
 
 
-def test_only_a_refusal_for_attempts_is_doubted() -> None:
+def test_only_a_refusal_for_attempts_is_checked_again() -> None:
     rules = DrawRules(attempts_per_user_per_day=9)
     snapshot: Any = SimpleNamespace(campaign=a_campaign(rules=rules))
     nothing: Any = None
@@ -610,18 +610,18 @@ def test_a_packet_is_late_to_the_millisecond() -> None:
     ]
 
 
-def test_the_cache_learns_which_share_an_owner_has(system: InMemorySystem) -> None:
+def test_the_cache_stores_the_share_of_an_owner(system: InMemorySystem) -> None:
     packet = system.send(count=3)
     system.grab_all(packet, "ann", "bob")
     system.memory.caches.clear()
     system.memory.load(packet, [])
 
-    system.grab(packet, "bob")  # gets ann's number 1, and returns it
+    system.grab(packet, "bob")  # The cache gets ann's number 1, and returns it.
 
     assert system.memory.grab(packet.packet_id, "bob").share_no == 2
 
 
-def test_a_log_of_nothing_has_one_root() -> None:
+def test_an_empty_log_has_one_root() -> None:
     root = leaf_hash(b"a")
 
     assert is_consistent(0, 1, [], EMPTY_ROOT, root)
@@ -629,12 +629,12 @@ def test_a_log_of_nothing_has_one_root() -> None:
     assert not is_consistent(0, 1, [root], EMPTY_ROOT, root)
 
 
-def test_a_phrase_that_is_half_numerals_is_said_to_the_letter() -> None:
+def test_a_phrase_that_is_half_numerals_must_match_to_the_letter() -> None:
     assert is_alike("一恭禧发", "一恭喜发", 80, lambda *_: 80)
     assert not is_alike("一二恭禧", "一二恭喜", 80, lambda *_: 80)
 
 
-def test_an_emptied_packet_says_in_what_time_before_its_claims_are_settled(
+def test_an_emptied_packet_has_its_time_to_empty_before_its_claims_are_settled(
     system: InMemorySystem,
 ) -> None:
     packet = system.send(count=2)
@@ -664,7 +664,7 @@ def test_a_caller_gives_up_on_a_cache_that_is_always_behind(system: InMemorySyst
         loads.load(wanted)
 
 
-def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
+def test_a_campaign_is_active_from_its_first_millisecond_to_its_last() -> None:
     campaign = a_campaign(starts_at_ms=NOW_MS, ends_at_ms=NOW_MS + 10)
     times = [NOW_MS - 1, NOW_MS, NOW_MS + 9, NOW_MS + 10]
 
@@ -677,14 +677,14 @@ def test_a_campaign_gives_from_its_first_millisecond_to_its_last() -> None:
         check_is_giving(campaign, NOW_MS + 10)
 
 
-def test_a_campaign_that_has_packets_and_is_not_there_is_a_bug(system: InMemorySystem) -> None:
+def test_a_missing_campaign_with_packets_is_a_bug(system: InMemorySystem) -> None:
     campaigns = CachedCampaigns(system.campaigns, clock=system.clock, logger=system.logger)
 
     with pytest.raises(errors.InvariantViolated):
         campaigns.get("gone")
 
 
-def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
+def test_an_ended_campaign_is_reported_before_a_missing_invitation(
     system: InMemorySystem,
 ) -> None:
     campaign = a_campaign(ends_at_ms=system.clock.now_ms() + 1)
@@ -699,7 +699,7 @@ def test_a_campaign_that_has_ended_tells_nobody_that_they_were_not_invited(
 
 
 @pytest.mark.parametrize("claim", ["_gold silver]", "[gold silver"])
-def test_a_claim_in_half_a_bracket_is_no_list(claim: str) -> None:
+def test_a_claim_with_an_unclosed_bracket_is_no_list(claim: str) -> None:
     assert not meets((("tier", ("gold",)),), {"tier": claim})
     assert meets((("tier", ("gold",)),), {"tier": "[gold silver]"})
 
@@ -707,7 +707,7 @@ def test_a_claim_in_half_a_bracket_is_no_list(claim: str) -> None:
 # ---- reconciliation
 
 
-def test_each_transfer_that_no_bill_has_is_told(town: PaymentSystem) -> None:
+def test_each_transfer_without_a_statement_line_is_reported(town: PaymentSystem) -> None:
     for _ in range(2):
         town.withdraw("user", 100)
     town.dispatch()
@@ -720,7 +720,7 @@ def test_each_transfer_that_no_bill_has_is_told(town: PaymentSystem) -> None:
 # ---- events
 
 
-def test_a_receiver_that_stays_away_is_told_to_be_paused_once() -> None:
+def test_the_pause_of_a_failing_receiver_is_reported_once() -> None:
     events = EventSystem()
     receiver = events.receiver("host")
     receiver.answers = lambda _: FAILED
@@ -737,7 +737,7 @@ def test_a_receiver_that_stays_away_is_told_to_be_paused_once() -> None:
     assert events.system.logger.events.count("webhook_paused") == 1
 
 
-def test_a_success_is_kept_and_ends_the_count_of_failures() -> None:
+def test_a_success_is_stored_and_ends_the_count_of_failures() -> None:
     events = EventSystem()
     receiver = events.receiver("host")
     receiver.answers = lambda _: FAILED
@@ -766,7 +766,7 @@ def test_an_approval_expires_to_the_millisecond() -> None:
         assert approval.status_at(NOW_MS + age_ms) is status
 
 
-def test_what_was_moved_a_window_ago_is_forgotten() -> None:
+def test_a_move_from_a_window_ago_no_longer_counts() -> None:
     allowance = allowances.Allowance("operator", "user:ann").spent(1000, NOW_MS)
 
     later = allowance.spent(1, NOW_MS + allowances.WINDOW_MS)
@@ -774,7 +774,7 @@ def test_what_was_moved_a_window_ago_is_forgotten() -> None:
     assert later.sums == ((NOW_MS + allowances.WINDOW_MS, 1),)
 
 
-def test_a_draft_is_published_by_its_start() -> None:
+def test_a_draft_is_published_at_its_start() -> None:
     draft = a_campaign(status=CampaignStatus.OFF, starts_at_ms=NOW_MS)
 
     check_is_published(draft, NOW_MS)
@@ -807,7 +807,7 @@ def test_a_closed_payment_is_watched_to_the_millisecond(town: PaymentSystem) -> 
     assert later_ms > end_ms
 
 
-def test_what_is_outside_is_late_after_its_bound_and_no_earlier(town: PaymentSystem) -> None:
+def test_outside_movements_are_late_after_their_bound_and_not_before(town: PaymentSystem) -> None:
     payment = town.start("user", 100)
     unlisted = replace(payment, is_listed=False)
     closed = replace(unlisted, closed_at_ms=NOW_MS, status=PaymentStatus.CLOSED)
@@ -821,7 +821,7 @@ def test_what_is_outside_is_late_after_its_bound_and_no_earlier(town: PaymentSys
     assert told(closed, watched_ms) == []
 
 
-def test_an_unpaid_packet_is_cancelled_at_the_end_of_its_payments_life(
+def test_an_unpaid_packet_is_canceled_when_its_payment_expires(
     town: PaymentSystem,
 ) -> None:
     packet = town.send_unpaid()
@@ -835,7 +835,7 @@ def test_an_unpaid_packet_is_cancelled_at_the_end_of_its_payments_life(
     assert town.system.stored(packet).status is PacketStatus.CANCELLED
 
 
-def test_an_unpaid_packet_that_can_not_be_read_waits_a_minute(town: PaymentSystem) -> None:
+def test_an_unreadable_unpaid_packet_waits_a_minute(town: PaymentSystem) -> None:
     packet = town.send_unpaid()
     town.system.row("packets", keys.packet(packet.packet_id))["terms"] = {"S": "nonsense"}
 
@@ -857,7 +857,7 @@ def test_a_split_is_possible_at_its_bounds() -> None:
             check_possible(impossible)
 
 
-def test_what_stays_unpaid_alone_is_told_of_a_batch() -> None:
+def test_only_claims_that_stay_unpaid_are_returned_from_a_batch() -> None:
     packet = a_packet(count=2)
     paid, stuck = (a_claim(packet, number, f"user-{number}") for number in (1, 2))
     settle = Mock(side_effect=[{stuck.ref}, {stuck.ref}, set()])
@@ -869,7 +869,7 @@ def test_what_stays_unpaid_alone_is_told_of_a_batch() -> None:
     assert settle.call_count == 3
 
 
-def test_a_single_claim_that_stays_unpaid_is_not_tried_twice() -> None:
+def test_a_single_claim_that_stays_unpaid_is_not_retried() -> None:
     stuck = a_claim(a_packet(count=1), 1, "user-1")
     settle = Mock(return_value={stuck.ref})
     ports: Any = SimpleNamespace(

@@ -32,7 +32,7 @@ def _read(text: str) -> list[list[str]]:
 
 
 @given(st.text())
-def test_a_cell_is_read_as_it_was_and_never_begins_a_formula(text: str) -> None:
+def test_a_cell_is_read_unchanged_and_never_begins_a_formula(text: str) -> None:
     line = csv_text(["a", "b"], [{"a": text, "b": 1}])
 
     ((_, _), (cell, number)) = _read(line)
@@ -41,14 +41,14 @@ def test_a_cell_is_read_as_it_was_and_never_begins_a_formula(text: str) -> None:
     assert not cell.startswith(tuple(FORMULAS))
 
 
-def test_what_a_spreadsheet_would_run_is_a_text() -> None:
+def test_a_formula_is_a_text() -> None:
     for sign in FORMULAS:
         ((_,), (cell,)) = _read(csv_text(["a"], [{"a": f"{sign}cmd|' /C calc'!A0"}]))
         assert cell == f"'{sign}cmd|' /C calc'!A0"
 
 
 @pytest.mark.parametrize("column", [*sorted(ID_COLUMNS), "account", "draw_id"])
-def test_an_id_stays_as_it_is_and_a_formula_in_its_column_does_not(column: str) -> None:
+def test_an_id_stays_unchanged_and_a_formula_in_its_column_does_not(column: str) -> None:
     for text, expected in (
         ("-y42G_z-8", "-y42G_z-8"),
         ("-1+1", "'-1+1"),
@@ -66,7 +66,7 @@ def test_a_text_of_a_user_that_begins_with_a_minus_is_a_text(column: str) -> Non
     assert cell == "'-_-"
 
 
-def test_values_of_every_kind_have_one_form() -> None:
+def test_values_of_every_kind_have_one_format() -> None:
     item = {"a": None, "b": True, "c": -5, "d": [{"e": "安"}], "f": 'say "hi", all'}
 
     text = csv_text(list(item), [item])
@@ -74,7 +74,7 @@ def test_values_of_every_kind_have_one_form() -> None:
     assert text == ('"a","b","c","d","f"\r\n"","true",-5,"[{""e"": ""安""}]","say ""hi"", all"\r\n')
 
 
-def test_who_names_csv_first_gets_csv() -> None:
+def test_a_client_that_lists_csv_first_gets_csv() -> None:
     csv_first = "text/csv", "TEXT/CSV; charset=utf-8, application/json"
     for accept in (*csv_first, "application/json, text/csv", "text/csvx", "*/*", ""):
         assert is_csv_asked({"accept": accept}) is (accept in csv_first)
@@ -96,7 +96,7 @@ def _listed(accept: str, cursor: str | None) -> dict[str, Any]:
     return dict(api(event, None))
 
 
-def test_a_list_is_sent_in_the_form_that_was_asked_for() -> None:
+def test_a_list_has_the_requested_format() -> None:
     page = _listed("text/csv", "goes-on")
     last = _listed("text/csv", None)
     other = _listed("application/json", "goes-on")

@@ -66,7 +66,7 @@ def _dynamo(client: FakeDynamo, pauses_s: list[float] | None = None) -> Dynamo:
 @pytest.mark.parametrize(
     "code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]
 )
-def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
+def test_a_conflicting_transaction_is_retried(code: str) -> None:
     client = _Contended([_canceled(["None", code])] * 2)
     pauses_s: list[float] = []
 
@@ -78,7 +78,7 @@ def test_a_transaction_that_meets_another_one_tries_again(code: str) -> None:
     assert len(set(client.tokens)) == 3
 
 
-def test_a_transaction_that_is_canceled_for_all_reasons_at_once_tries_again() -> None:
+def test_a_transaction_that_is_canceled_for_all_reasons_at_once_is_retried() -> None:
     client = _Contended([_canceled(["None", "ConditionalCheckFailed", *sorted(PASSING)])])
 
     _dynamo(client).transact(ROWS)
@@ -86,7 +86,7 @@ def test_a_transaction_that_is_canceled_for_all_reasons_at_once_tries_again() ->
     assert client.transaction_count == 2
 
 
-def test_a_transaction_of_the_same_token_in_progress_is_tried_again() -> None:
+def test_a_transaction_with_the_same_token_in_progress_is_retried() -> None:
     client = _Contended([_in_progress()])
 
     _dynamo(client).transact(ROWS)
@@ -106,7 +106,7 @@ def test_any_number_of_rows_is_read(count: int) -> None:
     assert sorted(rows, key=str) == sorted(row_keys, key=str)
 
 
-def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
+def test_a_persistent_conflict_names_the_rows_that_others_held() -> None:
     pauses_s: list[float] = []
     client = _Contended([_canceled(["None", "TransactionConflict"])] * TRIES)
 
@@ -120,7 +120,7 @@ def test_a_conflict_that_persists_names_the_rows_that_others_held() -> None:
     assert all(0 <= pause <= 0.02 * 2**number for number, pause in enumerate(pauses_s))
 
 
-def test_a_failed_condition_with_a_conflict_is_tried_again() -> None:
+def test_a_failed_condition_with_a_conflict_is_retried() -> None:
     mixed = _canceled(["TransactionConflict", "ConditionalCheckFailed"])
     client = _Contended([mixed, _canceled(["None", "ConditionalCheckFailed"])])
 
@@ -131,7 +131,7 @@ def test_a_failed_condition_with_a_conflict_is_tried_again() -> None:
     assert client.transaction_count == 2
 
 
-def test_reasons_that_stay_mixed_are_a_conflict_that_persists() -> None:
+def test_reasons_that_stay_mixed_are_a_persistent_conflict() -> None:
     client = _Contended([_canceled(["TransactionConflict", "ConditionalCheckFailed"])] * TRIES)
 
     with pytest.raises(ConflictPersists) as conflict:
@@ -140,7 +140,7 @@ def test_reasons_that_stay_mixed_are_a_conflict_that_persists() -> None:
     assert conflict.value.positions == {0}
 
 
-def test_a_single_write_that_meets_a_transaction_tries_again() -> None:
+def test_a_single_write_that_conflicts_with_a_transaction_is_retried() -> None:
     client = FakeDynamo()
     commit = client.begin(ROWS)
     pauses_s: list[float] = []
@@ -157,7 +157,7 @@ def test_a_single_write_that_meets_a_transaction_tries_again() -> None:
     assert len(pauses_s) == 2
 
 
-def test_a_single_write_on_a_row_that_stays_held_is_a_conflict_that_persists() -> None:
+def test_a_single_write_on_a_locked_row_is_a_persistent_conflict() -> None:
     client = FakeDynamo()
     client.begin(ROWS)
     pauses_s: list[float] = []
@@ -169,11 +169,11 @@ def test_a_single_write_on_a_row_that_stays_held_is_a_conflict_that_persists() -
     assert not client.tables["table"]
 
 
-def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
+def test_a_transaction_in_progress_is_repeated_with_its_token() -> None:
     class Committed(_Contended):
         def transact_write_items(self, **request: Any) -> None:
             if not self.tokens:
-                # It is carried out, although its caller gets an error about a transaction in
+                # It is committed, although its caller gets an error about a transaction in
                 # progress.
                 FakeDynamo.transact_write_items(self, **request)
             super().transact_write_items(**request)
@@ -186,7 +186,7 @@ def test_a_transaction_that_is_under_way_is_asked_for_by_its_token() -> None:
     assert len(set(client.tokens)) == 1
 
 
-def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
+def test_a_permanent_reason_is_not_retried() -> None:
     client = _Contended([_canceled(["ValidationError", "None"])])
 
     with pytest.raises(InvariantViolated, match="ValidationError"):
@@ -195,7 +195,7 @@ def test_a_reason_that_does_not_pass_is_not_tried_again() -> None:
     assert client.transaction_count == 1
 
 
-# ---- what a sender is told
+# ---- errors for senders
 
 
 def _ledger(client: FakeDynamo) -> DynamoLedger:
@@ -209,7 +209,7 @@ def _deposit(client: FakeDynamo, key: str = "key", body_hash: str = "body") -> N
 
 
 @pytest.mark.parametrize(("place", "error"), [(0, Busy), (1, Busy), (2, ConflictPersists)])
-def test_a_request_whose_own_row_is_held_is_busy_and_one_whose_account_is_is_unavailable(
+def test_a_locked_request_row_is_busy_and_a_locked_account_is_unavailable(
     place: int, error: type[Exception]
 ) -> None:
     held = ["None"] * 5
@@ -219,7 +219,7 @@ def test_a_request_whose_own_row_is_held_is_busy_and_one_whose_account_is_is_una
         _deposit(_Contended([_canceled(held)] * TRIES))
 
 
-def test_a_request_that_was_held_for_a_moment_is_carried_out_once() -> None:
+def test_a_request_that_was_locked_briefly_is_executed_once() -> None:
     client = _Contended([_canceled(["TransactionConflict"] * 5)] * (TRIES - 1))
 
     _deposit(client)
@@ -228,7 +228,7 @@ def test_a_request_that_was_held_for_a_moment_is_carried_out_once() -> None:
     assert _ledger(client).balance_fen("user:ann") == 1
 
 
-def test_a_conflict_hides_no_reuse_of_a_key() -> None:
+def test_a_conflict_does_not_hide_the_reuse_of_a_key() -> None:
     client = _Contended([])
     _deposit(client)
 
@@ -236,7 +236,7 @@ def test_a_conflict_hides_no_reuse_of_a_key() -> None:
         _deposit(client, body_hash="other")
 
 
-def test_a_packet_whose_sender_is_held_is_not_funded() -> None:
+def test_a_packet_whose_sender_is_locked_is_not_funded() -> None:
     packet = a_packet()
     client = _Contended([_canceled([*["None"] * 3, "TransactionConflict", *["None"] * 3])] * TRIES)
 

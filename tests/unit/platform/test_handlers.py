@@ -34,7 +34,7 @@ def _answer(key: str, **claims: str) -> Mapping[str, Any]:
     return ROUTES[key](event, None)
 
 
-def test_an_operators_route_refuses_a_token_without_the_scope() -> None:
+def test_a_route_of_operators_refuses_a_token_without_the_scope() -> None:
     for key in ADMIN_ROUTES:
         for scope in ("", "hongbao", "hongbao/administrator", "HONGBAO/ADMIN"):
             answer = _answer(key, sub="ann", scope=scope)
@@ -42,7 +42,7 @@ def test_an_operators_route_refuses_a_token_without_the_scope() -> None:
             assert (key, *stored) == (key, 403, "forbidden")
 
 
-def test_no_answer_is_stored_on_the_way_unless_it_says_so() -> None:
+def test_no_answer_is_cached_unless_it_says_so() -> None:
     for key in ROUTES:
         if not key.endswith(("/feed", "/preview")):
             headers = _answer(key, sub="-no user id")["headers"]
@@ -62,7 +62,9 @@ for path in sys.argv[1:]:
 """
 
 
-def test_a_cold_handler_imports_no_answer_no_look_alikes_and_a_crowds_handler_no_pydantic() -> None:
+def test_a_cold_handler_imports_no_schemas_or_confusables_and_a_public_handler_no_pydantic() -> (
+    None
+):
     unwanted = "answers", "confusable", "pydantic"
     paths = [str(ROOT / "functions" / handler / "app.py") for handler in HANDLERS]
 

@@ -16,9 +16,9 @@ def _hash(path: dict[str, str], body: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("path", [{"prize_id": "cup"}, {"campaign_id": "fair"}, {}])
-def test_a_key_of_one_resource_is_not_one_of_another(path: dict[str, str]) -> None:
+def test_a_key_is_scoped_to_its_resource(path: dict[str, str]) -> None:
     assert _hash(path, {"delta": 1}) != _hash({"prize_id": "tea"}, {"delta": 1})
 
 
-def test_requests_without_a_path_have_the_hash_that_is_stored_for_them() -> None:
+def test_requests_without_a_path_have_their_stored_hash() -> None:
     assert _hash({}, {"delta": 1}) == body_hash({"delta": 1})

@@ -20,7 +20,7 @@ from testing.platform.fake_tables import TABLE_NAMES
 ANN = "ann-4711@host.example"
 
 
-def test_an_error_about_a_taker_named_them(
+def test_an_error_does_not_name_its_claimer(
     system: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packet = system.send()
@@ -33,7 +33,7 @@ def test_an_error_about_a_taker_named_them(
     assert packet.packet_id in str(caught.value)
 
 
-def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemorySystem) -> None:
+def test_a_claim_that_cannot_be_paid_is_logged_without_its_claimer(system: InMemorySystem) -> None:
     packet = system.send(count=2)
     share = replace(a_claim(packet, 1, ANN), claimer=User(ANN, "阿宁"))
     system.recorder.record_claim(share)
@@ -51,7 +51,7 @@ def test_a_claim_that_can_not_be_paid_was_logged_with_its_taker(system: InMemory
     assert "阿宁" not in line
 
 
-def test_a_turned_switch_was_logged_with_its_operator() -> None:
+def test_a_changed_switch_is_logged_without_its_operator() -> None:
     logger = FakeLogger()
 
     turn_switch(

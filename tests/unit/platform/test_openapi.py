@@ -68,7 +68,7 @@ def errors_in(name: str, value: Any) -> list[str]:
     return [error.message for error in validator.iter_errors(json.loads(json.dumps(value)))]
 
 
-# ---------------------------------------------------------------- the same as the code
+# ---------------------------------------------------------------- equal to the code
 
 
 def test_the_file_is_what_the_code_generates() -> None:
@@ -164,7 +164,7 @@ FIXED_CODES = {
 """Names on which clients have relied since 0.1.0."""
 
 
-def test_no_code_that_clients_know_has_gone() -> None:
+def test_no_released_code_is_missing() -> None:
     operations = openapi.operations()
     gone = {
         key: missing
@@ -190,7 +190,7 @@ def test_a_route_declares_retry_after_only_if_one_of_its_errors_has_it() -> None
     assert retry_after(draws, "503") == "#/components/headers/RetryAfter"
 
 
-def test_a_route_takes_a_body_where_its_method_writes() -> None:
+def test_a_route_takes_a_body_if_its_method_writes() -> None:
     without_body = {
         "POST /admin/reconcile",
         "POST /admin/approvals/{approval_id}/approve",
@@ -239,7 +239,7 @@ def test_every_object_is_strict() -> None:
     assert loose == [("CampaignAdmin", lists), ("HostPrompt", texts)]
 
 
-def test_a_route_says_who_may_ask() -> None:
+def test_a_route_declares_its_callers() -> None:
     """Users are the default; operations/test_roles.py has the roles of operators."""
     admin = [{"user": ["hongbao/admin"]}]
     for key, operation in ROUTES:
@@ -268,7 +268,7 @@ def test_a_route_names_the_parameters_of_its_path() -> None:
         assert named == [part[1:-1] for part in key.split("/") if part.startswith("{")], key
 
 
-# ---------------------------------------------------------------- what the views show
+# ---------------------------------------------------------------- answers
 
 
 def _shown() -> Iterator[tuple[str, Any]]:
@@ -299,13 +299,13 @@ def _shown() -> Iterator[tuple[str, Any]]:
     yield "Health", health(HttpRequest({}, {}, {}, {}, b"")).body
 
 
-def test_what_views_show_is_of_its_form() -> None:
+def test_answers_match_their_schemas() -> None:
     wrong = [(name, errors) for name, shown in _shown() if (errors := errors_in(name, shown))]
 
     assert wrong == []
 
 
-def test_webhooks_are_of_their_form() -> None:
+def test_webhooks_match_their_schemas() -> None:
     system = EventSystem()
     receiver = system.receiver("shop")
     receiver.answers = lambda _: FAILED
@@ -331,7 +331,7 @@ def test_webhooks_are_of_their_form() -> None:
     assert errors_in("TriedDelivery", webhook_views.attempt_view(tried)) == []
 
 
-def test_events_are_of_the_form_that_receivers_are_promised() -> None:
+def test_events_match_their_published_schemas() -> None:
     system, ann, bob = EventSystem(), ME.user_id, HER.user_id
     receiver = system.receiver("shop")
     packet = system.system.send(ann, count=2)
@@ -360,7 +360,7 @@ def _error(kind: type[RedPacketError]) -> RedPacketError:
 
 
 @pytest.mark.parametrize("kind", openapi.errors_by_code().values(), ids=lambda kind: kind.code)
-def test_each_problem_is_of_its_form_and_has_a_text(kind: type[RedPacketError]) -> None:
+def test_each_problem_matches_its_schema_and_has_a_text(kind: type[RedPacketError]) -> None:
     status, _, body = problem_of(_error(kind), "a request's id")
 
     assert body["status"] == status
@@ -369,11 +369,11 @@ def test_each_problem_is_of_its_form_and_has_a_text(kind: type[RedPacketError]) 
     assert re.fullmatch(r"[A-Z].{10,}\.", kind.text())
 
 
-def test_a_field_that_the_contract_does_not_name_is_noticed() -> None:
+def test_an_undeclared_field_is_detected() -> None:
     assert errors_in("Health", {"status": "ok", "version": "1", "user_id": "me"})
 
 
-# ---------------------------------------------------------------- what the bodies take
+# ---------------------------------------------------------------- bodies
 
 A_PRIZE = {"title": "手机", "kind": "goods", "weight": 3, "total": 2}
 CASH_PRIZE = {"title": "红包", "kind": "packet", "weight": 3, "total": 2, "amount_fen": 88}
@@ -466,14 +466,14 @@ NO_BODIES: dict[type[Any], list[dict[str, Any]]] = {
 }
 
 
-def test_the_contract_admits_what_the_handler_takes() -> None:
+def test_the_contract_accepts_the_bodies_that_the_handler_accepts() -> None:
     for model, bodies in BODIES.items():
         for body in bodies:
             assert errors_in(model.__name__, body) == [], body
             parse(model, body)
 
 
-def test_the_contract_refuses_what_the_handler_refuses() -> None:
+def test_the_contract_refuses_the_bodies_that_the_handler_refuses() -> None:
     for model, bodies in NO_BODIES.items():
         for body in bodies:
             assert errors_in(model.__name__, body), body

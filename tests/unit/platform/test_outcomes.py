@@ -1,4 +1,4 @@
-"""Counts of outcomes: many losers do not write a line each."""
+"""Counts of outcomes: many losers do not write one line each."""
 
 import json
 import time
@@ -33,7 +33,7 @@ def _counted(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 
 def _written(capsys: pytest.CaptureFixture[str]) -> tuple[list[dict[str, Any]], int]:
-    """Return the lines of outcomes, and how many failures the metric got."""
+    """Return the lines of outcomes, and the number of failures in the metric."""
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     failed_count = sum(sum(line.get("request_failed", ())) for line in lines)
     return [line for line in lines if line.get("message") == "outcome"], failed_count
@@ -69,7 +69,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Seconds:
     return clock
 
 
-def test_a_request_has_a_budget_of_time_that_ends_with_it() -> None:
+def test_a_request_has_a_time_budget_that_ends_with_it() -> None:
     left_s: list[float] = []
 
     _answer(lambda: left_s.append(time_budget.timeout_s(inf)))
@@ -78,7 +78,7 @@ def test_a_request_has_a_budget_of_time_that_ends_with_it() -> None:
     assert time_budget.timeout_s(inf) == inf
 
 
-def test_a_crowd_of_losers_writes_ten_times_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_losers_cause_ten_lines_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Seconds()
     outcomes = Outcomes(clock)
 
@@ -91,12 +91,12 @@ def test_a_crowd_of_losers_writes_ten_times_a_minute(capsys: pytest.CaptureFixtu
     lines = _counted(capsys)
     for line in lines:
         counts[line["outcome"]] += line["outcome_count"]
-    # Two minutes and a moment; the first later write has both codes.
+    # After a bit more than two minutes, the next line has both codes.
     assert len(lines) == 3 * WRITES_PER_MINUTE - 9 + 2
     assert counts == {"packet_emptied": 2_700, "rate_limited": 301}
 
 
-def test_counts_that_wait_are_written_when_a_later_request_ends(
+def test_pending_counts_are_written_when_a_later_request_ends(
     capsys: pytest.CaptureFixture[str], clock: Seconds
 ) -> None:
     for _ in range(WRITES_PER_MINUTE + 3):
@@ -140,7 +140,7 @@ def test_each_refusal_of_a_handler_is_counted_by_its_code(
     assert failed_count == (0 if is_expected else 1)
 
 
-def test_a_crowd_that_waits_for_a_campaign_has_not_failed(
+def test_users_who_wait_for_a_campaign_are_not_counted_as_failures(
     capsys: pytest.CaptureFixture[str], clock: Seconds
 ) -> None:
     for number in range(1_000):
@@ -152,7 +152,7 @@ def test_a_crowd_that_waits_for_a_campaign_has_not_failed(
     assert failed_count == 0
 
 
-def test_an_outage_among_refusals_is_counted_failure_by_failure(
+def test_failures_among_refusals_are_counted_one_by_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for _ in range(12):
@@ -163,14 +163,14 @@ def test_an_outage_among_refusals_is_counted_failure_by_failure(
     assert _written(capsys)[1] == 12
 
 
-def test_what_is_answered_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_successful_answers_are_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     _answer(lambda: None)
 
     assert _counted(capsys) == []
 
 
 @pytest.mark.parametrize("error", [errors.Unavailable, errors.AddressRefused])
-def test_an_address_that_may_not_call_is_counted_beside_what_was_asked(
+def test_a_refused_source_address_is_counted_with_its_operation(
     error: type[Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "test")

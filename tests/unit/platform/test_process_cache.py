@@ -40,9 +40,7 @@ def store() -> Store:
     return Store()
 
 
-def test_a_value_is_found_until_it_is_too_old(
-    cache: ProcessCache[str, int], clock: FakeClock
-) -> None:
+def test_a_value_is_found_until_it_expires(cache: ProcessCache[str, int], clock: FakeClock) -> None:
     cache.keep("a", 1)
 
     clock.at_ms += KEPT_MS - 1
@@ -52,7 +50,7 @@ def test_a_value_is_found_until_it_is_too_old(
     assert cache.find_old("a") == 1
 
 
-def test_a_value_of_a_clock_that_was_put_back_or_of_before_is_not_found(
+def test_a_value_from_a_later_clock_is_not_found(
     cache: ProcessCache[str, int], clock: FakeClock
 ) -> None:
     cache.keep("a", 1, clock.at_ms - KEPT_MS)
@@ -64,14 +62,14 @@ def test_a_value_of_a_clock_that_was_put_back_or_of_before_is_not_found(
     assert cache.find("a") is None
 
 
-def test_without_an_age_a_value_stays() -> None:
+def test_a_value_without_an_age_never_expires() -> None:
     cache: ProcessCache[str, int] = ProcessCache(no_clock, size_max=1)
     cache.keep("a", 1)
 
     assert cache.find("a") == 1
 
 
-def test_beyond_the_bound_the_oldest_value_goes(cache: ProcessCache[str, int]) -> None:
+def test_the_oldest_value_is_evicted_beyond_the_bound(cache: ProcessCache[str, int]) -> None:
     for number, key in enumerate("abc"):
         cache.keep(key, number)
     cache.keep("a", 9)
@@ -90,7 +88,7 @@ def test_a_forgotten_value_is_not_found(cache: ProcessCache[str, int]) -> None:
     assert cache.find_old("a") is None
 
 
-def test_a_value_is_loaded_once_until_it_is_too_old_or_not_good_any_more(
+def test_a_value_is_loaded_once_until_it_expires_or_becomes_invalid(
     cache: ProcessCache[str, int], clock: FakeClock, store: Store
 ) -> None:
     read = [cache.read("a", store.load, store.failures.append) for _ in range(2)]
@@ -101,7 +99,7 @@ def test_a_value_is_loaded_once_until_it_is_too_old_or_not_good_any_more(
     assert read == [1, 1, 2, 3]
 
 
-def test_the_last_value_holds_where_the_store_is_away(
+def test_the_last_value_holds_while_the_store_is_unavailable(
     cache: ProcessCache[str, int], clock: FakeClock, store: Store
 ) -> None:
     cache.read("a", store.load, store.failures.append)
@@ -117,7 +115,7 @@ def test_the_last_value_holds_where_the_store_is_away(
         cache.read("never loaded", store.load, store.failures.append)
 
 
-def test_a_value_that_is_trusted_for_a_while_is_not_returned_after_it(
+def test_a_value_that_is_trusted_for_a_while_is_not_returned_afterwards(
     clock: FakeClock, store: Store
 ) -> None:
     cache: ProcessCache[str, int] = ProcessCache(
@@ -144,9 +142,7 @@ def test_a_value_that_is_trusted_for_a_while_is_not_returned_after_it(
     assert read() == 2
 
 
-def test_a_value_of_a_clock_that_was_put_back_is_not_trusted(
-    clock: FakeClock, store: Store
-) -> None:
+def test_a_trusted_value_from_a_later_clock_is_not_returned(clock: FakeClock, store: Store) -> None:
     cache: ProcessCache[str, int] = ProcessCache(
         clock.now_ms, kept_ms=KEPT_MS, trusted_ms=KEPT_MS, size_max=1
     )
@@ -158,7 +154,7 @@ def test_a_value_of_a_clock_that_was_put_back_is_not_trusted(
         cache.read("a", store.load, store.failures.append)
 
 
-def test_of_many_threads_one_loads_and_the_others_wait(
+def test_one_of_many_threads_loads_and_the_others_wait(
     cache: ProcessCache[str, int], store: Store
 ) -> None:
     is_loading = Event()

@@ -58,7 +58,7 @@ def _botocores(cache: str, query: dict[str, str], region: str, keys: Keys) -> st
         ("serverlesscache:rush", "cn-north-1", {"ResourceType": "ServerlessCache"}),
     ],
 )
-def test_a_token_is_botocores_presigned_request(
+def test_a_token_is_the_presigned_request_of_botocore(
     monkeypatch: pytest.MonkeyPatch, resource: str, region: str, more: dict[str, str], token: str
 ) -> None:
     keys = Keys("AKIDEXAMPLE", SECRET_KEY, token)
@@ -120,7 +120,7 @@ def _told(password: str | Callable[[], str], username: str, answer: bytes) -> tu
 OLD = b"*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n6.2.5\r\n"
 
 
-def test_every_connection_signs_in_with_a_password_of_its_own() -> None:
+def test_every_connection_signs_in_with_a_new_password() -> None:
     passwords = iter(["first", "second"])
 
     _, told = _told(lambda: next(passwords), "functions", OLD)
@@ -129,7 +129,7 @@ def test_every_connection_signs_in_with_a_password_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("password", "words"), [("word", " AUTH default word"), ("", "")])
-def test_a_cache_without_users_gets_a_password_alone(password: str, words: str) -> None:
+def test_a_cache_without_users_gets_only_a_password(password: str, words: str) -> None:
     _, told = _told(password, "", OLD)
 
     assert told == [f"HELLO 2{words}"] * 2
@@ -144,7 +144,7 @@ def test_a_server_that_runs_no_script_is_refused_at_once(answer: bytes, version:
     assert refusal == f"the cache is version {version}; it must be Redis 7.0, Valkey or newer"
 
 
-# ---- with a password that somebody keeps
+# ---- with a stored password
 
 
 class _Store:
@@ -167,13 +167,13 @@ def _secret(store: _Store, at_s: list[float]) -> CacheSecret:
     return CacheSecret(lambda: store, "arn", lambda: at_s[0])
 
 
-def test_a_password_that_rotates_is_followed() -> None:
+def test_a_rotated_password_is_used() -> None:
     secret = _secret(_Store("old", "new"), [0.0])
 
     assert [secret(), secret()] == ["old", "new"]
 
 
-def test_a_store_that_is_away_costs_one_time_out_and_not_the_cache() -> None:
+def test_an_unavailable_secret_store_costs_one_time_out_and_not_the_cache() -> None:
     at_s = [0.0]
     store = _Store("old", AwsSilent("away"), "new")
     secret = _secret(store, at_s)
@@ -184,12 +184,12 @@ def test_a_store_that_is_away_costs_one_time_out_and_not_the_cache() -> None:
     assert secret() == "new"
 
 
-def test_a_cache_whose_password_can_not_be_read_is_away() -> None:
+def test_a_cache_with_an_unreadable_password_is_unavailable() -> None:
     with pytest.raises(NoConnection):
         _secret(_Store(AwsSilent("away")), [0.0])()
 
 
-def test_a_secret_that_may_not_be_read_is_a_fault_of_ours() -> None:
+def test_a_forbidden_secret_is_a_client_error() -> None:
     refused = AwsRefused("GetSecretValue", "AccessDeniedException", 400, {})
 
     with pytest.raises(AwsRefused):

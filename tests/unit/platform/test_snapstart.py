@@ -26,7 +26,9 @@ NOW_S = 1_800_000_000
 
 
 class Endpoint:
-    """Endpoint of credentials; *answers* are its responses, and the last one repeats."""
+    """Endpoint of credentials; Endpoint of credentials: *answers* are its responses, and the last
+    one repeats.
+    """
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = []
@@ -63,7 +65,7 @@ def endpoint() -> Iterator[Endpoint]:
         server.shutdown()
 
 
-def test_credentials_are_renewed_five_minutes_before_they_end(endpoint: Endpoint) -> None:
+def test_credentials_are_renewed_five_minutes_before_they_expire(endpoint: Endpoint) -> None:
     now_s = NOW_S
     keys = ContainerKeys(lambda: (endpoint.url, "token"), lambda: now_s)
     endpoint.give("first", "2027-01-15T08:30:00Z")
@@ -78,7 +80,7 @@ def test_credentials_are_renewed_five_minutes_before_they_end(endpoint: Endpoint
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"no JSON")])
-def test_credentials_that_are_not_given_are_a_silent_service(
+def test_missing_credentials_make_the_service_unavailable(
     endpoint: Endpoint, answer: tuple[int, bytes]
 ) -> None:
     keys = ContainerKeys(lambda: (endpoint.url, "token"))
@@ -90,7 +92,7 @@ def test_credentials_that_are_not_given_are_a_silent_service(
         token_maker("replicationgroup:name", "user", "us-east-1", keys)()
 
 
-def test_without_an_endpoint_of_credentials_the_service_is_silent() -> None:
+def test_a_service_without_an_endpoint_of_credentials_is_unavailable() -> None:
     with pytest.raises(AwsSilent):
         ContainerKeys(lambda: (f"http://{HOST}:1/", "token"))()
 

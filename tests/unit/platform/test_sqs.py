@@ -27,7 +27,7 @@ MESSAGE = {
 
 
 class _Queue:
-    """SQS client that refuses *refused* of each batch's messages."""
+    """SQS client that refuses the messages *refused* of each batch."""
 
     def __init__(self, refused: int = 0) -> None:
         self.bodies: list[str] = []
@@ -79,7 +79,7 @@ def test_every_claim_is_queued_ten_at_a_time() -> None:
         assert [body["share_no"] for body in bodies] == list(range(1, count + 1))
 
 
-def test_a_message_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -> None:
+def test_a_message_that_the_queue_refuses_is_not_reported_as_queued() -> None:
     def refusing() -> _Queue:
         return _Queue(refused=1)
 
@@ -89,14 +89,14 @@ def test_a_message_that_the_queue_refuses_of_a_batch_is_not_taken_for_queued() -
         SqsPayouts(refusing, "queue", lambda: 0).put([ShareRef("p", no) for no in (1, 2, 3)])
 
 
-def test_a_message_that_is_sent_again_says_when_it_was_said_first() -> None:
+def test_a_repeated_message_has_the_time_of_its_first_send() -> None:
     ref = ShareRef(a_packet_id(), 7, User("ann", host_id="ann@host"))
 
     assert settle_message(ref, 5)["occurred_at_ms"] == 5
     assert settle_message(replace(ref, said_at_ms=3), 5)["occurred_at_ms"] == 3
 
 
-def test_a_notice_comes_out_of_the_queue_as_it_went_in() -> None:
+def test_a_notice_is_received_as_it_was_sent() -> None:
     for kind in ProviderEventKind:
         client = _Queue()
         notice = ProviderEvent(kind, "notice", "number")

@@ -32,24 +32,24 @@ BUILT = [
 ]
 
 
-def test_nothing_is_built_before_it_is_asked_for() -> None:
+def test_nothing_is_built_before_its_first_use() -> None:
     assert vars(Containers()) == {}
 
 
-def test_what_is_built_is_built_once() -> None:
+def test_each_member_is_built_once() -> None:
     process = Process(settings=Settings(VARIABLES))
 
     assert process.packets is process.packets
 
 
-def test_a_missing_variable_names_itself() -> None:
+def test_a_missing_variable_is_named() -> None:
     process = Process(settings=Settings({}))
 
     with pytest.raises(SettingMissing, match="TABLES"):
         _ = process.packets
 
 
-def test_a_missing_table_names_itself() -> None:
+def test_a_missing_table_is_named() -> None:
     with pytest.raises(SettingMissing, match="TABLES is without a table of packets"):
         _ = Settings({"TABLES": f"{TABLES} packets="}).tables
 
@@ -58,12 +58,12 @@ def test_a_missing_table_names_itself() -> None:
     "text",
     ["localhost:6379", "redis://localhost", "http://localhost:6379", "redis://localhost:1?sharded"],
 )
-def test_a_cache_has_a_whole_address(text: str) -> None:
+def test_a_cache_has_a_complete_address(text: str) -> None:
     with pytest.raises(SettingMissing, match="CACHE_URL is not rediss://"):
         _ = Settings({"CACHE_URL": text}).cache_url
 
 
-def test_the_address_of_a_cache_says_how_it_is_spoken_to() -> None:
+def test_the_scheme_of_the_cache_address_selects_the_protocol() -> None:
     given = Settings({"CACHE_URL": "rediss://functions@cache.example:6379?cluster"})
 
     assert given.cache_url == ("cache.example", 6379, "functions", True, True)
@@ -71,14 +71,14 @@ def test_the_address_of_a_cache_says_how_it_is_spoken_to() -> None:
 
 
 @pytest.mark.parametrize("url", ["redis://functions@h:1", "rediss://h:1"])
-def test_who_signs_in_by_iam_has_a_name_and_tls(url: str) -> None:
+def test_iam_sign_in_needs_a_user_name_and_tls(url: str) -> None:
     variables = {"CACHE_URL": url, "CACHE_CREDENTIALS": "replicationgroup:rush"}
 
     with pytest.raises(SettingMissing, match="by IAM"):
         _ = Process(settings=Settings(variables)).cache_client
 
 
-def test_every_bad_variable_is_named_in_one_error_at_the_start() -> None:
+def test_one_error_at_startup_names_every_invalid_variable() -> None:
     given = {
         **VARIABLES,
         "SHARE_FEN_MAX": "many",
@@ -114,7 +114,7 @@ def test_a_process_checks_its_variables_before_it_serves() -> None:
     )
 
 
-def test_a_stand_in_of_an_unknown_name_is_refused() -> None:
+def test_an_unknown_stand_in_is_refused() -> None:
     with pytest.raises(TypeError, match="pakets"):
         Process(pakets=None)
 
@@ -124,7 +124,9 @@ def test_a_port_of_a_type_with_several_members_is_not_guessed(system: InMemorySy
         system.process().load_edited("campaign")
 
 
-def test_a_member_of_the_ports_name_and_another_type_is_refused(system: InMemorySystem) -> None:
+def test_a_member_with_the_name_of_the_port_and_another_type_is_refused(
+    system: InMemorySystem,
+) -> None:
     def use_case(*, limits: AskedVerdicts) -> None:
         raise AssertionError(limits)
 
@@ -150,7 +152,7 @@ def secrets_of_gateways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     }
 
 
-def test_everything_can_be_built_over_stand_ins(
+def test_every_member_can_be_built_over_stand_ins(
     system: InMemorySystem, secrets_of_gateways: dict[str, str]
 ) -> None:
     more = {
@@ -197,11 +199,11 @@ def test_everything_can_be_built_over_stand_ins(
         assert getattr(process, name) is not None, name
 
 
-def test_claims_are_announced_only_where_balances_are_paid_out_by_themselves() -> None:
+def test_claims_are_announced_only_if_balances_are_paid_out_automatically() -> None:
     assert Process(settings=Settings(VARIABLES)).announce_claims is None
 
 
-def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMemorySystem) -> None:
+def test_a_send_must_pass_the_limits_of_the_minute_and_of_the_day(system: InMemorySystem) -> None:
     process = system.process()
     system.switch_store.put_limit(LimitName.SENDS_PER_DAY, 2)
     process.limit_sends("ann")
@@ -218,7 +220,7 @@ def test_a_send_passes_the_limit_of_the_minute_and_that_of_the_day(system: InMem
         process.limit_sends("bob")
 
 
-def test_as_many_payouts_run_at_once_as_operators_allow(system: InMemorySystem) -> None:
+def test_concurrent_payouts_are_limited_by_operators(system: InMemorySystem) -> None:
     process = Process(settings=Settings(VARIABLES), clock=system.clock)
     process.stored_switches = system.switches
 

@@ -41,7 +41,7 @@ def _closed() -> PacketFacts:
     return PacketFacts(replace(PACKET, status=PacketStatus.CLOSED, end=end), shares)
 
 
-def test_a_packet_in_order_has_no_differences() -> None:
+def test_a_correct_packet_has_no_differences() -> None:
     for facts in (FACTS, _closed()):
         assert checks.check_packet_total(facts) == []
         assert packets.check_shares(facts) == []
@@ -70,7 +70,7 @@ def test_a_closed_packet_has_every_outcome_and_every_claim_settled() -> None:
 
 
 @pytest.mark.parametrize("field", ["refunded_fen", "claimed_fen"])
-def test_sums_that_the_packet_row_does_not_have_are_found(field: str) -> None:
+def test_sums_that_differ_from_the_packet_row_are_found(field: str) -> None:
     closed = _closed()
     assert closed.packet.end
     changes: Any = {field: 1}
@@ -108,11 +108,11 @@ def test_a_second_share_of_a_user_is_found() -> None:
     assert (difference.rule, difference.expected, difference.actual) == ("I4", 1, 2)
 
 
-def test_a_share_that_nobody_took_has_no_taker() -> None:
+def test_an_unclaimed_share_with_a_claimer_is_found() -> None:
     assert claimer_of(a_refund(PACKET, 3)).user_id == ""
 
 
-def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
+def test_rows_of_claimers_that_differ_from_the_claims_are_found() -> None:
     anns, bobs = claimers = [claimer_of(share) for share in SHARES]
     assert packets.check_takers([*SHARES, a_refund(PACKET, 3)], claimers) == []
     nobodys = replace(SHARES[0], claimer=None)
@@ -131,7 +131,7 @@ def test_takers_rows_that_are_not_those_of_the_claims_are_found() -> None:
     assert (stray.subject, stray.expected) == (PACKET.packet_id, "None")
 
 
-def test_a_user_who_was_told_something_else_is_found() -> None:
+def test_a_user_who_was_shown_something_else_is_found() -> None:
     truth = Told(PACKET.packet_id, "ann", 1, SHARES[0].amount_fen)
 
     assert checks.check_told(FACTS, [truth]) == []
@@ -139,7 +139,7 @@ def test_a_user_who_was_told_something_else_is_found() -> None:
         assert [difference.rule for difference in checks.check_told(FACTS, [truth, lie])] == ["I5"]
 
 
-def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
+def test_negative_accounts_and_odd_amounts_are_found() -> None:
     nothing = Entry("user:ann", "t", TransferKind.SEND, 0, "escrow:p", NOW_MS)
 
     below = check_bounds({"user:ann": -1, DEPOSITS: -5}, [])
@@ -152,7 +152,7 @@ def test_accounts_below_zero_and_odd_amounts_are_found() -> None:
     assert len(check_bounds({}, [replace(most, amount_fen=FEN_MAX + 1)])) == 1
 
 
-def test_what_is_late_is_found() -> None:
+def test_late_work_is_found() -> None:
     in_time = checks.check_settled_in_time(FACTS, NOW_MS + 1000, bound_ms=5000)
     late = checks.check_settled_in_time(FACTS, PACKET.expires_at_ms + 5001, bound_ms=5000)
 
@@ -160,7 +160,7 @@ def test_what_is_late_is_found() -> None:
     assert [difference.what for difference in late] == ["share 2 settled by", "closed by"]
 
 
-def test_what_ends_at_its_bound_is_not_late() -> None:
+def test_work_that_ends_at_its_bound_is_not_late() -> None:
     by_ms = SHARES[1].decided_at_ms + 5000
     end_ms = PACKET.expires_at_ms + 5000
 
@@ -193,7 +193,7 @@ def test_an_entry_that_is_posted_twice_is_found() -> None:
     assert (difference.rule, difference.expected, difference.actual) == ("I1", 1, 2)
 
 
-def test_a_packet_that_paid_out_and_refunded_too_much_is_told_with_their_sum() -> None:
+def test_excess_payments_and_refunds_of_a_packet_are_reported_with_their_sum() -> None:
     paid, refunded = SHARES[0], replace(a_refund(PACKET, 3), amount_fen=1000)
 
     (difference,) = checks.check_packet_total(PacketFacts(PACKET, [paid, refunded]))

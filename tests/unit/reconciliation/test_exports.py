@@ -41,7 +41,7 @@ Write: TypeAlias = "tuple[tuple[str, str], dict[str, Any] | None]"
 
 
 def _before(**changes: Any) -> dict[str, Any]:
-    """Return the result of a good run, with changes of its export or of itself."""
+    """Return the result of a valid run, with changes to its export or to itself."""
     layout = plan_export(LAST_MS, {}, window_min_ms=0)["layout"]
     exported = {"exported_at_ms": LAST_MS, "full_at_ms": LAST_MS - DAY_MS, "layout": layout}
     result: dict[str, Any] = {"database": "last", "differences": [], "export": exported}
@@ -68,7 +68,7 @@ def _before(**changes: Any) -> dict[str, Any]:
         pytest.param({**_before(), "export": {}}, None, id="a run of an earlier release"),
     ],
 )
-def test_a_run_takes_changes_if_it_has_a_base_and_else_all_rows(
+def test_a_run_exports_changes_if_it_has_a_base_and_otherwise_all_rows(
     before: dict[str, Any], at_ms: int | None
 ) -> None:
     planned = plan_export(NOW_MS, before, window_min_ms=WINDOW_MIN_MS)
@@ -83,7 +83,7 @@ def test_a_run_takes_changes_if_it_has_a_base_and_else_all_rows(
         assert planned["full_at_ms"] == before["export"]["full_at_ms"]
 
 
-def test_a_second_look_builds_on_the_differences_of_the_first() -> None:
+def test_a_second_check_builds_on_the_differences_of_the_first() -> None:
     first = _before(differences=[{"rule": "I1"}])
 
     planned = plan_export(NOW_MS, first, window_min_ms=WINDOW_MIN_MS, is_second=True)
@@ -179,8 +179,8 @@ def test_a_run_fails_unless_the_engine_reads_every_exported_row(tmp_path: Path, 
 
 
 def _read(statement: str, line: Any, path: str) -> Any:
-    """Read a value of a line as Trino's OpenX reader does, at any depth. Without case, the last of
-    two equal names counts.
+    """Read a value of a line as Trino's OpenX reader does, at any depth. If case is ignored, the
+    last of two equal names counts.
     """
     properties = dict(re.findall(r"'([\w.]+)'='(\w+)'", statement))
     is_exact = properties["case.insensitive"] == "FALSE"
@@ -243,7 +243,7 @@ def test_a_base_and_its_increments_have_the_rows_of_a_full_export(
         pytest.param("AND changed.sk = b.sk", "", id="a part of the key"),
     ],
 )
-def test_what_ignores_a_part_of_an_increment_is_seen(
+def test_a_reader_that_ignores_a_part_of_an_increment_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
 ) -> None:
     def naive(run: Run) -> dict[str, str]:

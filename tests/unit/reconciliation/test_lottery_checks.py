@@ -65,7 +65,7 @@ def _with_win(**changes: Any) -> LotteryFacts:
     return replace(FACTS, draws=[MISSED, won, WON_CASH], units=units)
 
 
-def test_a_lottery_in_order_has_no_differences() -> None:
+def test_a_correct_lottery_has_no_differences() -> None:
     assert check_lottery(FACTS) == []
     assert check_outcomes(FACTS.draws) == []
     assert check_told_draws(FACTS.draws, FACTS.draws) == []
@@ -112,7 +112,7 @@ def test_a_second_win_of_a_once_per_user_prize_is_found() -> None:
     assert (difference.what, difference.actual) == ("wins of ann", 2)
 
 
-def test_cash_that_is_not_its_winners_is_found() -> None:
+def test_cash_that_differs_from_the_wins_is_found() -> None:
     share = FACTS.shares[0]
     another = replace(share, share_no=2, packet_id="packet-1")
     changed = replace(share, claimer=User("cat")), replace(share, amount_fen=89), another
@@ -120,7 +120,7 @@ def test_cash_that_is_not_its_winners_is_found() -> None:
         assert _found(replace(FACTS, shares=shares))
 
 
-def test_counts_and_numbers_that_are_not_those_of_the_draws_are_found() -> None:
+def test_counts_and_numbers_that_differ_from_the_draws_are_found() -> None:
     anns, *others = FACTS.players
     counts: list[dict[str, Any]] = [
         *({"attempt_count": count} for count in (0, 2)),
@@ -133,32 +133,32 @@ def test_counts_and_numbers_that_are_not_those_of_the_draws_are_found() -> None:
         assert _found(replace(FACTS, draws=[MISSED, replace(WON_CUP, draw_no=draw_no), WON_CASH]))
 
 
-def test_an_outcome_that_its_point_does_not_mean_is_found() -> None:
+def test_an_outcome_that_contradicts_its_point_is_found() -> None:
     (difference,) = check_outcomes([replace(WON_CUP, point=2**51)])
     assert (difference.expected, difference.actual) == ("None", "cup")
     assert len(check_outcomes([replace(MISSED, point=0)])) == 1
 
 
-def test_a_draw_that_was_told_otherwise_is_found() -> None:
+def test_a_draw_with_another_answer_is_found() -> None:
     assert len(check_told_draws(FACTS.draws, [replace(WON_CUP, unit_no=1)])) == 1
     assert len(check_told_draws([], [MISSED])) == 1
 
 
-# ---- what the checks of packets say of a prize's
+# ---- packet checks of a prize packet
 
 
 PACKET = a_packet(264, 3, rules=Rules(campaign_id="fair", prize_id="cash"))
 SHARES = [a_claim(PACKET, 1, "ann"), a_claim(PACKET, 2, "ann"), a_claim(PACKET, 3, "bob")]
 
 
-def test_a_user_may_have_several_shares_of_a_prizes_packet_and_of_no_other() -> None:
+def test_a_user_can_have_several_shares_only_of_a_prize_packet() -> None:
     facts = PacketFacts(PACKET, SHARES)
 
     assert check_once_per_user(facts) == []
     assert len(check_once_per_user(replace(facts, packet=replace(PACKET, rules=Rules())))) == 1
 
 
-def test_each_share_that_a_user_won_has_a_takers_row() -> None:
+def test_each_won_share_has_a_row_of_its_claimer() -> None:
     claimers = [claimer_of(share) for share in SHARES]
 
     assert check_takers(SHARES, reversed(claimers)) == []
@@ -167,6 +167,6 @@ def test_each_share_that_a_user_won_has_a_takers_row() -> None:
     assert len(check_takers(SHARES, [replace(claimers[0], amount_fen=1), *claimers[1:]])) == 1
 
 
-def test_what_was_won_counts_against_no_quota() -> None:
+def test_wins_do_not_count_against_a_quota() -> None:
     assert check_claim_counts([PacketFacts(PACKET, SHARES)], {}) == []
     assert len(check_claim_counts([PacketFacts(PACKET, SHARES)], {("fair", "ann"): 2})) == 1

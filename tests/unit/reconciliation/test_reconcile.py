@@ -40,7 +40,7 @@ def town() -> InMemorySystem:
         for user in ("ann", "bob"):
             system.grab(packet, user)
     system.settle()
-    # An entry of a moment ago is left to the next night.
+    # An entry that was just written is left to the next night.
     system.pass_time(MOVING_MS + 1)
     return system
 
@@ -79,7 +79,7 @@ def _plant(system: InMemorySystem) -> None:
 PLANTED = {("I1", "user:ann")}
 
 
-# ---- packets in parts
+# ---- sharded packets
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def in_shards() -> tuple[InMemorySystem, Packet]:
     return system, packet
 
 
-def test_a_packet_in_parts_in_order_has_no_differences(
+def test_a_correct_sharded_packet_has_no_differences(
     in_shards: tuple[InMemorySystem, Packet],
 ) -> None:
     result = in_shards[0].reconcile()
@@ -105,7 +105,7 @@ def test_a_packet_in_parts_in_order_has_no_differences(
     assert _examined(result)["check_tally"] == 1
 
 
-def test_a_lost_share_of_a_packet_in_parts_is_found(
+def test_a_lost_share_of_a_sharded_packet_is_found(
     in_shards: tuple[InMemorySystem, Packet],
 ) -> None:
     system, packet = in_shards
@@ -116,10 +116,10 @@ def test_a_lost_share_of_a_packet_in_parts_is_found(
     assert {rule for rule, _ in _told(system)} == {"I1", "I2", "I4", "I9"}
 
 
-# ---- rows that were changed
+# ---- changed rows
 
 
-def test_a_town_in_order_has_no_differences(town: InMemorySystem) -> None:
+def test_a_correct_ledger_has_no_differences(town: InMemorySystem) -> None:
     reconciliation = town.reconcile()
 
     assert reconciliation.differences == []
@@ -156,7 +156,7 @@ CHANGES: list[tuple[str, Any, dict[str, str] | None, Rules]] = [
 
 
 @pytest.mark.parametrize(("table", "key", "change", "expected"), CHANGES)
-def test_a_row_that_was_changed_or_lost_is_found(
+def test_a_changed_or_lost_row_is_found(
     town: InMemorySystem,
     packet_id: str,
     table: str,
@@ -186,7 +186,7 @@ def test_a_row_that_was_changed_or_lost_is_found(
         assert all(user in difference.what for difference in reconciliation.differences)
 
 
-def test_an_entry_that_is_dated_anew_is_found(town: InMemorySystem) -> None:
+def test_an_entry_with_a_changed_date_is_found(town: InMemorySystem) -> None:
     accounts = town.dynamo.tables["accounts"]
     entry = next(row for (_, sk), row in accounts.items() if sk.startswith("entry#"))
 
@@ -208,7 +208,7 @@ def test_money_that_no_sweep_returns_is_found(
     assert ("I8", packet_id) in _told(town)
 
 
-def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_id: str) -> None:
+def test_an_entry_without_a_claim_is_found(town: InMemorySystem, packet_id: str) -> None:
     accounts = town.dynamo.tables["accounts"]
     key = keys.claim_entry("user:ann", town.clock.now_ms() - MOVING_MS - 5, packet_id, 4)
     accounts[_key(key)] = {
@@ -223,7 +223,7 @@ def test_an_entry_that_no_claim_asks_for_is_found(town: InMemorySystem, packet_i
     assert _told(town) == {("I1", "user:ann"), ("I1", packet_id), ALL}
 
 
-def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
+def test_a_packet_whose_seed_key_is_missing_is_reported_and_hides_no_other(
     town: InMemorySystem, packet_id: str
 ) -> None:
     row = town.row("packets", packet_keys.packet(packet_id))
@@ -239,7 +239,7 @@ def test_a_packet_whose_key_of_seeds_is_gone_is_told_and_hides_no_other(
 
 
 @pytest.mark.parametrize("is_empty", [True, False], ids=["nothing in it", "half a fen"])
-def test_a_row_that_can_not_be_read_is_told_and_hides_no_other(
+def test_an_unreadable_row_is_reported_and_hides_no_other(
     town: InMemorySystem, packet_id: str, *, is_empty: bool
 ) -> None:
     second = town.ledger_state().packets[1].packet.packet_id
@@ -269,7 +269,7 @@ def test_a_forged_refund_that_moved_no_money_is_found(town: InMemorySystem, pack
     assert _told(town) == {("I1", packet_id), ("I2", packet_id), ALL}
 
 
-def test_terms_that_are_not_those_that_the_sender_was_promised_are_found(
+def test_terms_that_differ_from_the_promised_ones_are_found(
     town: InMemorySystem, packet_id: str
 ) -> None:
     # The other packet has no claims yet, so only the sender's entry has the commitment.
@@ -302,7 +302,7 @@ def test_dead_letters_are_found(town: InMemorySystem) -> None:
     assert _rules(town.reconcile(dead_count=3).differences) == {("queue", "payout DLQ")}
 
 
-def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemorySystem) -> None:
+def test_a_claimer_row_without_its_claim_or_of_another_user_is_found(town: InMemorySystem) -> None:
     first, second = (facts.packet.packet_id for facts in town.ledger_state().packets)
     shares, eve, nowhere = town.dynamo.tables["shares"], {"pk": {"S": "user#eve"}}, "x" * 22
     stray = {**town.row("shares", packet_keys.claimer(first, "ann")), **eve}
@@ -320,7 +320,7 @@ def test_a_takers_row_without_its_claim_or_of_another_user_is_found(town: InMemo
     )
 
 
-def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
+def test_an_entry_in_the_book_of_another_user_is_found(town: InMemorySystem) -> None:
     """In an attacker's book, a claim belongs to another user, and both balances agree with it."""
     accounts = town.dynamo.tables["accounts"]
     key = next(key for key in accounts if key[0] == "user:bob" and key[1].startswith("claim#"))
@@ -340,10 +340,10 @@ def test_an_entry_in_anothers_book_is_found(town: InMemorySystem) -> None:
     assert ALL not in actual
 
 
-# ---- what is away, or moves
+# ---- unavailable services and concurrent changes
 
 
-def test_a_queue_that_is_away_hides_nothing_of_the_ledger(town: InMemorySystem) -> None:
+def test_an_unavailable_queue_hides_nothing_of_the_ledger(town: InMemorySystem) -> None:
     _plant(town)
     dead_letters: Any = Away(error=PermissionError)
 
@@ -364,7 +364,7 @@ def _plant_fens(system: InMemorySystem, names: Sequence[str]) -> None:
         system.dynamo.tables["accounts"][_key(key)] = to_wire({**key, "balance_fen": 1})
 
 
-def test_a_second_look_reports_all_of_a_check_that_differed_in_the_first(
+def test_a_second_check_reports_everything_that_differed_in_the_first(
     town: InMemorySystem,
 ) -> None:
     once, again = ([f"{name}{number:03}" for number in range(220)] for name in ("new", "old"))
@@ -383,7 +383,7 @@ def test_a_second_look_reports_all_of_a_check_that_differed_in_the_first(
         assert (len(look.differences), look.is_truncated) == (200, True)
 
 
-def test_a_forged_move_that_is_dated_anew_between_the_looks_is_confirmed(
+def test_a_forged_move_whose_date_changes_between_the_checks_is_confirmed(
     town: InMemorySystem,
 ) -> None:
     at_ms = town.clock.now_ms() - MOVING_MS - 5
@@ -398,7 +398,7 @@ def test_a_forged_move_that_is_dated_anew_between_the_looks_is_confirmed(
     assert {("I1", DEPOSITS), ("I1", "user:eve")} <= told
 
 
-def test_a_forged_move_that_names_another_packet_in_each_look_is_confirmed(
+def test_a_forged_move_that_names_another_packet_in_each_check_is_confirmed(
     town: InMemorySystem,
 ) -> None:
     at_ms = town.clock.now_ms() - MOVING_MS - 5
@@ -414,7 +414,9 @@ def test_a_forged_move_that_names_another_packet_in_each_look_is_confirmed(
     assert ("I1", "second") in _rules(look("second", look("first")).differences)
 
 
-def test_a_balance_without_an_entry_is_told_of_an_account_that_moves(town: InMemorySystem) -> None:
+def test_a_balance_without_an_entry_is_reported_even_if_the_account_moves(
+    town: InMemorySystem,
+) -> None:
     def moving(added_fen: int, first: Reconciliation | None = None) -> Reconciliation:
         town.deposit("ann", 1_000)
         row = town.row("accounts", keys.account("user:ann"))
@@ -427,7 +429,7 @@ def test_a_balance_without_an_entry_is_told_of_an_account_that_moves(town: InMem
     assert difference.what == "balance vs entries"
 
 
-def test_a_balance_that_an_export_cut_is_right_by_a_strong_read(
+def test_a_balance_that_an_export_split_is_correct_in_a_strong_read(
     town: InMemorySystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     balance = town.row("accounts", keys.account("user:ann"))
@@ -448,7 +450,7 @@ def test_a_balance_that_an_export_cut_is_right_by_a_strong_read(
     assert [differing for _, differing in counts] == [1]
 
 
-def test_a_count_that_is_wrong_by_other_numbers_in_each_look_is_confirmed(
+def test_a_count_with_other_wrong_numbers_in_each_check_is_confirmed(
     town: InMemorySystem,
 ) -> None:
     sender = town.ledger_state().packets[0].packet.sender.user_id
@@ -462,7 +464,7 @@ def test_a_count_that_is_wrong_by_other_numbers_in_each_look_is_confirmed(
     assert (difference.rule, difference.subject, difference.actual) == ("I9", f"user:{sender}", 8)
 
 
-def test_a_count_that_an_export_cut_once_is_not_confirmed(town: InMemorySystem) -> None:
+def test_a_count_that_an_export_split_once_is_not_confirmed(town: InMemorySystem) -> None:
     row = town.row("accounts", keys.account("user:ann"))
     row["open_count"] = {"N": "1"}
     first = town.compare(FakeDeadLetters(0))
@@ -473,7 +475,7 @@ def test_a_count_that_an_export_cut_once_is_not_confirmed(town: InMemorySystem) 
     assert town.compare(FakeDeadLetters(0), first).differences == []
 
 
-# ---- rows and their past
+# ---- rows and their history
 
 
 def _night(town: InMemorySystem) -> set[str]:
@@ -498,7 +500,7 @@ def _entry_of_a_moment_ago(town: InMemorySystem) -> None:
     }
 
 
-def test_an_entry_that_is_dated_anew_before_each_night_is_found(town: InMemorySystem) -> None:
+def test_an_entry_whose_date_changes_before_each_night_is_found(town: InMemorySystem) -> None:
     balance = keys.account("user:eve")
     town.dynamo.tables["accounts"][_key(balance)] = to_wire({**balance, "balance_fen": 9_000})
     _end(town)
@@ -511,7 +513,7 @@ def test_an_entry_that_is_dated_anew_before_each_night_is_found(town: InMemorySy
     assert nights == [set(), {"check_kept"}]
 
 
-def test_a_row_that_was_changed_is_told_although_the_second_look_has_it_right(
+def test_a_changed_row_is_reported_although_the_second_check_has_it_right(
     town: InMemorySystem,
 ) -> None:
     assert _night(town) == set()
@@ -528,7 +530,7 @@ def test_a_row_that_was_changed_is_told_although_the_second_look_has_it_right(
     assert told == {(f"{packet['pk']['S']} packet", " created_at_ms")}
 
 
-def test_a_removed_line_of_money_outside_is_told() -> None:
+def test_a_removed_line_of_money_outside_is_reported() -> None:
     payments = PaymentSystem()
     payments.pay_in("alice", 900)
     payments.system.pass_time(MOVING_MS + 1)
@@ -540,7 +542,7 @@ def test_a_removed_line_of_money_outside_is_told() -> None:
     assert "check_kept" in _night(payments.system)
 
 
-def test_what_a_night_does_to_rows_is_not_told_as_a_change(town: InMemorySystem) -> None:
+def test_changes_by_nightly_jobs_are_not_reported(town: InMemorySystem) -> None:
     assert _night(town) == set()
     packet = town.packets.find_packet(town.ledger_state().packets[0].packet.packet_id)
     assert packet

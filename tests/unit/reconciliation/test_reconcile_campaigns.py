@@ -28,8 +28,8 @@ CASH_FEN = 100
 
 
 class Fair:
-    """A system with a rain of two packets and a lottery of goods and cash, an hour after
-    its start.
+    """System with a rain of two packets and a lottery of goods and cash, an hour after its
+    start.
     """
 
     def __init__(self) -> None:
@@ -87,20 +87,18 @@ def _subjects(differences: list[Difference]) -> set[tuple[str, str]]:
     return {(difference.rule, difference.subject) for difference in differences}
 
 
-def test_a_campaign_in_order_has_no_differences(
-    fair: Fair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_correct_campaign_has_no_differences(fair: Fair, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fair.draws(fair.cash)
     assert fair.draws(fair.cup)
     monkeypatch.setattr(unit_stock, "NOTED_MIN", 0)
-    fair.system.load_campaign("fair")  # stores up to which unit all are won
+    fair.system.load_campaign("fair")  # It stores the unit up to which all are won.
     assert any(pk.startswith("stock#") for pk, _ in fair.table("draws"))
 
     assert fair.differences() == []
     assert fair.system.differences() == []
 
 
-def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
+def test_a_quota_row_of_a_user_without_claims_is_found(fair: Fair) -> None:
     first_at_ms = fair.system.clock.now_ms() - MOVING_MS - 1
     key = keys.claim_count("fair", "eve")
     fair.put("quotas", {**key, "claim_count": 1, "first_at_ms": first_at_ms})
@@ -110,7 +108,7 @@ def test_a_quota_row_of_a_user_who_claimed_nothing_is_found(fair: Fair) -> None:
     assert (difference.subject, difference.expected, difference.actual) == ("fair eve", 0, 1)
 
 
-def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
+def test_a_packet_that_no_budget_funded_is_found(fair: Fair) -> None:
     packet_id = fair.packets[0].packet_id
     key = campaign_keys.campaign_packet("fair", packet_id)
     del fair.table("campaigns")[key["pk"], key["sk"]]
@@ -121,13 +119,15 @@ def test_a_packet_that_no_budget_paid_for_is_found(fair: Fair) -> None:
 @pytest.mark.parametrize(
     "change", [{"status": {"S": "off"}}, {"ends_at_ms": {"N": str(10**13)}}], ids=str
 )
-def test_a_campaign_that_no_edit_changed_so_is_found(fair: Fair, change: dict[str, Any]) -> None:
+def test_a_campaign_that_changed_without_an_edit_is_found(
+    fair: Fair, change: dict[str, Any]
+) -> None:
     fair.system.row("campaigns", campaign_keys.campaign("fair")).update(change)
 
     assert ("I-window", "fair") in _subjects(fair.differences())
 
 
-def test_an_end_that_was_moved_without_the_prizes_money_is_found(fair: Fair) -> None:
+def test_an_end_that_moved_without_the_money_of_its_prizes_is_found(fair: Fair) -> None:
     system = fair.system
 
     before = system.campaigns.find_campaign("fair")
@@ -173,7 +173,7 @@ def test_stock_without_its_money_is_found(fair: Fair) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cup", "cash"])
-def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
+def test_a_unit_that_was_won_twice_is_found(fair: Fair, kind: str) -> None:
     prize = fair.cup if kind == "cup" else fair.cash
     draw = replace(fair.draws(prize)[0], user_id="eve", draw_id="f" * 32)
     fair.put("draws", draw_row(draw))
@@ -194,7 +194,7 @@ def test_a_unit_that_is_won_twice_is_found(fair: Fair, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["point", "beacon", "draw_no", "odds", "version"])
-def test_a_draw_whose_point_or_odds_are_not_its_own_is_found(fair: Fair, name: str) -> None:
+def test_a_draw_with_a_wrong_point_or_wrong_odds_is_found(fair: Fair, name: str) -> None:
     draw = fair.draws(fair.cup)[0]
     changes = {
         "point": replace(draw, point=draw.point ^ 1),
@@ -234,7 +234,7 @@ def test_a_share_of_a_prize_without_a_draw_is_found(fair: Fair) -> None:
 @pytest.mark.parametrize(
     "name", ["sent_fen", "sent_count", "received_fen", "received_count", "luckiest_count"]
 )
-def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> None:
+def test_a_yearly_sum_that_differs_from_the_entries_is_found(name: str) -> None:
     system = InMemorySystem()
     packet: Packet = system.send("sue", count=2)
     system.grab_all(packet, "ann", "bob")
@@ -259,7 +259,7 @@ def test_a_sum_of_a_year_that_is_not_that_of_the_entries_is_found(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["plan", "prizes"])
-def test_a_campaign_that_can_not_be_read_is_found_and_ends_no_run(fair: Fair, name: str) -> None:
+def test_an_unreadable_campaign_is_found_and_ends_no_run(fair: Fair, name: str) -> None:
     fair.row("campaigns", campaign_keys.shown("fair"))[name] = {"S": "broken"}
 
     found = {(each.subject, each.what) for each in fair.differences()}
@@ -280,7 +280,9 @@ def test_an_audit_without_the_ledger_fails_and_reports_no_difference(name: str) 
         getattr(away_audits, name)(*subject)
 
 
-def test_another_chain_of_seeds_than_a_campaign_commits_to_is_found(fair: Fair) -> None:
+def test_a_chain_of_seeds_that_differs_from_the_commitment_of_its_campaign_is_found(
+    fair: Fair,
+) -> None:
     seed = fair.row("campaigns", campaign_keys.lottery_seed("fair"))
     name = "sealed" if "sealed" in seed else "seed"
     seed[name] = {"S": seed[name]["S"][:2] + "01" * 31}
@@ -290,7 +292,7 @@ def test_another_chain_of_seeds_than_a_campaign_commits_to_is_found(fair: Fair) 
     assert ("fair", "commitment of its seeds") in found
 
 
-def test_a_campaign_that_shows_another_commitment_than_was_logged_is_found(fair: Fair) -> None:
+def test_a_campaign_that_shows_another_commitment_than_the_logged_one_is_found(fair: Fair) -> None:
     logged = {"kind": "campaign", "commitment": "ab" * 32, "at_ms": 1}
     fair.put("commitments", {"pk": "hash", **logged})
 

@@ -63,7 +63,7 @@ def test_a_forged_transfer_with_both_entries_is_found(town: InMemorySystem, forg
     assert _night(town) == ({"check_causes"}, {"check_causes"})
 
 
-def test_a_deposit_of_another_amount_than_the_audit_log_has_is_found(town: InMemorySystem) -> None:
+def test_a_deposit_whose_amount_differs_from_the_audit_log_is_found(town: InMemorySystem) -> None:
     for account, sign in (("user:ann", 1), (DEPOSITS, -1)):
         (entry,) = [
             row
@@ -80,7 +80,7 @@ def test_a_deposit_of_another_amount_than_the_audit_log_has_is_found(town: InMem
 
 
 @pytest.mark.parametrize("kind", ["deposit", "campaign_money_moved", "campaign_mark_removed"])
-def test_a_row_of_the_audit_log_that_others_may_put_is_no_cause(
+def test_a_row_of_the_audit_log_that_other_roles_can_put_is_no_cause(
     town: InMemorySystem, kind: str
 ) -> None:
     town.process().unmark_account(a_person("rain").user_id, a_person("auditor"))
@@ -105,7 +105,7 @@ def test_a_mark_that_was_removed_without_an_operator_is_found(town: InMemorySyst
     assert _night(town) == ({"check_marks"}, {"check_marks"})
 
 
-def test_campaign_money_spent_while_its_mark_was_away_is_found(town: InMemorySystem) -> None:
+def test_campaign_money_spent_without_its_mark_is_found(town: InMemorySystem) -> None:
     mark = town.row("accounts", keys.account("user:storm")).pop("is_for_campaigns")
     packet = town.send_order(an_order("storm", total_fen=100, share_fen_max=100, count=1))
     town.grab(packet, "accomplice")

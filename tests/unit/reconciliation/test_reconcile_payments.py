@@ -63,7 +63,7 @@ def _second(town: PaymentSystem, *, is_done: bool = False) -> tuple[Payment, dic
     return payment, payment_keys.payment_return(payment.number, returned.transaction_id)
 
 
-def test_rows_in_order_have_no_differences(town: PaymentSystem) -> None:
+def test_correct_rows_have_no_differences(town: PaymentSystem) -> None:
     _second(town, is_done=True)
     _paid_out(town)
     town.refund(town.pay_in("third", 70), 70)
@@ -84,7 +84,7 @@ def test_rows_in_order_have_no_differences(town: PaymentSystem) -> None:
 
 
 @pytest.mark.parametrize("status", ["pending", "closed"])
-def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: str) -> None:
+def test_a_payment_in_no_work_list_is_reported(town: PaymentSystem, status: str) -> None:
     payment = town.start("alice", 700)
     if status == "closed":
         for _ in range(3):
@@ -97,14 +97,14 @@ def test_a_payment_that_is_in_no_work_list_is_told(town: PaymentSystem, status: 
     assert bool(_told(town, DAY_MS)) is (status == "pending")
 
 
-def test_a_payment_that_stays_pending_is_told(town: PaymentSystem) -> None:
+def test_a_payment_that_stays_pending_is_reported(town: PaymentSystem) -> None:
     payment = town.start("alice", 700)
 
     assert _told(town, 3 * DAY_MS) == set()
     assert _told(town, DAY_MS) == {("I8", f"payment:{payment.number}")}
 
 
-def test_a_return_that_is_in_no_work_list_or_late_is_told(town: PaymentSystem) -> None:
+def test_a_return_that_is_late_or_in_no_work_list_is_reported(town: PaymentSystem) -> None:
     payment, key = _second(town)
     told = {("I8", f"payment:{payment.number}")}
 
@@ -117,14 +117,14 @@ def test_a_return_that_is_in_no_work_list_or_late_is_told(town: PaymentSystem) -
     assert _told(town) == {("I8", f"payment:{other.number}")}
 
 
-def test_a_return_that_is_lost_is_told(town: PaymentSystem) -> None:
+def test_a_lost_return_is_reported(town: PaymentSystem) -> None:
     payment, key = _second(town)
     town.system.dynamo.tables["payments"].pop((key["pk"], key["sk"]))
 
     assert _told(town) == {("I6", f"payment:{payment.number}")}
 
 
-def test_a_forged_return_of_a_credited_transaction_moves_no_money_and_is_told(
+def test_a_forged_return_of_a_credited_transaction_moves_no_money_and_is_reported(
     town: PaymentSystem,
 ) -> None:
     payment = town.pay_in("alice", 900)
@@ -165,7 +165,7 @@ def test_a_refund_of_a_credited_transaction_is_debited_beside_a_forged_return(
     assert town.paid(payment).reversed_fen == 300
 
 
-def test_a_payment_of_another_transaction_is_told(town: PaymentSystem) -> None:
+def test_a_payment_of_another_transaction_is_reported(town: PaymentSystem) -> None:
     payment = town.pay_in("alice", 900)
     _row(town, payment_keys.payment(payment.number))["transaction_id"] = {"S": "another"}
 
@@ -185,7 +185,7 @@ def test_a_payment_of_another_transaction_is_told(town: PaymentSystem) -> None:
         (None, 0, False),
     ],
 )
-def test_money_that_returned_without_an_answer_of_its_provider_is_told(
+def test_money_that_was_returned_without_an_answer_of_its_provider_is_reported(
     town: PaymentSystem, answer: str | None, late_ms: int, *, is_told: bool
 ) -> None:
     withdrawal = town.cancel(town.withdraw("bob", 1_000))
@@ -205,7 +205,7 @@ def test_money_that_returned_without_an_answer_of_its_provider_is_told(
 
 
 @pytest.mark.parametrize("change", ["payment", "refund", "transfer", "amount", "no row"])
-def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
+def test_a_statement_line_that_differs_from_its_row_is_reported(
     town: PaymentSystem, change: str
 ) -> None:
     payment, _ = _second(town, is_done=True)
@@ -233,7 +233,7 @@ def test_a_statement_line_that_its_row_does_not_ask_for_is_told(
 
 
 @pytest.mark.parametrize("change", ["partition", "moved_at_ms"])
-def test_a_line_where_no_comparison_looks_is_told(town: PaymentSystem, change: str) -> None:
+def test_a_line_outside_every_comparison_is_reported(town: PaymentSystem, change: str) -> None:
     town.pay_in("alice", 900)
     rows = town.system.dynamo.tables["payments"]
     key = next(key for key in rows if key[0].startswith(payment_keys.OUTSIDE_PREFIX))
@@ -245,7 +245,7 @@ def test_a_line_where_no_comparison_looks_is_told(town: PaymentSystem, change: s
     assert {rule for rule, _ in _told(town)} == {"I6"}
 
 
-def test_a_paid_withdrawal_that_returns_is_told_although_its_line_is_emptied(
+def test_a_paid_withdrawal_that_returns_is_reported_although_its_line_is_emptied(
     town: PaymentSystem,
 ) -> None:
     withdrawal = _paid_out(town)
@@ -262,7 +262,7 @@ def test_a_paid_withdrawal_that_returns_is_told_although_its_line_is_emptied(
     assert "I7" in {rule for rule, _ in told}
 
 
-def test_a_receivable_above_zero_is_told(town: PaymentSystem) -> None:
+def test_a_receivable_above_zero_is_reported(town: PaymentSystem) -> None:
     now_ms = town.system.clock.now_ms()
     debt = Transfer(
         *("collected:forged", TransferKind.PAYMENT_REFUNDED, "user:bob", "receivable:bob"),
@@ -273,7 +273,7 @@ def test_a_receivable_above_zero_is_told(town: PaymentSystem) -> None:
     assert _told(town) == {("I7", "receivable:bob")}
 
 
-def test_a_status_that_no_code_knows_is_told_by_the_next_run(town: PaymentSystem) -> None:
+def test_an_unknown_status_is_reported_by_the_next_run(town: PaymentSystem) -> None:
     payment, return_key = _second(town)
     queued = town.withdraw("bob", 1_000)
     packet = town.system.send("sue")

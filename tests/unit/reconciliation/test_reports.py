@@ -54,7 +54,7 @@ def test_each_report_has_its_saved_query() -> None:
     assert set(texts("reports")) == set(REPORTS)
 
 
-def test_a_good_run_takes_the_place_of_earlier_ones() -> None:
+def test_a_valid_run_replaces_earlier_ones() -> None:
     ended = {"SUCCEEDED": ["b-1"], "ABORTED": ["c"], "TIMED_OUT": []}
     runs = Mock(newest=ended.get)
 
@@ -63,7 +63,7 @@ def test_a_good_run_takes_the_place_of_earlier_ones() -> None:
     ]
 
 
-def test_winners_are_all_wins(world: World) -> None:
+def test_winners_lists_all_wins(world: World) -> None:
     draws = [
         (draw.prize.prize_id, str(draw.unit_no), user, draw.draw_id)
         for user in ("user-0", "user-1")
@@ -79,7 +79,7 @@ def test_winners_are_all_wins(world: World) -> None:
     assert {row["amount_fen"] for row in rows if row["prize_id"] == "cash"} == {"100"}
 
 
-def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: World) -> None:
+def test_spend_has_sent_claimed_and_refunded_amounts_by_day_and_campaign(world: World) -> None:
     expected: Counter[tuple[str, str]] = Counter()
     for facts in world.system.ledger_state().packets:
         campaign_id = facts.packet.rules.campaign_id or ""
@@ -99,7 +99,7 @@ def test_spend_is_what_was_sent_claimed_and_refunded_by_day_and_campaign(world: 
     }
 
 
-def test_refunds_tell_the_rate(world: World) -> None:
+def test_refunds_has_the_rate(world: World) -> None:
     """Of the two closed packets, one was fully claimed, and the other not at all."""
     (rows,) = _shown(world, "refunds")
 
@@ -113,7 +113,7 @@ def test_refunds_tell_the_rate(world: World) -> None:
     }
 
 
-def test_what_waits_is_told_with_its_age(world: World) -> None:
+def test_waiting_work_is_listed_with_its_age(world: World) -> None:
     by_kind = {row["kind"]: row for row in _shown(world, "waiting")}
 
     assert set(by_kind) == {"claim to settle", "packet to pay for", "withdrawal"}
@@ -122,7 +122,7 @@ def test_what_waits_is_told_with_its_age(world: World) -> None:
     assert {row["oldest_age_s"] for row in by_kind.values()} == {str(MOVING_MS // 1000)}
 
 
-def test_only_open_returns_wait_and_with_the_money_that_is_left() -> None:
+def test_waiting_lists_only_open_returns_and_their_remaining_money() -> None:
     world = World()
     returns = [
         PaymentReturn(

@@ -1,4 +1,6 @@
-"""SQL statements of reconciliation: two engines agree on them; each check finds its own breach."""
+"""SQL statements of reconciliation: two engines agree on them, and each check finds its own
+fault.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,17 @@ def test_two_engines_read_a_statement_alike(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", sql.REFUSED)
-def test_a_statement_of_two_meanings_is_refused(text: str) -> None:
+def test_an_ambiguous_statement_is_refused(text: str) -> None:
     assert sql.refusals(text)
 
 
-def test_every_check_is_planted_and_has_the_same_rule_in_sql() -> None:
+def test_every_check_has_a_planted_fault_and_the_same_rule_in_sql() -> None:
     assert {check_of(name) for name in PLANTED} == (set(CHECKS) - ONLY_TESTS) | set(rules())
     assert CHECKS.keys() - rules().keys() == {*NOT_IN_SQL, "check_posted"}
     assert {CHECKS.get(name, rule) for name, rule in rules().items()} == set(rules().values())
 
 
-def test_a_world_in_order_has_no_differences(world: World) -> None:
+def test_a_correct_system_has_no_differences(world: World) -> None:
     assert world.told_by_tests() == set()
     assert world.night(0) == set()
     names = {name for name, _, _ in world.system.ledger_state().checked([], [])}
@@ -53,7 +55,7 @@ def test_a_world_in_order_has_no_differences(world: World) -> None:
 
 
 @pytest.mark.parametrize("planted", list(PLANTED))
-def test_the_night_reports_what_each_check_is_for(planted: str) -> None:
+def test_the_nightly_run_reports_the_fault_of_each_check(planted: str) -> None:
     assert missed(planted, is_incremental=True) is None
 
 
@@ -66,7 +68,7 @@ def test_the_checks_in_python_find_the_same(world: World, planted: str) -> None:
     assert check_of(planted) in world.told_by_tests()
 
 
-def test_every_check_looks_at_something(world: World) -> None:
+def test_every_check_reads_at_least_one_item(world: World) -> None:
     world.system.pass_time(MOVING_MS + 1)
 
     reconciliation = world.system.reconcile()
@@ -77,7 +79,7 @@ def test_every_check_looks_at_something(world: World) -> None:
     assert reconciliation.differences == []
 
 
-def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> None:
+def test_money_that_both_sides_of_the_ledger_lost_is_found(world: World) -> None:
     """An entry and its balance agree on a fen that no transfer moved."""
     entry = world.first("accounts", "user:bob", "entry#")
     world.add("accounts", entry, "amount_fen", 1)
@@ -87,7 +89,7 @@ def test_money_that_both_sides_of_the_ledger_forgot_is_found(world: World) -> No
     differences = {check.name for check in world.system.reconcile().checks if check.differences}
 
     assert "check_conservation" in differences
-    assert "check_entries" in differences  # the transfer's two sides differ
+    assert "check_entries" in differences  # The transfer's two sides differ.
 
 
 def test_a_forged_number_of_any_size_stops_no_query(world: World) -> None:
@@ -113,7 +115,7 @@ def test_history_that_changes_on_all_sides_is_found(world: World) -> None:
 
 
 def test_an_entry_that_moves_to_another_account_with_its_balance_is_found(world: World) -> None:
-    """Its amount and time stay, so the sums over all accounts stay as well."""
+    """Its amount and time stay, so the sums over all accounts also stay."""
     world.system.deposit("ann", 10_000)
     world.system.pass_time(MOVING_MS + 1)
     assert world.system.reconcile().differences == []
@@ -149,20 +151,20 @@ def test_a_gap_that_a_restore_leaves_in_one_table_is_found(world: World, table: 
     assert "difference_found" in world.system.logger.events
 
 
-def test_a_gap_in_all_tables_is_in_the_providers_statement_alone(world: World) -> None:
+def test_a_gap_in_all_tables_is_only_in_the_statement_of_the_provider(world: World) -> None:
     _lose(world, *world.system.dynamo.tables)
 
     assert world.night(0) == {"I6"}
 
 
 @pytest.mark.parametrize("kind", ["packets", "draws"])
-def test_which_of_many_are_audited_depends_on_the_run(kind: str) -> None:
+def test_the_audited_sample_depends_on_the_run(kind: str) -> None:
     asked = [expanded(texts("audits")[kind], Run(run_id, 0)) for run_id in ("00", "01", "02")]
 
     assert len({text.partition("ORDER BY")[2] for text in asked}) == len(asked)
 
 
-def test_a_count_that_an_engine_leaves_out_is_zero() -> None:
+def test_a_count_that_an_engine_omits_is_zero() -> None:
     assert sums_of((None, None)) == (0, 0)
 
 

@@ -1,7 +1,8 @@
 """FakeDynamo conflicts as DynamoDB's documentation says.
 
-"Transactional conflicts in DynamoDB" and the API's pages of TransactWriteItems, TransactGetItems,
-PutItem: what meets a TransactWriteItems on one of its items is refused, and how.
+"Transactional conflicts in DynamoDB" and the API's pages of TransactWriteItems, TransactGetItems
+and PutItem: a call that conflicts with a TransactWriteItems on one of its items is refused, and
+how.
 """
 
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def test_reasons_can_be_mixed(client: FakeDynamo) -> None:
     assert "Item" not in reasons[2]
 
 
-def test_a_transaction_that_was_canceled_holds_nothing(client: FakeDynamo) -> None:
+def test_a_canceled_transaction_holds_nothing(client: FakeDynamo) -> None:
     busy = update(TABLE, HELD, "SET n = :n", n=3)
     again = update(TABLE, FREE, "SET n = :n", n=3)
     _reasons(lambda: client.transact_write_items(TransactItems=[again, busy]))

@@ -65,7 +65,7 @@ def test_each_right_and_each_limit_of_a_role_is_dropped() -> None:
         assert any(gone in ROLE and ROLE.count(gone) > text.count(gone) for text in made), gone
 
 
-def test_every_module_that_is_named_exists() -> None:
+def test_every_listed_module_exists() -> None:
     package = ROOT / "shared" / "redpacket"
 
     assert [pattern for pattern in SETTINGS["money"] if not list(package.glob(pattern))] == []

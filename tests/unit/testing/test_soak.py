@@ -1,4 +1,4 @@
-"""The soak's own judgments: what explains a 5xx, and what a mirror learns from its events."""
+"""The soak's own judgments: which faults explain a 5xx, and a mirror's state after its events."""
 
 import time
 from typing import Any

@@ -23,7 +23,7 @@ def dynamo(meter: MeteredDynamo) -> Dynamo:
     return dynamo
 
 
-def test_a_row_costs_by_its_size_and_by_how_it_is_read(
+def test_the_cost_of_a_row_depends_on_its_size_and_its_kind_of_read(
     meter: MeteredDynamo, dynamo: Dynamo
 ) -> None:
     large, small, none = (
@@ -71,7 +71,7 @@ def test_a_query_costs_the_sum_of_its_rows(
     assert meter.units == units
 
 
-def test_an_item_is_as_large_as_its_names_and_values() -> None:
+def test_the_size_of_an_item_is_that_of_its_names_and_values() -> None:
     assert item_bytes(to_wire({"pk": "红包"})) == 2 + 6
     assert item_bytes(to_wire({"a": 7, "b": 1_234, "c": 100_000, "d": -12})) == 4 + 2 + 3 + 2 + 3
     assert item_bytes(to_wire({"a": True, "b": b"123"})) == 2 + 1 + 3

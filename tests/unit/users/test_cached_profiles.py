@@ -7,7 +7,7 @@ from testing.fakes import FakeClock
 
 
 class _Profiles:
-    """Profiles of everyone whose id begins with "n"; stores the requested ids."""
+    """Profiles of every user whose id begins with "n"; stores the requested ids."""
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
@@ -35,7 +35,7 @@ class _Profiles:
         raise AssertionError(user_id)
 
 
-def test_profiles_are_read_once_in_their_time() -> None:
+def test_profiles_are_read_once_per_interval() -> None:
     clock, store = FakeClock(), _Profiles()
     profiles = CachedProfiles(store, clock=clock)
 
@@ -48,7 +48,7 @@ def test_profiles_are_read_once_in_their_time() -> None:
     assert store.requests == [["ned", "nan"], ["nil"]]
 
 
-def test_a_row_that_was_just_written_is_not_missing_for_long() -> None:
+def test_a_row_that_was_just_written_is_missing_only_briefly() -> None:
     store = _Profiles()
     profiles = CachedProfiles(store, clock=FakeClock())
 

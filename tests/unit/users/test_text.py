@@ -58,7 +58,7 @@ def _edit(nickname: str, avatar_url: str | None = None) -> list[str]:
     return []
 
 
-# ---------------------------------------------------------------- what does not show
+# ---------------------------------------------------------------- invisible characters
 
 
 BLANKS = (
@@ -84,7 +84,7 @@ def test_every_default_ignorable_character_is_refused_after_a_letter() -> None:
 
 
 @pytest.mark.parametrize("case", TEXTS, ids=[case["name"] for case in TEXTS])
-def test_a_text_may_have_all_characters_that_unicode_allows(case: dict[str, Any]) -> None:
+def test_a_text_can_have_all_characters_that_unicode_allows(case: dict[str, Any]) -> None:
     text = case["text"]
     hidden = find_invisible(text)
 

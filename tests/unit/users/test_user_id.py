@@ -20,7 +20,7 @@ OTHER_USER_IDS = UserIds(OTHER_KEY)
 HOST_IDS = st.from_regex(HOST_ID, fullmatch=True)
 
 
-def test_an_id_is_a_keyed_hash_of_the_host_id_and_a_tag_of_that() -> None:
+def test_an_id_is_a_keyed_hash_of_the_host_id_and_a_tag_of_that_hash() -> None:
     key = PUBLISHED_KEY.encode()
     digest = hmac.digest(key, b"user:100042", "sha256")
     head = base64.urlsafe_b64encode(digest[:12])

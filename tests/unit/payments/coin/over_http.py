@@ -31,7 +31,7 @@ def _contract() -> dict[str, list[Any]]:
 
 
 def main() -> None:
-    """Register the coin, and only then import what reads the registry."""
+    """Register the coin before any import that reads the registry."""
     line = registry_line()
     members = cast("Any", ProviderName)
     members._member_map_["COIN"] = members._value2member_map_["coin"] = line
