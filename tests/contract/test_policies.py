@@ -765,8 +765,8 @@ def _tell_of_chats(handlers: Handlers, cache: OperatorCache) -> None:
         handlers.operate("PUT /admin/chats/{connector}/{chat_id}", chat, **path)
     assert len(handlers.operate("GET /admin/chats")["items"]) == 1
     handlers.operate("POST /admin/deposits", {"user": "telegram:1", "amount_fen": 10_000})
-    for number in (7, 7, 8):
-        handlers.talk(1, group, text="/hongbao 8.88 2 hi +link", message_id=number)
+    for number, link in ((7, "+link"), (7, "+link"), (8, "")):
+        handlers.talk(1, group, text=f"/hongbao 8.88 2 hi {link}", message_id=number)
     packets = handlers.recorder.dynamo.tables[STACK.physical("ChatTable")]
     sent = [key[0].removeprefix("card#") for key in packets if key[0].startswith("card#")]
     assert len(sent) == 2
