@@ -26,7 +26,7 @@ from testing.soak.watch import Watch
 
 FIRST_RELEASE = "15ff6e46"
 """Commit to upgrade from while no release is tagged: the changelog's last break of stored rows."""
-PEOPLE, NAIVE = 300, 12
+PEOPLE, NAIVE = 300, 24
 SHOWN, SHOWN_ALIKE = 8, 12
 """Failures shown of those whose first so many characters are alike."""
 FEATURES = (

@@ -20,8 +20,10 @@ FUNDS_FEN, OPERATORS_FEN, BUDGET_FEN = 20_000, 50_000_000, 20_000_000
 ABOVE_APPROVAL_FEN = 100_000_100
 REPEATS = 0.1
 """Part of the requests that a user sends once more with the same key."""
-REFUNDS, CANCELS, WELL_SAID, LARGE = 0.1, 0.3, 0.8, 0.05
+REFUNDS, CANCELS, WELL_SAID, LARGE = 0.3, 0.3, 0.8, 0.2
 HOUR_MS = 3_600_000
+RAIN_EVERY_S = 60.0
+"""Seconds between two rains: the API refuses more than 20 rounds within 15 minutes."""
 PROVIDERS = ("wechat", "host")
 LOTTERY: dict[str, dict[str, Any]] = {
     "cup": {"title": "杯子", "kind": "goods", "weight": 2, "total": 5_000},
@@ -90,6 +92,7 @@ class Crowd:
             person.call.is_forgetful = True
         self.live: list[Packet] = []
         self.profiles, self.rains = threading.Lock(), threading.Lock()
+        self.next_rain_at = 0.0
         self.waiting: dict[str, Person] = {}
         """Pages of withdrawals and payments that waited over an upgrade."""
         self._is_over = threading.Event()
@@ -148,12 +151,12 @@ class Crowd:
     ) -> dict[str, Any] | None:
         """Post once, or twice with one key; return what was made, or None for a refusal.
 
-        The repeat must name the same *name*.
+        The repeat must name the same *name*. The naive always repeat.
         """
         key = uuid.uuid4().hex
         answer = person.call.ask("POST", path, body, key)
         told = self.told(answer, path)
-        if told and chance.random() < REPEATS:
+        if told and (person.call.is_forgetful or chance.random() < REPEATS):
             again = person.call.ask("POST", path, body, key)
             same = again.is_success and again.json()[name] == told[name]
             if not same and person not in self.naive:
@@ -268,7 +271,11 @@ def send_of_campaign(crowd: Crowd, _: Person, chance: random.Random) -> None:
 
 def plan_rain(crowd: Crowd, person: Person, _: random.Random) -> None:
     """Let the operator plan a rain, whose packets users find before it begins."""
-    starts_at = time.time() + 20  # a repeat on a loaded machine comes late
+    with crowd.rains:
+        if time.time() < crowd.next_rain_at:
+            return
+        starts_at = time.time() + 20  # a repeat on a loaded machine comes late
+        crowd.next_rain_at = time.time() + RAIN_EVERY_S
     body = {"starts_at_ms": int(starts_at * 1000), "seconds": 20, "packets": 2}
     body |= {"total_fen": 2_000, "count": 20}
     path = f"/admin/campaigns/{CAMPAIGN}/rains"
@@ -315,7 +322,12 @@ def end_packet(crowd: Crowd, person: Person, chance: random.Random) -> None:
 
 
 def draw(crowd: Crowd, person: Person, chance: random.Random) -> None:
-    """Draw once; cash arrives like a claim."""
+    """Draw once; cash arrives like a claim.
+
+    Not for the naive, whose second draws would be in reports that show no users.
+    """
+    if person in crowd.naive:
+        return
     if told := crowd.once(person, f"/campaigns/{CAMPAIGN}/draws", {}, chance, "draw_id"):
         prize = told["prize"] or {}
         person.draws[told["draw_id"]] = told["outcome"]

@@ -20,7 +20,7 @@ from local.deploy import STACK_NAME
 from local.errors import StackError
 from local.packet_ids import PUBLISHED_KEYS
 from local.stack import Stack
-from testing.soak.crowd import PROVIDERS, Crowd, Person, expect
+from testing.soak.crowd import PROVIDERS, Crowd, Person, expect, rename
 from testing.soak.mirror import WEBHOOK, Mirror
 from testing.soak.watch import Watch, client
 
@@ -214,6 +214,9 @@ class Troubles:
                     UseLatestRestorableTime=True,
                 )
         between()
+        for person in chance.sample(self.crowd.people, 3):
+            with person.busy:
+                rename(self.crowd, person, chance)
         with self.watch.fault("tables restored"), self.crowd.profiles:
             self._switch(MOVES_MONEY[:5], is_on=False)
             self._until(self.mirror.is_drained, 120)

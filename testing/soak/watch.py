@@ -37,7 +37,6 @@ CAUSES: dict[str, str] = {
     "wallet fails": _MONEY,
     "receiver frozen": "^/admin/webhooks",
     "receiver fails": "^/admin/webhooks",
-    "machine starved": _ALL,
 }
 """Paths whose 5xx a fault can cause, by fault."""
 
