@@ -351,8 +351,11 @@ class InMemorySystem:
         """Let *count* users grab, user-0 first; return their shares."""
         return self.grab_all(packet, *(f"user-{number}" for number in range(count)))
 
-    def open(self, packet: Packet, user_id: str, grab_token: str) -> Claim:
-        claim = self.process().open_packet(packet.packet_id, a_person(user_id), grab_token)
+    def open(
+        self, packet: Packet, user_id: str, grab_token: str, chat_id: str | None = None
+    ) -> Claim:
+        claimer = replace(a_person(user_id), chat_id=chat_id)
+        claim = self.process().open_packet(packet.packet_id, claimer, grab_token)
         return self._remember(claim, user_id)
 
     def _remember(self, claim: Claim, user_id: str) -> Claim:

@@ -249,7 +249,7 @@ class PacketSchedule(Schedule):
             if isinstance(claim, Admission):
                 step, ends_at_ms = "open", claim.expires_at_ms
                 before = replace(self._known(packet, user_id), token_ends_at_ms=ends_at_ms)
-                claim = process.open(packet, user_id, claim.grab_token)
+                claim = process.open(packet, user_id, claim.grab_token, chat_id)
         except errors.Rejected as refusal:
             self.seen["refusals"] += 1
             after = self._known(packet, user_id)
