@@ -250,6 +250,19 @@ def test_a_member_without_a_private_chat_is_asked_to_open_one() -> None:
     assert "8.88" not in json.dumps(hint)
 
 
+def test_a_group_is_asked_for_private_chats_once_in_ten_seconds() -> None:
+    now = [NOW_MS]
+    platform = Platform([(403, {"ok": False, "description": "Forbidden"})])
+    bot = Telegram(platform.environment(TELEGRAM, lambda: now[0]))
+
+    for later_ms, chat_id in ((0, "-100"), (9_999, "-100"), (9_999, "-200"), (10_000, "-100")):
+        now[0] = NOW_MS + later_ms
+        bot.notify(ANN, chat_id, "your balance is 8.88")
+
+    asked = [body["chat_id"] for _, _, body, _ in platform.calls if body["chat_id"] != "7"]
+    assert asked == ["-100", "-200", "-100"]
+
+
 @pytest.mark.parametrize("answer", [None, (429, {"ok": False}), (403, {"ok": False})])
 def test_notifications_never_raise_an_error(answer: Any) -> None:
     telegram(answer)[0].notify(ANN, "-100", "hello")

@@ -21,6 +21,9 @@ _API = "https://api.telegram.org"
 _BAD_REQUEST, _FORBIDDEN, _TOO_MANY = 400, 403, 429
 _ANSWER_MAX = 200
 _MESSAGE_MAX = 4_096
+_ASK_MS, _CHATS_MAX = 10_000, 10_000
+"""Time between two requests for private chats in a group, for each process, and groups kept."""
+
 _DONE = ("message is not modified", "message to edit not found", "message can't be edited")
 """Errors of an edit that leave nothing to do."""
 
@@ -41,7 +44,8 @@ class Telegram:
 
     def __init__(self, environment: ConnectorEnvironment) -> None:
         secret = environment.secret
-        self._http = environment.http
+        self._http, self._now_ms = environment.http, environment.now_ms
+        self._asked_at_ms: dict[str, int] = {}
         self._name = secret["telegram_name"]
         self._url = f"{secret.get('telegram_url') or _API}/bot{secret['telegram_token']}"
         # The old secret is valid during a rotation.
@@ -81,16 +85,26 @@ class Telegram:
             self._call("sendMessage", _words(member, text))
         except ChatGone:
             # Telegram delivers private messages only after the member has opened that chat.
-            link = {"text": f"@{self._name}", "url": f"https://t.me/{self._name}?start=chat"}
-            hint = {
-                "chat_id": chat_id,
-                "text": _PRIVATE_FIRST[member.language],
-                "reply_markup": {"inline_keyboard": [[link]]},
-            }
             with suppress(RedPacketError):
-                self._call("sendMessage", hint)
+                self._ask_for_private_chat(member, chat_id)
         except RedPacketError:
             pass
+
+    def _ask_for_private_chat(self, member: Member, chat_id: str) -> None:
+        """Ask in a group, seldom: its few messages in a minute are for cards."""
+        now_ms = self._now_ms()
+        if now_ms < self._asked_at_ms.get(chat_id, 0) + _ASK_MS:
+            return
+        if len(self._asked_at_ms) >= _CHATS_MAX:
+            self._asked_at_ms.clear()
+        self._asked_at_ms[chat_id] = now_ms
+        link = {"text": f"@{self._name}", "url": f"https://t.me/{self._name}?start=chat"}
+        hint = {
+            "chat_id": chat_id,
+            "text": _PRIVATE_FIRST[member.language],
+            "reply_markup": {"inline_keyboard": [[link]]},
+        }
+        self._call("sendMessage", hint)
 
     def _message(self, message: Mapping[str, Any]) -> Call:
         chat = part(message, "chat")
