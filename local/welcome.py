@@ -33,6 +33,7 @@ def welcome(stack: Stack) -> str:
         return _own_issuer(stack)
     with Client(stack.api, alice) as sender:
         packet_id = sender.post("/packets", PACKET, "first")["packet_id"]
+    left = stack.unit.text(DEPOSIT_FEN - PACKET["total_fen"])
     return f"""
 The page:     {stack.page}/
 A packet:     {stack.page}/packets/{packet_id}
@@ -40,7 +41,7 @@ The console:  {stack.page}/operator   (sign in as Administrator)
 Group chats:  {stack.chat}   (simulated Telegram and Lark)
 The API:      {stack.api}   (for the page also under /api)
 
-To try the API, paste this into another terminal. Alice has {stack.unit.text(DEPOSIT_FEN)}.
+To try the API, paste this into another terminal. Alice has {left}.
 
 API={stack.api} PACKET={packet_id}
 ALICE={alice}

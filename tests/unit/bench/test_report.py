@@ -48,11 +48,15 @@ def test_a_figure_is_shown_beside_its_target_and_a_missed_one_comes_first() -> N
 
     compared = "script of a winner, relative to the baseline"
     assert _row(page, compared) == ["1.2", "at least 1.1", "yes"]
-    assert _row(page, "loser of an emptied packet") == ["0.45", "at least 0.5", "no"]
+    assert _row(page, "losing grab, which needs no script, relative to an empty one") == [
+        "0.45",
+        "at least 0.5",
+        "no",
+    ]
     assert _row(page, "script of a winner") == ["0.29", "", ""]
     head = page.partition("\n## ")[0]
     assert "1 of 2 measured targets are reached." in head
-    assert "Missed: loser of an emptied packet (`claim`)." in head
+    assert "Missed: losing grab, which needs no script, relative to an empty one (`claim`)." in head
 
 
 def test_a_machine_without_a_peer_neither_reaches_nor_misses_its_target() -> None:

@@ -638,3 +638,13 @@ def test_no_two_decisions_have_the_same_number() -> None:
     numbers = [decision.name[:4] for decision in (ROOT / "docs" / "adr").glob("0*.md")]
 
     assert len(numbers) == len(set(numbers))
+
+
+def test_architecture_names_each_context() -> None:
+    page = _text(ROOT / "docs" / "architecture.md").split("## Contexts and layers")[1]
+    rows = [line for line in page.split("\n## ")[0].splitlines() if line.startswith("| `")]
+
+    named = {name for row in rows for name in _QUOTED.findall(row.split("|")[1])}
+
+    folders = (ROOT / "shared" / "redpacket").iterdir()
+    assert named == {each.name for each in folders if (each / "__init__.py").exists()}

@@ -1,5 +1,6 @@
 /** Words of the packet itself: all that the element for other pages needs. */
 
+import type { STATES_AFTER } from "../api/limits.ts";
 import type { Code } from "../api/problems.ts";
 import { fill, language, type Params, translate } from "./language.ts";
 
@@ -179,7 +180,7 @@ const zhProblems = {
   unauthorized: "请先登录",
   unavailable: "有点拥挤，正在重试",
   unknown: "没有成功，请再试一次",
-} satisfies Partial<Record<Code, string>>;
+} satisfies Partial<Record<Code, string>> & Record<keyof typeof STATES_AFTER, string>;
 
 type PacketCode = keyof typeof zhProblems;
 /** Codes that a packet never meets; i18n/problems.ts has their words, which an embedded packet leaves out. */

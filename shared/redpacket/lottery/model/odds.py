@@ -16,6 +16,9 @@ POINT_BITS = 52
 """A random point is an integer below 2^52: exact in Lua's doubles."""
 
 
+_NO_MISS = "|0"
+"""End of odds without a miss."""
+
 NO_BEACON = "none"
 """Randomness in a point's text; only campaigns of earlier releases took a public beacon's."""
 
@@ -93,7 +96,8 @@ def could_be(outcome: DrawOutcome, snapshot: CampaignSnapshot, point: int) -> bo
 
 def is_guaranteed(odds: str, snapshot: CampaignSnapshot) -> bool:
     """Return whether these odds allow no miss, after the user's consecutive misses."""
-    return odds != possible_odds(odds, snapshot)[0]
+    usual, *_ = possible_odds(odds, snapshot)
+    return odds != usual and odds.endswith(_NO_MISS)
 
 
 def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ def possible_odds(odds: str, snapshot: CampaignSnapshot) -> tuple[str, ...]:
         miss += sum(weights[prize_id] for prize_id in weights.keys() - named)
     usual = f"{entries}|{miss}"
     may_owe = named and campaign.rules.guaranteed_after_misses
-    return (usual, f"{entries}|0") if may_owe else (usual,)
+    return (usual, f"{entries}{_NO_MISS}") if may_owe else (usual,)
 
 
 def has_prizes(odds: str) -> bool:

@@ -49,15 +49,14 @@ def packet_row(packet: Packet) -> dict[str, Value]:
         row["work_pk"] = ledger_keys.work("unpaid", ledger_keys.work_shard(packet.packet_id))
     if packet.amounts_shown is not AmountsShown.LIVE:
         row["amounts_shown"] = packet.amounts_shown
-    if packet.cover_url:
-        row["cover_url"] = packet.cover_url
-    if packet.has_card:
-        row["has_card"] = True
-    if packet.rules.chat_id:
-        row["chat_id"] = packet.rules.chat_id
-    if packet.rules.recipients:
+    optional: dict[str, Value | None] = {
+        "cover_url": packet.cover_url,
+        "has_card": packet.has_card,
+        "chat_id": packet.rules.chat_id,
         # User ids contain no commas (platform/user.py).
-        row["recipients"] = ",".join(sorted(packet.rules.recipients))
+        "recipients": ",".join(sorted(packet.rules.recipients)),
+    }
+    row |= {name: value for name, value in optional.items() if value}
     if packet.rules.passphrase:
         row["passphrase"] = packet.rules.passphrase
         row["passphrase_threshold"] = packet.rules.passphrase_threshold

@@ -114,7 +114,7 @@ class PacketEnd:
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """The packet row; only the fields with a default change after the send.
+    """The packet row. After the send, its end, its state and its payment's time change.
 
     *sent_ends_at_ms* is the end before an early one, for repeats of the send.
     *closing_step* counts the shards that closing has done; in the next shard, shares up to
