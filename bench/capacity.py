@@ -21,13 +21,13 @@ FIGURES = ROOT / "bench" / "figures.toml"
 BEGIN, END = "<!-- sizes:begin -->", "<!-- sizes:end -->"
 READINGS = "<!-- readings:begin -->", "<!-- readings:end -->"
 
-# Planning figures, on the safe side of the measured ones; docs/capacity.md has their sources.
+# Planning figures on the safe side of the measured ones; docs/capacity.md has their sources.
 GRAB_S = 0.015
 PAYOUT_S = 0.4
 LOSER_CPU_S = 20e-6
 WINNER_CPU_S = 60e-6
 CACHE_LOAD = 0.5
-"""Maximum load of a shard; the other half is for a failover and for surprises."""
+"""Maximum load of a shard; the other half is reserved for a failover and for surprises."""
 
 SWEEP_CPU_S = 0.025
 """Seconds of CPU for a packet that a sweep refunds and closes; 16 ms and 4.5 calls were
@@ -35,7 +35,7 @@ measured.
 """
 SWEEP_CALLS = 7.0
 CALL_S = 0.02
-"""Seconds of a packet's sequential calls of DynamoDB and the cache, on the safe side."""
+"""Seconds of a packet's sequential calls of DynamoDB and the cache, rounded to the safe side."""
 SWEEP_RESERVE_S = (RESERVE_MS + REPAIR_MS) / 1_000
 """Seconds that a sweep reserves for the last chunk and for refunds of lost claims."""
 DUE = 100_000
@@ -52,7 +52,7 @@ REQUESTS_PER_CONCURRENCY = 10
 SCALING_RPS = 10_000
 SCALING_S = 10
 PROCESSOR_MB = 1_769
-"""Memory size in MB at which a function has one whole processor; Python uses no second one."""
+"""Memory size in MB at which a function has one whole processor; Python uses only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ RUSHES = (
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Write units of claims and the speed of payouts, from the code and the template."""
+    """Write units of claims and the rate of payouts, from the code and the template."""
 
     outcomes: float
     settled_outcomes: float
@@ -86,17 +86,17 @@ class Ledger:
 
     @property
     def claims_per_partition(self) -> float:
-        """Return the claims a second that one partition of shares accepts."""
+        """Return the number of claims per second that one partition of shares accepts."""
         return PARTITION_WRITE_UNITS / self.outcomes
 
     @property
     def settled_per_partition(self) -> float:
-        """Return the claims a second that one partition of shares accepts and settles."""
+        """Return the claims per second that one partition of shares accepts and settles."""
         return PARTITION_WRITE_UNITS / (self.outcomes + self.settled_outcomes)
 
     @property
     def settled_per_packet(self) -> float:
-        """Return the claims a second that the stored sums of one large packet accept."""
+        """Return the claims per second that the stored sums of one large packet accept."""
         return PARTITION_WRITE_UNITS / self.sums
 
 
@@ -126,14 +126,14 @@ def ledger(rating: str = RATINGS[0]) -> Ledger:
 
 
 def shards(rush: Rush) -> int:
-    """Return how many shards the cache needs, if every grab asks it."""
+    """Return the number of shards that the cache needs if every grab calls it."""
     losers = rush.grabs_per_s - rush.claims_per_s
     busy = losers * LOSER_CPU_S + rush.claims_per_s * WINNER_CPU_S
     return ceil(busy / CACHE_LOAD)
 
 
 def partitions(rush: Rush, ledger: Ledger) -> int:
-    """Return how many partitions of shares each packet needs for its claims and payouts."""
+    """Return the partitions of shares that each packet needs for claims and payouts."""
     return ceil(rush.claims_per_s / rush.packets / ledger.settled_per_partition)
 
 
@@ -143,7 +143,7 @@ def scaling_s(rush: Rush) -> float:
 
 
 def work_partitions(rush: Rush) -> int:
-    """Return how many partitions a work list needs: a claim enters it and leaves it."""
+    """Return the number of partitions that a work list needs: a claim enters it and leaves it."""
     return ceil(2 * rush.claims_per_s / PARTITION_WRITE_UNITS)
 
 
@@ -162,13 +162,13 @@ class Sweeps:
 
     @property
     def packets_per_minute(self) -> int:
-        """Return how many packets all sweeps of a minute close."""
+        """Return the number of packets that all sweeps of a minute close."""
         each = min(PACKETS_PER_SWEEP, int(self.packets_per_s * self.window_s))
         return self.side_by_side * each
 
 
 def sweeps(rating: str = RATINGS[0]) -> Sweeps:
-    """Compute a sweep's capacity from its processor and its sequential calls."""
+    """Compute a sweep's capacity from its CPU and its sequential calls."""
     deployed = read_template()
     function = deployed["Resources"]["ExpireFunction"]["Properties"]
     memory_mb = function.get("MemorySize", deployed["Globals"]["Function"]["MemorySize"])
@@ -188,12 +188,12 @@ def closing_minutes(packets: int) -> int:
 
 
 def usd(rush: Rush) -> float:
-    """Return the price of the rush's grabs, settling included."""
+    """Return the price of the rush's grabs, including settlement."""
     return cost.usd_of(rush.grabs, rush.shares)
 
 
 def table(rushes: Sequence[Rush] = RUSHES) -> str:
-    """Return the sizes, side by side."""
+    """Return the table of sizes, side by side."""
     measured = ledger()
     rows: list[tuple[str, str, Callable[[Rush], float]]] = [
         ("Grabs a second", "given", lambda rush: rush.grabs_per_s),
@@ -256,13 +256,13 @@ def table(rushes: Sequence[Rush] = RUSHES) -> str:
 SHARES_PER_PACKET, POLLS_PER_GRAB = 10, 4
 INDEX_UNITS, RECEIPT_UNITS = 2, 2
 A, B = 76_000, 760_000
-"""Claims a second: of 760,000 grabs a second, a tenth wins, or all win."""
+"""Claims per second: of 760,000 grabs per second, a tenth wins, or all win."""
 
 
 def readings(kept: Mapping[str, Any]) -> str:
     """Return a stack's default and highest capacity, and the needs of WeChat's peak.
 
-    *kept* are the figures of other benches.
+    *kept* has the stored figures of other benches.
     """
     deployed = read_template()
     low, high = (ledger_of(deployed, rating) for rating in (RATINGS[0], RATINGS[-1]))

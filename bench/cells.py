@@ -1,4 +1,4 @@
-"""Load model of stacks in virtual time: the grabs of a rush that each limit refuses.
+"""Load model of stacks in virtual time: it counts the grabs of a rush that each limit refuses.
 
 A fluid model in steps of 0.1 s. Each limit has a line with its refusals; 70% of the refused users
 retry after two seconds. docs/capacity.md has AWS's figures and the planning figures.
@@ -30,7 +30,7 @@ ENVIRONMENTS_PER_S = 100
 """Environments that Lambda starts a second for one function: 1,000 in ten seconds."""
 LEDGER = ledger()
 UNITS_PER_FOREIGN = 3.0
-"""Write units of the outbox in a design that is not built."""
+"""Write units of the outbox in a design that was not built."""
 INDEX_UNITS_PER_CLAIM = 2
 PAYOUTS_AT_FIRST, PAYOUTS_PER_S = 5, 5
 """Initial number of concurrent payouts, and how many SQS adds a second."""
@@ -79,7 +79,7 @@ class Stack:
     _retries: deque[tuple[float, float]] = field(default_factory=deque)
 
     def step(self, at_s: float, grabs_per_s: float, winners: float, *, is_up: bool = True) -> None:
-        """Run one step, in which *winners* is the fraction of grabs that win."""
+        """Run one step, in which the fraction *winners* of the grabs wins."""
         grabs = grabs_per_s * STEP_S
         self.requested += grabs
         while self._retries and self._retries[0][0] <= at_s:
@@ -178,7 +178,7 @@ def _at(at_s: float, peak: float) -> float:
 
 
 def limits_of(rating: str, **overrides: float) -> Limits:
-    """Return the limits of a stack with a LedgerRating, beside *overrides* of its parts."""
+    """Return the limits of a stack with a LedgerRating and *overrides*."""
     deployed = read_template()
     ledger = ledger_of(deployed, rating)
     route = deployed["Resources"]["ApiStage"]["Properties"]["DefaultRouteSettings"]
@@ -187,7 +187,7 @@ def limits_of(rating: str, **overrides: float) -> Limits:
         "api_burst": route["ThrottlingBurstLimit"],
         "table_units": max(TABLE_UNITS_QUOTA, ledger["SharesUnits"]),
         "warm_units": ledger["SharesUnits"],
-        # Users do not wait for a settlement, so a table that has to grow only costs time.
+        # Users do not wait for a settlement, so a table that must grow only costs time.
         "settling_units": max(TABLE_UNITS_QUOTA, ledger["AccountsUnits"]),
         "work_shards": ledger["WorkShards"],
         "payouts": ledger["Payouts"],
@@ -202,7 +202,7 @@ LARGE: dict[str, float] = {
     "environments": 10_000,
     "shards": 5,
 }
-"""Calls to AWS by an app of 1,000,000 users, beside its tables."""
+"""Calls to AWS by an app with 1,000,000 users, excluding its tables."""
 MEDIUM: dict[str, float] = {
     "api_per_s": 50_000,
     "api_burst": 25_000,

@@ -1,7 +1,7 @@
 """Cost of a claim in the cache: for winners, for repeats, and for late users.
 
 The baseline is an empty script (1.00). Two other scripts are of the kind that many red-packet
-systems run, rewritten from their description: both store amounts as text in a list, and answer
+systems run, rewritten from their description. Both store amounts as text in a list, and return
 less. Then whole claims, unpipelined: the production adapter calls the cache for an open packet and
 for an emptied one, and the baseline answers its winner and its loser.
 """

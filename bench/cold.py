@@ -1,11 +1,11 @@
 """Cost of a cold start of the grab and payout functions, relative to their libraries.
 
 Each start is a new process with the files that Lambda would provide: the function's folder, the
-layer as `sam build` makes it with its .pyc, and the runtime's boto3. It is counted in the process's
-own CPU, so that a busy machine matters little; medians of interleaved rounds. A loser and a winner
-are whole first grabs, from the first import to the answer, with TLS as on AWS: to a real cache, and
-to a stub of DynamoDB and SQS, both with certificates of a test CA. bench/figures.toml has the
-bounds: a function may cost a given multiple of importing boto3 alone, and a function with a
+layer as `sam build` makes it with its .pyc, and the runtime's boto3. The bench counts the process's
+own CPU, so that a busy machine matters little, and takes medians of interleaved rounds. A loser and
+a winner are whole first grabs, from the first import to the answer, with TLS as on AWS: to a real
+cache, and to a stub of DynamoDB and SQS, both with certificates of a test CA. bench/figures.toml
+has the bounds: a function may cost a given multiple of importing boto3 alone, and a function with a
 needless import must cost more; otherwise the bound detects nothing.
 """
 
@@ -221,7 +221,7 @@ def _servers(folder: Path) -> Iterator[dict[str, str]]:
             until_the_end.enter_context(tls_before(port, context))
             for port in (cache.port, aws.port)
         ]
-        # Any token is accepted here: on AWS, the ledger and ElastiCache authenticate callers.
+        # This cache accepts any token; on AWS, the ledger and ElastiCache authenticate callers.
         cache.admin.execute_command("ACL", "SETUSER", "functions", "on", "nopass", "~*", "+@all")  # type: ignore[no-untyped-call]
         claim_cache, now_ms = RedisShards(cache.admin, PUBLISHED_SEEDS), time.time_ns() // 1_000_000
         life = {"created_at_ms": now_ms - 1000, "expires_at_ms": now_ms + _HOUR_MS}
@@ -290,7 +290,7 @@ def _unpack(folder: Path) -> None:
 
 
 def _copy_runtime(folder: Path) -> None:
-    """Copy the packages that Lambda's own Python has beside the standard library."""
+    """Copy the packages that Lambda's own Python has in addition to the standard library."""
     installed = Path(boto3.__file__).parents[1]
     for name in RUNTIME_PACKAGES:
         # A link is enough for 25 MB of models.

@@ -1,7 +1,7 @@
 """Cost of a million grabs on AWS: list prices times the counts of code and template.
 
-Units of DynamoDB are counted in the use cases' calls (bench/counts.py), without receipts; bytes of
-logs in the lines that the template enables. Prices and the numbers of users are in
+Units of DynamoDB are counted in the use cases' calls (bench/counts.py), without receipts. Bytes of
+logs are counted in the lines that the template enables. Prices and the numbers of users are in
 bench/prices.toml.
 """
 
@@ -27,7 +27,7 @@ MESSAGES_PER_RECEIVE = 10
 
 NIGHTS = 30
 QUERY_GB = 0.01
-"""GB that Athena charges for a query at least."""
+"""Minimum GB that Athena charges for a query."""
 
 HOURS = 730
 MINUTES = 60 * HOURS
@@ -153,8 +153,8 @@ def _record_units(book: Mapping[str, Any]) -> float:
 def feed_bill(book: Mapping[str, Any], deployment: Deployment) -> Bill:
     """Return the price of a million polls of the feed, behind CloudFront."""
     usd, crowd, assumed = book["usd"], book["crowd"], book["assumed"]
-    # Each edge sends one request a second, whatever the number of viewers, who are the grabbers of
-    # a packet.
+    # Each edge sends one request a second, regardless of the number of viewers, who are the
+    # grabbers of a packet.
     grabs_per_packet = crowd["shares_per_packet"] / crowd["winners_share"]
     fetches = min(1.0, crowd["edges_per_packet"] * crowd["poll_every_s"] / grabs_per_packet)
     fetched = poll_bill(book, deployment)
@@ -250,7 +250,7 @@ def exported_usd(book: Mapping[str, Any]) -> float:
 
 
 def usd_of(grabs: int, claims: int) -> float:
-    """Return the price of so many grabs, by the current prices and the template."""
+    """Return the price of *count* grabs, from the current prices and the template."""
     book = tomllib.loads(PRICES.read_text(encoding="utf-8"))
     counted = count_claims(indexes_of(read_template()))
     costs = grabs_bill(book, deployment_of(read_template()), counted, claims / grabs)

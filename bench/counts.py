@@ -46,7 +46,7 @@ def a_person(number: int) -> User:
 class Claims:
     """DynamoDB operations of one claim: to make it durable, and to settle it.
 
-    *end_write_units* are for the end of an emptied packet, once, *notice_write_units* for its
+    *end_write_units* are for the end of an emptied packet, once, and *notice_write_units* for its
     notices.
     """
 
@@ -71,7 +71,7 @@ class Claims:
 
 
 class Till:
-    """Adapters of the ledger, and the benches' calls of them."""
+    """Adapters of the ledger, and the benches' calls to them."""
 
     def __init__(self, dynamo: Dynamo, *, has_receipts: bool = False) -> None:
         self.packets = DynamoPackets(dynamo)
@@ -132,7 +132,7 @@ class MeteredTill(Till):
         return packet
 
     def settle(self, refs: Sequence[ShareRef]) -> None:
-        """Settle claims as one invocation of the payout function."""
+        """Settle claims like one invocation of the payout function."""
         ports = SettlePorts(
             ledger=self.ledger,
             packets=self.packets,
@@ -196,7 +196,7 @@ def count_claims(
 
 
 def hot_row_units(indexes: Indexes, count: int = 200) -> float:
-    """Return the write units of a claim that all claims of one packet share at their settlement."""
+    """Return the write units per claim that all claims of one packet share at their settlement."""
     till = MeteredTill(indexes)
     packet = till.send(count)
     shares = till.claim(packet, range(1, count))

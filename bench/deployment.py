@@ -71,7 +71,7 @@ def deployment_of(template: Mapping[str, Any]) -> Deployment:
 
 
 def access_format(template: Mapping[str, Any]) -> str:
-    """Return the line that the API logs of each request."""
+    """Return the line that the API logs for each request."""
     stage = template["Resources"]["ApiStage"]["Properties"]
     return str(stage["AccessLogSettings"]["Format"])
 
@@ -114,7 +114,7 @@ def ledger_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> dict[str
 
 
 def sweeps_of(template: Mapping[str, Any], rating: str = RATINGS[0]) -> int:
-    """Return how many sweeps start every minute, each for a group of shards."""
+    """Return the number of sweeps that start every minute, each for a group of shards."""
     return sum(
         len(rule["Properties"]["Targets"])
         for name, rule in template["Resources"].items()
@@ -145,7 +145,7 @@ class Standing:
     sweeps: int
     sweep_gb: float
     minutely_gb: float
-    """Memory of the other minutely work in GB: the log and deliveries."""
+    """Memory in GB of the other one-minute schedules: the log and deliveries."""
     queue_pollers: int
     """Pollers of queues, each of which polls every 20 seconds."""
     payment_zones: int
@@ -178,13 +178,13 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
     replicas = resources["Cache"]["Properties"]["ReplicasPerNodeGroup"]
     _, in_prod, else_where = replicas
     zones = {
-        # Resources that only prod has are inside !If, a list here.
+        # The template lists prod-only resources inside !If.
         name: sum(is_prod or isinstance(zone, str) for zone in each["Properties"]["SubnetIds"])
         for name, each in resources.items()
         if each.get("Properties", {}).get("VpcEndpointType") == "Interface"
     }
     payment_zones = zones.pop("LambdaEndpoint")
-    del zones["SecretsEndpoint"]  # only if the password of an own cache is read
+    del zones["SecretsEndpoint"]  # Only if the password of an own cache is read.
     return Standing(
         endpoint_zones=sum(zones.values()),
         cache_nodes=1 + (in_prod if is_prod else else_where),
@@ -210,9 +210,9 @@ def standing_of(template: Mapping[str, Any], *, is_prod: bool) -> Standing:
 
 
 def _metrics_of(alarm: Mapping[str, Any], *, is_prod: bool) -> int:
-    """Return how many metrics an alarm reads; each is billed."""
+    """Return the number of metrics that an alarm reads; each is billed."""
     metrics = alarm.get("Metrics", [{"MetricStat": {}}])
-    # Resources that only prod has are inside !If, a list here.
+    # The template lists prod-only resources inside !If.
     count = sum(isinstance(each, list) or "MetricStat" in each for each in metrics)
     # Alarms on several metrics need a topic, which only prod must have.
     return count if is_prod or count == 1 else 0

@@ -1,6 +1,6 @@
 """Cost of a draw in the cache: losing and winning draws of small and large lotteries.
 
-Counted in the server's CPU, relative to an empty script of the same round (1.00), so that neither
+The cost is the server's CPU relative to an empty script of the same round (1.00), so that neither
 the client nor a busy machine matters much; medians of interleaved rounds.
 """
 
@@ -21,8 +21,8 @@ from testing.platform.servers import OperatorCache, some_servers
 DAY = "20270129"
 TABLES = (10, 100)
 
-# In lotteries in which prizes and the miss each have half of the weight, the first point misses,
-# and the second one wins the prize in the middle.
+# In lotteries in which the prizes together and the miss have half of the weight each, the first
+# point misses, and the second one wins the prize in the middle.
 POINTS = {"lose": (2**POINT_BITS - 1, "missed"), "win": (2**POINT_BITS // 4, "won")}
 
 

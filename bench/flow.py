@@ -2,14 +2,14 @@
 
 **Claims.** A bare handler is deployed beside ours, behind the same gateway and authorizer: one
 Redis call and an answer, the minimum of a claim. Both serve the same users in turns: WINNERS shares
-and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile: on AWS they run
-on other machines. The ratio is the median of the rounds' ratios.
+and CROWD users for each packet, so that 95 of 100 lose. Payouts are off meanwhile, because on AWS
+they run on other machines. The ratio is the median of the rounds' ratios.
 
 **Settling.** The real adapters make claims in the deployed tables, and queue them. Then the
-deployed payout function settles them, in the batches of its mapping; the emulator's own poller
+deployed payout function settles them, in the batches of its mapping. The emulator's own poller
 takes at most 10, so this one replaces it. Sweeps are off, because they would queue the waiting
-claims again. Claims that one transaction settled have the same time in the ledger, which is how
-transactions are counted. Transactions hold their items and conflict (`local/conflicts.py`); a
+claims again. Claims that one transaction settled have the same time in the ledger, so the bench
+counts transactions by time. Transactions hold their items and conflict (`local/conflicts.py`); a
 failed batch is counted, and redelivered at once. At the end, every invariant is checked over the
 whole ledger.
 """
@@ -165,8 +165,8 @@ Call = Callable[[list[tuple[str, str]]], tuple[float, list[tuple[float, int]]]]
 def _callers(stack: Stack) -> Iterator[Call]:
     """Yield a function that makes requests, CALLERS at a time.
 
-    It takes their paths and tokens, and returns the elapsed ms per request, and the latency and
-    status of each.
+    The function takes their paths and tokens, and returns the elapsed ms per request, and the
+    latency and status of each.
     """
     http = httpx.Client(base_url=stack.api, timeout=30, trust_env=False)
 
@@ -245,11 +245,11 @@ def _stop_payouts(stack: Stack) -> int:
 
 
 def _claim_in_process(stack: Stack) -> set[ShareRef]:
-    """Make CLAIMS durable claims by the real adapters, and queue them."""
+    """Make CLAIMS durable claims through the real adapters, and queue them."""
     dynamodb, sqs, clock = stack.aws("dynamodb"), stack.aws("sqs"), SystemClock()
     till = Till(Dynamo(lambda: dynamodb, tables_of(stack)))
     now_ms = clock.now_ms()
-    # Each has its own sender and users, because writes of one balance would conflict.
+    # Each packet has its own sender and users, because writes of one balance would conflict.
     packets = [
         till.send(
             SHARES,
@@ -279,9 +279,9 @@ def _claim_in_process(stack: Stack) -> set[ShareRef]:
 
 
 def _settle(stack: Stack, batch_size: int) -> int:
-    """Pass batches to the payout function, as Lambda's poller does, until the queue is empty.
+    """Pass batches to the payout function, like Lambda's poller, until the queue is empty.
 
-    Return how many were redelivered.
+    Return the number of redelivered claims.
     """
     sqs, functions = stack.aws("sqs"), stack.aws("lambda")
     url = stack.outputs["PayoutQueueUrl"]

@@ -1,6 +1,6 @@
 """Cost of a claim by the size of its packet.
 
-The cost is the server's CPU for claims of the second half of packets, whose first half is filled
+The cost is the server's CPU for claims of the second half of packets whose first half is filled
 beforehand.
 """
 

@@ -2,7 +2,7 @@
 
 The use case and the adapters are the real ones, over a model of DynamoDB in virtual time
 (`bench/slow_dynamo.py`) and 32 threads. ENTRIES commitments wait at first. The control appends 17
-entries at a time, the maximum beside their places in one transaction.
+entries at a time, the maximum that fits into one transaction with their places.
 """
 
 from collections.abc import Callable, Sequence

@@ -29,7 +29,7 @@ def measure() -> dict[str, float]:
 
         def bytes_each(contenders: Iterator[Contender]) -> float:
             before = used()
-            contender = next(contenders)  # which loads its shares
+            contender = next(contenders)  # The call loads its shares.
             send(client, contender.next_call, CLAIMS, contender.expected)
             return round((used() - before) / CLAIMS, 1)
 

@@ -1,6 +1,6 @@
 """Claim scripts of other systems, rewritten from their description, for comparison.
 
-Both store shares as text in a list, and answer less: they have no window, no end, and no repeat.
+Both store shares as text in a list, and return less: they have no window, no end, and no repeat.
 """
 
 import json
@@ -53,7 +53,7 @@ def originals(client: redis.Redis, share_count: int) -> Iterator[Contender]:
 
 
 def baseline(client: redis.Redis, name: str, share_count: int) -> Call:
-    """Fill a list of the baseline's, and return the call of its script without the user."""
+    """Fill a list of the baseline's kind, and return the call of its script without the user."""
     shares = (json.dumps({"id": number, "money": 100}) for number in range(share_count))
     client.rpush(f"{name}:left", *shares)
     return script_call(client, BASELINE, 3, f"{name}:left", f"{name}:taken", f"{name}:takers")

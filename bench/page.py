@@ -1,11 +1,11 @@
 """Size of the page, and time until a packet can be opened on a slow phone.
 
-The page's own files and a stand-in for the API, which answers after 50 ms, behind a slow 4G
-(1.6 Mbit/s, 150 ms) with a processor that is slowed down four times; a new browser profile each
-time. Usable is when the coin can be tapped, counted from the start of the visit; the median of the
-rounds. The control is a document with a script of one request and one button, visited in the same
-rounds: it has the least that such a page needs. axe counts what is serious or critical in the
-views, in light and dark.
+The bench serves the page's own files and a stand-in for the API, which answers after 50 ms, behind
+a slow 4G (1.6 Mbit/s, 150 ms). The processor is slowed down four times, and each visit has a new
+browser profile. The page is usable when the coin can be tapped. The bench counts from the start of
+the visit, and takes the median of the rounds. The control is a document with a script of one
+request and one button, visited in the same rounds: it has the minimum that such a page needs. axe
+counts serious and critical findings in the views, in light and dark.
 """
 
 import asyncio
@@ -136,7 +136,7 @@ AXE = places.ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 _ON_DEMAND = re.compile(r"[a-z]{2}-[A-Z]{2}-|sheet-")
-"""Files of folders' languages, and the writer of sheets, which load on demand."""
+"""Files of the languages' folders, and the writer of sheets, which load on demand."""
 
 
 def measure() -> dict[str, float]:
@@ -191,7 +191,7 @@ def _packed_kb(paths: Iterable[Path]) -> float:
 
 
 class _PageWithControl:
-    """The page, and the control beside it."""
+    """Servers of the page and of the control."""
 
     def __init__(self) -> None:
         self._page = Page(places.PAGE, _api)

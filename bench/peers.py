@@ -1,10 +1,10 @@
 """Claims a second from Python, compared with other ways to hand out each share once.
 
 Processes claim as fast as they can for a moment, and contenders take turns. 1.00 is our script
-alone, called by redis-py in the same round; "adapter" is the production claim cache, which the
-peers are compared with. PostgreSQL is Debian's (apt install postgresql), with its default
-durability and with synchronous_commit=off; without it, its figures are null. Shares that Redis
-hands out are not durable before the ledger has them.
+alone, called by redis-py in the same round; "adapter" is the production claim cache, with which the
+peers are compared. PostgreSQL is Debian's (apt install postgresql), with its default durability and
+with synchronous_commit=off; without it, its figures are null. Shares from Redis are not durable
+before the ledger has them.
 """
 
 import multiprocessing as mp
@@ -95,7 +95,7 @@ def _rate(pool: Pool, workers: int, name: str) -> float:
     return sum(pool.map(_claim_for_a_moment, [name] * workers, chunksize=1))
 
 
-# The work of one worker. All wait for each other first, so that each has one task.
+# Work of one worker. All workers wait for each other first, so that each has one task.
 
 
 def _pool(place: Place, workers: int) -> Pool:

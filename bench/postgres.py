@@ -45,7 +45,7 @@ def a_postgres(share_count: int) -> Iterator[str | None]:
     if programs is None:
         yield None
         return
-    # It refuses to run as root; the package makes this user.
+    # The server refuses to run as root; the package creates this user.
     user = "postgres" if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory(prefix="redpacket-") as folder:
         if user:
@@ -63,7 +63,7 @@ def a_postgres(share_count: int) -> Iterator[str | None]:
                         connection.execute(_TABLE.format(table=table, count=share_count))
                 yield address
             finally:
-                server.send_signal(signal.SIGINT)  # without waiting for connected clients
+                server.send_signal(signal.SIGINT)  # Without waiting for connected clients.
                 server.wait()
 
 

@@ -44,13 +44,13 @@ from testing.platform.servers import some_servers
 from testing.platform.units import MeteredDynamo
 
 CASES = (
-    # Shares, how many of them are claimed, shards.
+    # Shares, claimed shares, and shards.
     *((10, claimed, 1) for claimed in (0, 4, 10)),
     *((100, claimed, 1) for claimed in (0, 57, 100)),
     *((101, claimed, 1) for claimed in (99, 101)),
     *((8_000, claimed, 1) for claimed in (300, 8_000)),
     *((20_000, claimed, 1) for claimed in (12_345, 20_000)),
-    # 40 partitions: in some of them, 21 in each (a block of 4 KB has 19), and all of them.
+    # 40 partitions: 21 claims in each of some of them (a block of 4 KB has 19), and in all of them.
     *((100_000, claimed, 5) for claimed in (0, 7, 680, 840, 100_000)),
 )
 UNSETTLED = ((100, 60, 1), (8_000, 3_000, 1), (100_000, 840, 5))
@@ -120,10 +120,10 @@ def unknown_id_strong_reads() -> float:
 
 
 def record_rcus() -> dict[str, float]:
-    """Return the most that a record page reads: open, final, of thanks, and of new profiles."""
+    """Return the maximum reads of a record page: open, final, of thanks, and of new profiles."""
     largest: dict[str, float] = defaultdict(float)
     for count, claimed, shards in CASES:
-        # The cache hands out shares by number, in each shard.
+        # The cache gives out shares by number, in each shard.
         book = Book(count, range(1, claimed + 1), shards=shards)
         _view(book, "record_rcu", largest)
         if claimed < count:

@@ -31,13 +31,13 @@ _BOUNDS = {
 }
 
 Value: TypeAlias = float | bool | None
-"""A figure; None if the machine lacks what it measures, such as PostgreSQL."""
+"""A figure; None if the machine lacks a requirement, such as PostgreSQL."""
 
 Line: TypeAlias = Mapping[str, Any]
 """The last line of a bench."""
 
 Kept: TypeAlias = dict[str, dict[str, Any]]
-"""Content of docs/performance.json: by bench, when and where it ran, and its line or its
+"""Content of docs/performance.json, by bench: time and machine of the run, and its line or its
 failure.
 """
 
@@ -168,7 +168,7 @@ def page(kept: Kept) -> str:
 
 
 def _places(kept: Kept) -> Iterator[str]:
-    """Return where and when each figure was measured, once for figures of the same run."""
+    """Return the place and time of each measurement, once for figures of the same run."""
     places: dict[tuple[str, str], list[str]] = {}
     for name in BENCHES:
         if record := kept.get(name):

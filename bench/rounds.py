@@ -106,13 +106,13 @@ def the_limit(client: redis.Redis) -> Contender:
 
 
 def ratio(figures: Figures, of: str, to: str) -> float:
-    """Return how many times as fast *of* is as *to*: the median of the rounds, from costs."""
+    """Return the speed of *of* relative to *to*: the median of the rounds, from costs."""
     pairs = zip(figures[to], figures[of], strict=True)
     return round(median(other / cost for other, cost in pairs), 3)
 
 
 def speeds(costs_us: Figures) -> dict[str, float]:
-    """Return the calls a second of the limit, and the speed of all others relative to it."""
+    """Return the limit's calls per second, and the speed of all others relative to it."""
     others = {name: ratio(costs_us, name, "limit") for name in costs_us if name != "limit"}
     return {"limit_rps": round(1e6 / median(costs_us["limit"])), **others}
 
@@ -132,7 +132,7 @@ def packet_id_of(key: str) -> str:
 
 
 def production_client(port: int, timeout_s: float = CACHE_TIMEOUT_S) -> Client:
-    """Connect as the functions do."""
+    """Connect like the functions."""
     return connect(HOST, port, has_tls=False, username="", password="", timeout_s=timeout_s)
 
 

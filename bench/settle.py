@@ -2,15 +2,15 @@
 
 A packet of SHARES shares is claimed and queued at once, and 20 or 40 concurrent payouts settle it.
 The use case and the adapters are the real ones. DynamoDB (`bench/slow_dynamo.py`), the queue and
-the payouts are models in virtual time: transactions take 20 to 80 ms and hold their items
+the payouts are models in virtual time. Transactions take 20 to 80 ms and hold their items
 meanwhile, partitions have their limits, and a failed batch is hidden for 180 s and goes to the DLQ
 after five receives. One message of a thousand is delivered twice. The rate covers the time in which
 payouts were active: 180 s without visible messages do not count.
 
-The control settles a fifth of the claims as version 0.1.0 did, over one escrow row
+The control settles a fifth of the claims with the single escrow row of version 0.1.0
 (`bench/naive_escrow.py`), and must miss the bound; otherwise the model proves nothing. Write units
 are those of the written rows, for claim and settlement, at 1 KB and with their indexes; units of
-canceled tries are separate.
+canceled attempts are separate.
 """
 
 import random
@@ -36,7 +36,7 @@ from testing.platform.cloud import TABLES
 
 SHARES = 100_000
 NAIVE_SHARES = 20_000
-"""Shares of the control, a fifth: its rate is that of one row, whatever the packet's size."""
+"""Shares of the control, a fifth: its rate is that of one row, regardless of the packet's size."""
 
 PARTS = 5
 """Batch of template.yaml; the ledger spreads its shares over four times as many partitions."""
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def claims_per_s(self) -> float:
-        """Return the claims a second while payouts were active."""
+        """Return the number of claims per second while payouts were active."""
         return self.settled / self.busy_s
 
 
@@ -93,7 +93,7 @@ def measure() -> dict[str, float]:
 def run_ours(
     shares: int, payouts: int, deployed: Mapping[str, Any], *, has_receipts: bool = False
 ) -> Run:
-    """Claim *shares* shares of one packet, and settle them by the real use case."""
+    """Claim *shares* shares of one packet, and settle them through the real use case."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, indexes_of(deployed), SEED)
@@ -126,13 +126,13 @@ def run_ours(
         return sum(share.settled_at_ms is not None for share in outcomes)
 
     run = _deliver(queue, settle, count_settled, payouts, client, virtual)
-    # The only errors are of work that a use case may leave for later.
+    # The only errors concern work that a use case may leave for later.
     assert {name for name, _ in logger.errors} <= LEFT_FOR_LATER, logger.errors
     return run
 
 
 def run_naive(shares: int, payouts: int, deployed: Mapping[str, Any]) -> Run:
-    """Settle as many claims as version 0.1.0 did."""
+    """Settle as many claims with the design of version 0.1.0."""
     random.seed(SEED)
     virtual = VirtualTime(NOW_MS + SETTLED_LATE_MS)
     client = SlowDynamo(virtual, {}, SEED)

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 WRITE_UNITS_PER_S = 1_000
 READ_UNITS_PER_S = 3_000
 BURST_S = 0.1
-"""Seconds of capacity that an idle partition saves: little, so that a short run shows the steady
+"""Seconds of capacity that an idle partition saves: few, so that a short run shows the steady
 rate.
 """
 
@@ -35,10 +35,10 @@ ROWS_PER_PAGE = 4_000
 
 SDK_TRIES = 2
 SDK_WAIT_S_MAX = 20
-"""Tries of botocore's standard mode, as in containers/platform.py."""
+"""Attempts of botocore's standard mode, as in containers/platform.py."""
 
 Partition: TypeAlias = tuple[str, str]
-"""A table or an index, and a partition key."""
+"""Table or index, and a partition key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Index:
     name: str
     key_names: tuple[str, ...]
     projected: frozenset[str]
-    """Attributes that it copies, beside the keys of index and table."""
+    """Attributes that the index copies, in addition to the keys of index and table."""
 
     def entry(self, row: Item | None) -> tuple[tuple[Item, ...], Item] | None:
         """Return the keys and attributes of a row in the index; None if the row is not in it."""
@@ -90,7 +90,7 @@ class _Bucket:
 
 @dataclass
 class Units:
-    """Write units, and how often a partition was full."""
+    """Write units, and the number of times that a partition was full."""
 
     written: int = 0
     throttled_count: int = 0
@@ -144,7 +144,7 @@ class SlowDynamo(FakeDynamo):
         return self._read((table, pk), lambda: get(**arguments), share)
 
     def batch_get_item(self, *, RequestItems: Item) -> Item:  # noqa: N803
-        """Read items; those of a partition that is throttled stay unprocessed."""
+        """Read items; items of a throttled partition stay unprocessed."""
         ((table, request),) = RequestItems.items()
         share = 1.0 if request.get("ConsistentRead") else 0.5
         full = []

@@ -1,7 +1,7 @@
 """Speed and memory of reconciliation's statements in DuckDB: types and checks of ROWS rows.
 
 The rows are those of a real ledger of packets, repeated with other ids until there are ROWS. A run
-on AWS asks Athena the same statements.
+on AWS sends the same statements to Athena.
 """
 
 import gzip
@@ -23,7 +23,7 @@ PACKETS, SHARES, USERS = 60, 10, 30
 AGAIN = "\0"
 LEDGERS_PER_FILE = 60
 OWN_IDS = (r"user-\d{3}", r"deposit[:-][0-9a-f]+", r"request#[0-9a-f]{32}")
-"""Forms of the ids, beside packets', that each repeated ledger has for itself."""
+"""Forms of the ids, other than packet ids, that are separate in each repeated ledger."""
 
 MEMORY = "1500MB"
 
@@ -96,7 +96,7 @@ def write(system: InMemorySystem, times: int, folder: Path) -> int:
 
 
 def scan_cpu_s(duck: Duck, run: Run) -> float:
-    """Read each column of the same files once; return the seconds of processors."""
+    """Read each column of the same files once; return the CPU seconds."""
     before_s = cpu_s()
     for name in file_columns(run):
         duck.rows(f"SELECT bit_xor(hash(row)) FROM {name} AS row")  # noqa: S608 - our own names

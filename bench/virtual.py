@@ -1,6 +1,6 @@
 """Virtual time: many flows run concurrently in one thread, and their waits take no real time.
 
-Each flow is a greenlet that sleeps where a real one waits for the network. The flow that is due
+Each flow is a greenlet that sleeps when a real one would wait for the network. The flow that is due
 first runs next, so a run has one outcome, and an hour of it takes some seconds.
 """
 
@@ -27,11 +27,11 @@ class VirtualTime:
         self._numbers = count()
 
     def now_ms(self) -> int:
-        """Return the time as a Clock does."""
+        """Return the time, like a Clock."""
         return self._starts_at_ms + int(self.now_s * 1000)
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Sleep as a Clock does."""
+        """Sleep, like a Clock."""
         self.sleep_s(duration_ms / 1000)
 
     def sleep_s(self, duration_s: float) -> None:
@@ -52,7 +52,7 @@ class VirtualTime:
     def in_parallel(self, do: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Call a function for several items concurrently; return the results in order.
 
-        The first error is raised after all have ended.
+        The function raises the first error after all calls have ended.
         """
         pending = list(items)
         caller = getcurrent()

@@ -56,14 +56,15 @@ class PayoutQueue:
         self._hidden_count = 0
 
     def work(self, invoke: Invoke, pause_s: Callable[[], float]) -> None:
-        """Pass batches to *invoke* until the queue is empty, as one of Lambda's pollers does."""
+        """Pass batches to *invoke* until the queue is empty, like one of Lambda's pollers."""
         while True:
             batch = self._receive()
             if batch:
                 self._begin()
                 self._time.sleep_s(pause_s())
                 failed = invoke([message.ref for message in batch])
-                # SQS hides them from the receive on; the short time of the batch is ignored here.
+                # SQS hides messages from the receive on; the short duration of the batch is ignored
+                # here.
                 again = [message for message in batch if message.ref in failed]
                 self._hide(again, self._terms.visibility_s)
                 self._end()

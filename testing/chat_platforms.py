@@ -1,4 +1,4 @@
-"""Connectors joined to simulated platforms in this process, and a make-believe platform."""
+"""Connectors joined to simulated platforms in this process, and a test-only platform."""
 
 import json
 import threading
@@ -37,7 +37,7 @@ _DELIVERIES = 100
 
 
 class Pigeon:
-    """Connector of a make-believe platform, added by a line of the registry alone."""
+    """Connector of the test-only platform, added by a line of the registry alone."""
 
     def __init__(self, environment: ConnectorEnvironment) -> None:
         self._word, self._http = environment.secret["pigeon_word"], environment.http
@@ -75,7 +75,7 @@ class Pigeon:
         self._call(chat_id, message_id, card)
 
     def offer_form(self, member: Member, chat_id: str) -> bool:
-        """Return False, as there are no forms."""
+        """Return False, because the platform has no forms."""
         return False
 
     def notify(self, member: Member, chat_id: str, text: str) -> None:
@@ -98,7 +98,7 @@ class Pigeon:
 
 
 class PigeonLoft(Platform):
-    """Simulator of the make-believe platform."""
+    """Simulator of the test-only platform."""
 
     name, bot_name = "pigeon", "Coo"
 
@@ -108,7 +108,7 @@ class PigeonLoft(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the id by which the bot knows a member."""
+        """Return the member's id for the bot."""
         return f"pigeon:{person.key}"
 
     def private_chat(self, person: Person) -> Chat:
@@ -158,7 +158,7 @@ class PigeonLoft(Platform):
 
 
 def registry_line() -> ConnectorName:
-    """Return the line of the registry that adds the make-believe platform."""
+    """Return the line of the registry that adds the test-only platform."""
     line = str.__new__(ConnectorName, "pigeon")
     line._name_, line._value_ = "PIGEON", "pigeon"
     line.implementation = f"{__name__}:Pigeon"
@@ -179,7 +179,7 @@ class Joined:
 
     @property
     def group(self) -> Chat:
-        """The group of three members."""
+        """Group of three members."""
         return self.platform.chats[GROUP]
 
     def call(self) -> Any:
@@ -188,7 +188,7 @@ class Joined:
         return self.calls.pop(0)
 
     def toasts(self, person: Person) -> list[str]:
-        """Return what one member alone has seen."""
+        """Return the messages that only one member has seen."""
         return [each["text"] for each in self.platform.toasts[person.key]]
 
     def wait_for_toast(self, person: Person) -> str:
@@ -209,11 +209,11 @@ class Joined:
         self._act("tap", person, message=message_id, **more)
 
     async def answer(self, request: Request) -> Response:
-        """Answer as the chat function does."""
+        """Answer like the chat function."""
         body = await request.body()
         headers = dict(request.headers)
         self.raw.append((headers, body))
-        # A thread, because the connector calls the platform, which this loop serves.
+        # A thread is necessary, because the connector calls the platform, which this loop serves.
         call = await run_in_threadpool(self.connector.read, headers, body, _now_ms())
         self.calls.append(call)
         told: Mapping[str, Any] = {}

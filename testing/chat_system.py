@@ -1,4 +1,4 @@
-"""The system in memory with a group on the make-believe platform."""
+"""In-memory system with a group on the test-only platform."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,9 @@ def a_chat(chat_id: str = GROUP, **changes: Any) -> Chat:
 
 @dataclass
 class Loft:
-    """Platform that keeps what is posted; *answers* come first, and None is no answer."""
+    """Platform that stores posted messages; *answers* are returned first, and None means no
+    answer.
+    """
 
     cards: dict[str, list[str]] = field(default_factory=dict)
     """Texts of each card, by message id."""
@@ -54,7 +56,7 @@ class Loft:
         return self
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Take a message of the bot."""
+        """Store a message of the bot."""
         assert headers == {}
         told = json.loads(body)
         status = self.answers.pop(0) if self.answers else 200
@@ -114,7 +116,7 @@ class ChatSystem:
         return self._call(name, {**given, **more})
 
     def tap(self, name: str, packet_id: str, chat: str = GROUP) -> str:
-        """Let a member tap a card, and return what they see."""
+        """Let a member tap a card, and return the answer."""
         seen = self._call(name, {"packet": packet_id, "chat": chat, "message": "m-1"})
         return str(seen["coo"])
 
@@ -124,7 +126,7 @@ class ChatSystem:
         self.system.pass_time(60_000)
 
     def private(self, name: str) -> list[str]:
-        """Return what the bot told a member alone, by messages."""
+        """Return the bot's private answers to a member, by message."""
         return [text for member, text in self.loft.said if member == name]
 
     def packet_id(self) -> str:
@@ -134,7 +136,7 @@ class ChatSystem:
         return packet_id
 
     def edit(self, packet_id: str) -> None:
-        """Edit a card as the queue's consumer does."""
+        """Edit a card like the queue's consumer."""
         edit_card(packet_id, ports=card_ports())
 
     def _call(self, name: str, told: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,10 +147,10 @@ class ChatSystem:
 
 @contextmanager
 def chat_system(system: InMemorySystem) -> Iterator[ChatSystem]:
-    """Let the chat use cases stand on *system*."""
+    """Let the chat use cases run on *system*."""
     with handlers_of(system, CHAT_MEMBER_DAY_FEN=str(MEMBER_DAY_FEN)):
         chat = ChatSystem(system)
         vars(containers.chat).update(connectors={PIGEON: chat.bot}, card_queue=chat.queued)
         yield chat
-    # As the handler does after each request.
+    # The handler does this after each request.
     time_budget.begin(inf)

@@ -27,7 +27,7 @@ class Block:
     commands: str
     needs_aws: bool
     is_step: bool
-    """Whether the commands are under **Do**, and so change something."""
+    """Whether the commands are under **Do**, and so have an effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def run(commands: str, *, folder: Path, environment: Mapping[str, str], typed: s
 
 
 def _lines(commands: str) -> Iterator[str]:
-    """Yield the complete commands: a loop or a continued line is one."""
+    """Yield the complete commands; a loop or a continued line is one command."""
     waiting = ""
     for line in commands.splitlines():
         waiting += f"{line}\n"

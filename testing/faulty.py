@@ -1,4 +1,4 @@
-"""Stand-ins that fail as the real services do: before, after or without a known result, at each
+"""Stand-ins that fail like the real services: before, after or without a known result, at each
 I/O.
 """
 
@@ -31,11 +31,11 @@ Failure: TypeAlias = Callable[[], Exception]
 
 
 _LEFT_BEHIND = 0.5
-"""Fraction of unanswered transactions that are still carried out after their caller gave up."""
+"""Fraction of unanswered transactions that are still committed after their caller gave up."""
 
 
 LATENCIES_MS = (1, 3, 10, 30, 100)
-"""Milliseconds of one way; the answer takes equally long."""
+"""Milliseconds of one direction; the answer takes equally long."""
 
 TIMEOUTS_MS = (100, 500, 1_500)
 """Milliseconds for which a caller waits for a missing answer."""
@@ -63,7 +63,7 @@ class Faults:
 
 @dataclass
 class Wire:
-    """Wire that every outside call passes: it takes time, runs others, and then may fail."""
+    """Wire between a process and a service: a call takes time, runs others, and then may fail."""
 
     faults: Faults
     sleep_ms: Callable[[int], None]
@@ -106,7 +106,7 @@ class Wire:
 
     def is_spared(self, count: int) -> bool:
         """Return whether one of *count* concurrent calls succeeds, without taking time. If each of
-        them failed as often as other calls, no sweep would reach its work.
+        these calls failed as often as other calls, no sweep would reach its work.
         """
         self.steps += 1
         return self.faults.random.random() * count >= 1
@@ -143,7 +143,7 @@ class FaultyDynamo:
         self._wire = wire
 
     def query(self, **arguments: Any) -> Any:
-        # Partitions that a sweep reads of each list, and a comparison of a day's lines.
+        # Partitions of each list that a sweep reads, and a comparison of a day's lines.
         pk = arguments["ExpressionAttributeValues"].get(":pk", {"S": ""})["S"]
         is_one_of_many = arguments.get("IndexName") == "by_work" or pk.startswith("outside#")
         if is_one_of_many and self._wire.is_spared(WORK_SHARDS):

@@ -1,6 +1,4 @@
-"""The whole system in memory: the real use cases and adapters over fakes of Redis, DynamoDB and
-SQS.
-"""
+"""In-memory system: the real use cases and adapters over fakes of Redis, DynamoDB and SQS."""
 
 from __future__ import annotations
 
@@ -132,7 +130,7 @@ _EXPORTS_KEPT = 4
 
 
 class InMemorySystem:
-    """System with its users; *told* has every answer for I5."""
+    """System with its users; *told* stores every answer for I5."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -274,7 +272,7 @@ class InMemorySystem:
         return Process(**{**stands_on, **given})
 
     def before_each_transaction(self, do: Callable[[list[Any]], object]) -> None:
-        """Call *do* with the operations of every transaction before it is carried out."""
+        """Call *do* with the operations of every transaction before it is committed."""
         client = _Interposed(self.dynamo, do)
         self.stand_on(client)
 
@@ -293,7 +291,7 @@ class InMemorySystem:
         self.process().deposit(a_person(user_id), amount_fen, request)
 
     def deposit_for_campaigns(self, user_id: str, amount_fen: int, request: Request) -> None:
-        """Deposit campaign money, of which a second operator approves the first."""
+        """Deposit campaign money, with a second operator's approval."""
         process, payee = self.process(), a_person(user_id)
         try:
             process.deposit(payee, amount_fen, request, is_for_campaigns=True)
@@ -344,7 +342,7 @@ class InMemorySystem:
         return self._remember(answer, user_id) if isinstance(answer, Claim) else answer
 
     def grab_all(self, packet: Packet, *users: str) -> list[Share]:
-        """Let *users* grab one after the other; return their shares."""
+        """Let *users* grab one after another, and return their shares."""
         return [self.grab(packet, user).share for user in users]
 
     def crowd(self, packet: Packet, count: int) -> list[Share]:
@@ -465,7 +463,9 @@ class InMemorySystem:
         return expire_packets(stop_at_ms, ports=self.sweep_ports(), should_continue=should_continue)
 
     def repair(self, stop_in_ms: int = 50_000) -> tuple[int, int]:
-        """Run the rest of the sweep; return the numbers of requeued claims and loaded packets."""
+        """Run the remaining steps of the sweep; return the numbers of requeued claims and loaded
+        packets.
+        """
         stop_at_ms, ports = self.clock.now_ms() + stop_in_ms, self.sweep_ports()
         requeued = requeue_claims(stop_at_ms, ports=ports)
         return len(requeued.results), len(load_packets(stop_at_ms, ports=ports).results)
@@ -515,7 +515,7 @@ class InMemorySystem:
         return self.process().preheat_campaign(campaign_id, cursor, self.clock.now_ms() + 20_000)
 
     def sweep(self, stop_in_ms: int = 47_000) -> SweepReport:
-        """Run the minutely schedule once."""
+        """Run the one-minute schedule once."""
         process = self.process()
         swept: SweepReport = process.sweep(
             stop_in_ms + RESERVE_MS, ports=process.sweep_ports(0, 1), is_on=process.switches.is_on
@@ -532,7 +532,9 @@ class InMemorySystem:
     def compare(
         self, dead_letters: DeadLetters, first: Reconciliation | None = None
     ) -> Reconciliation:
-        """Export all tables, and compare them in DuckDB as Athena does; confirm a *first* look."""
+        """Export all tables, and compare them in DuckDB as Athena does; confirm a *first*
+        result.
+        """
         audits = self.process(dead_letters=dead_letters).audits
         now_ms = self.clock.now_ms()
         has_receipts = self.ledger.list_receipts([]) is not None
@@ -558,7 +560,7 @@ class InMemorySystem:
     def _exported(self, run: Run, database: str) -> Duck:
         """Return the engine over an export of all tables, or of the changes since its base."""
         kept = {run.base, self.last_run.get("database"), self.duck and self.duck.database}
-        # The first look of another run may be the base of a second one.
+        # The first result of another run may be the base of a second one.
         kept |= {*list(self._exports)[-_EXPORTS_KEPT:]}
         for old in self._exports.keys() - kept:
             del self._exports[old]
@@ -598,7 +600,7 @@ class InMemorySystem:
         return stored
 
     def row(self, table: str, key: Mapping[str, str]) -> Item:
-        """Return the stored row itself, which a test may forge."""
+        """Return the stored row itself, for tests that forge it."""
         row: Item = self.dynamo.tables[table][key["pk"], key["sk"]]
         return row
 
@@ -617,7 +619,7 @@ class InMemorySystem:
     def differences(
         self, bound_ms: int | None = None, seen: Counter[str] | None = None
     ) -> list[Difference]:
-        """Run every check; *bound_ms* also checks that nothing is late."""
+        """Run every check; *bound_ms* also checks for late work."""
         ledger_state, seen = self.ledger_state(), Counter() if seen is None else seen
         differences = ledger_state.differences(self.told, self.told_draws, seen)
         seen["check_settled_in_time"] += 0 if bound_ms is None else len(ledger_state.packets)
@@ -632,7 +634,7 @@ class InMemorySystem:
         return {row["pk"]: row["host_id"] for row in rows if "host_id" in row}
 
     def _lost_people(self) -> list[Difference]:
-        """Return winners whose host id can no longer be found (docs/adr/0019)."""
+        """Return winners whose host id is no longer available (docs/adr/0019)."""
         host_ids = self.host_ids()
         winners = {draw.user_id for draw in self.told_draws if draw.prize}
         return [
@@ -676,7 +678,7 @@ class _Interposed:
 
 
 def a_person(user_id: str) -> User:
-    """Return a user as the HTTP layer does, with a plain id instead of a hash."""
+    """Return a user like the HTTP layer, with a plain id instead of a hash."""
     return User(user_id, host_id=f"{user_id}@host")
 
 

@@ -20,8 +20,8 @@ OK, FAILED = 204, 503
 
 
 class FakeReceiver:
-    """Endpoint of a host: *answers* are its responses, and *keeps* is whether it stores
-    the event.
+    """Endpoint of a host: *answers* are its responses, and *keeps* decides whether it stores the
+    event.
     """
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class EventSystem:
         return receiver
 
     def announce(self, records: list[Any] | None = None) -> int:
-        """Announce the stream's records, or *records*; return how many deliveries were queued."""
+        """Announce the stream's records, or *records*; return the number of queued deliveries."""
         process = self.process()
         return announce_batch(
             self.stream.take() if records is None else records,
@@ -155,7 +155,7 @@ class EventSystem:
         self.deliver()
 
     def retry(self, for_ms: int = 50_000) -> RetryReport:
-        """Run the minutely schedule once."""
+        """Run the one-minute schedule once."""
         stop_at_ms = self.clock.now_ms() + for_ms
         retried: RetryReport = self.process().retry_deliveries(stop_at_ms=stop_at_ms)
         return retried

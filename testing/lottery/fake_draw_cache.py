@@ -60,7 +60,7 @@ class _DrawDay:
 
 
 class FakeDrawCache:
-    """DrawCache that behaves as the scripts do, with its own clock."""
+    """DrawCache that behaves like the scripts, with its own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -245,5 +245,5 @@ class FakeDrawCache:
 
 
 def _version_told(refused: DrawStatus, snapshot: CampaignSnapshot | None) -> int:
-    """Return the version that a refusal carries: the wrong day is a matter of clocks alone."""
+    """Return the version for a refusal; the wrong day depends only on clocks."""
     return snapshot.version if snapshot and refused is not DrawStatus.WRONG_DAY else 0

@@ -1,4 +1,4 @@
-"""Prizes as operators write them, so that sizes match those of real campaigns."""
+"""Prizes in the form that operators write, so that sizes match those of real campaigns."""
 
 import base64
 import json

@@ -91,12 +91,12 @@ class Office:
         return [packet for packet in packets if packet]
 
     def ends_ms(self) -> set[int]:
-        """Return when the money of open prizes ends."""
+        """Return the time at which the money of open prizes ends."""
         packets = [packet for prize in self.prizes().values() for packet in self.packets_of(prize)]
         return {packet.expires_at_ms for packet in packets if packet.status is PacketStatus.OPEN}
 
     def meet(self, do: Callable[[], object], where: str = "SET prizes", times: int = 1) -> None:
-        """Call *do* right before the next transactions with *where* in an update."""
+        """Call *do* just before the next transactions with *where* in an update."""
         self.client.meetings, self.client.where = [do] * times, where
 
     def cut(
@@ -106,8 +106,8 @@ class Office:
         act: Callable[[Self], object],
         between: Callable[[Self], object] = lambda _: None,
     ) -> bool:
-        """Run *act*, interrupted at its I/O of this number; return whether it got that far. *how*
-        is "lost", "in doubt" or "killed"; or "between", which runs *between* there.
+        """Run *act*, interrupted at its I/O with this number; return whether it got that far. *how*
+        is "lost", "in doubt" or "killed", or "between", which runs *between* there.
         """
         self.client.count, self.client.cut_at, self.client.how = 0, at, how
         self.client.between = lambda: between(self)
@@ -167,7 +167,7 @@ def each_cut(
     act: Callable[[AnOffice], object],
     check: Callable[[AnOffice], object],
 ) -> None:
-    """Interrupt *act* at each of its I/Os in each way, in a new office; then call *check*."""
+    """Interrupt *act* at each of its I/Os in each way, with new operators; then call *check*."""
     for how in ("lost", "in doubt", "killed"):
         for at in range(1, IO_MAX):
             office = an_office()

@@ -1,4 +1,4 @@
-"""Signed texts of tests, with the seed keys that local functions have."""
+"""Signed texts for tests, with the seed keys of local functions."""
 
 import time
 

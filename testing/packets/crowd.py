@@ -45,7 +45,7 @@ ASKED_AT_MOST = 20
 
 
 def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
-    """Let all users grab at the same moment; return their answers."""
+    """Let all users grab at the same time, and return their answers."""
     answers: Counter[str] = Counter()
     ready = threading.Barrier(CROWD)
 
@@ -53,8 +53,8 @@ def rush(system: InMemorySystem, packet: Packet) -> Counter[str]:
         # Connect first: 200 concurrent connections take longer than a load may.
         system.claim_cache.is_loaded(packet.packet_id, 0)
         ready.wait()
-        # A user who gets 503 retries, as their client does: on a busy machine a load takes longer
-        # than a caller waits.
+        # A user who gets 503 retries, like their client: on a busy machine a load takes longer than
+        # a caller waits.
         for _ in range(ASKED_AT_MOST):
             try:
                 system.grab(packet, f"user-{number}")
@@ -92,7 +92,7 @@ class _SlowDynamo:
 
 
 class _CachePerThread(threading.local):
-    """Client with a connection for each thread, as each Lambda process has one."""
+    """Client with one connection per thread, because each Lambda process has one."""
 
     def __init__(self, port: int) -> None:
         client = connect(HOST, port, has_tls=False, username="", password="", timeout_s=5)

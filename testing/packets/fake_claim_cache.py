@@ -32,7 +32,7 @@ def _is_decided(claim_cache: Item, seen: GrabOutcome) -> bool:
 
 
 class FakeShards:
-    """ShardCache that behaves as the scripts do, with its own clock."""
+    """ShardCache that behaves like the scripts, with its own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -203,7 +203,8 @@ class FakeShards:
                 "starts_at_ms": 0 if packet.rules.campaign_id else packet.starts_at_ms,
                 "expires_at_ms": 0,
             }
-        # The key of a campaign's packet outlives the end, which edits move; a load extends it.
+        # The key of a campaign packet outlives its end, because edits move the end; a load extends
+        # the key.
         ends_at_ms = packet.expires_at_ms + (DAY_MS if packet.rules.campaign_id else 0)
         claim_cache["expires_at_ms"] = max(claim_cache["expires_at_ms"], ends_at_ms)
         for share in shares:
@@ -283,7 +284,7 @@ class FakeShards:
 
     def _offer_again(self, claim_cache: Item, share_no: int) -> None:
         if not claim_cache["terms"]:
-            return  # only users: once loaded, the ledger's outcomes state which shares are free
+            return  # Only users: once loaded, the ledger's outcomes decide which shares are free.
         if claim_cache["letter"] == "E":
             claim_cache["reopens_at_ms"] = self.clock.now_ms() + EMPTIED_KEPT_MS
         claim_cache["returned"].append(share_no)
@@ -309,7 +310,7 @@ class FakeShards:
 
 
 class FakeAudiences:
-    """AudienceCache that behaves as the scripts do; *lists* are the loaded parts."""
+    """AudienceCache that behaves like the scripts; *lists* are the loaded parts."""
 
     def __init__(self) -> None:
         self.lists: dict[tuple[str, int], set[str]] = {}
@@ -345,7 +346,7 @@ class FakeAudiences:
 
 
 class FakeQuotas:
-    """Quotas that behave as the script does."""
+    """Quotas that behave like the script."""
 
     def __init__(self, audiences: FakeAudiences | None = None) -> None:
         self.audiences = audiences or FakeAudiences()

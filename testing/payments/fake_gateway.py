@@ -37,7 +37,7 @@ Bill: TypeAlias = Callable[[str, tuple[str, ...], list[Line]], list[Line] | None
 SETTLING_MS = 60_000
 CALL_MS_MAX = 10_000
 CONFIRM_MS = 23 * 3_600_000
-"""Milliseconds within which users confirm: some minutes less than the provider's day."""
+"""Milliseconds within which users confirm; some minutes less than the provider's day."""
 _REFUSALS = {
     "FREQUENCY_LIMITED": Refusal.THROTTLED,
     "NOT_ENOUGH": Refusal.OUT_OF_FUNDS,
@@ -49,7 +49,7 @@ _FINAL = {"succeeded", "failed", "cancelled"}
 
 
 class FakeGateway(Gateway):
-    """Simulator with a policy that suites set, hook by hook, while it runs.
+    """Simulator with a policy whose hooks a suite sets while it runs.
 
     *hides_for_ms*: NOT_FOUND, then found; *next_state*: the state of a transfer at the next query;
     *refusal*: the answer to a transfer, or to a query of an existing one; *is_away*: no call is
@@ -87,7 +87,7 @@ class FakeGateway(Gateway):
         self.ends_in_time = False
 
     def lapse(self) -> None:
-        """Leave the end of transfers to *next_state*; delete the old ones."""
+        """Leave the end of transfers to *next_state*, and delete the old ones."""
         since_ms = self.clock.now_ms() - self.remembers_ms
         for made in [*self.transfers.values()]:
             if made.created_at_ms < since_ms:
@@ -136,11 +136,11 @@ class FakeGateway(Gateway):
         return _transaction(paid)
 
     def refund_outside(self, number: str, amount_fen: int) -> str:
-        """Refund a payment by hand, in the provider's own console."""
+        """Refund a payment manually, in the provider's own console."""
         return self.refund_by_hand(self.orders[number], amount_fen, is_forced=True).number
 
     def refund_paid(self, paid: Paid, amount_fen: int) -> str:
-        """Refund one transaction by hand."""
+        """Refund one transaction manually."""
         return self.refund_by_hand(self.orders[paid.number], amount_fen, paid=paid).number
 
     def run(self, transfer: Transfer) -> None:
@@ -148,7 +148,7 @@ class FakeGateway(Gateway):
         state = self.next_state(TransferState(transfer.state))
         if transfer.state not in _FINAL and transfer.state != state:
             until_ms = transfer.created_at_ms + CONFIRM_MS
-            # It ended in time, even without a query until now.
+            # The transfer ended in time, even without a query until now.
             is_timely = self.locks_money or self.ends_in_time
             at_ms = min(self.clock.now_ms(), until_ms) if is_timely else None
             self.move(transfer, state, state.upper(), at_ms)
@@ -161,7 +161,7 @@ class FakeGateway(Gateway):
 
 
 class _Hooks(Policy):
-    """Policy that asks the hooks of a FakeGateway."""
+    """Policy that calls the hooks of a FakeGateway."""
 
     def __init__(self, gateway: FakeGateway) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _Hooks(Policy):
 
 
 class _Port:
-    """Port over a simulator, which carries out calls as the policy decides, in virtual time."""
+    """Port over a simulator, which executes calls as the policy decides, in virtual time."""
 
     settling_ms = SETTLING_MS
     call_ms_max = CALL_MS_MAX
@@ -239,7 +239,7 @@ class FakePaymentsIn(_Port):
         order = self._find("find_order", self._gateway.orders, number)
         if order is None:
             return OrderFound(OrderState.NOT_FOUND)
-        # Like WeChat Pay, it names only the first one.
+        # Like WeChat Pay, the simulator names only the first one.
         paid = tuple(self._shown(transaction) for transaction in order.transactions[:1])
         return OrderFound(OrderState(order.state(self._gateway.clock.now_ms())), paid)
 
@@ -253,7 +253,7 @@ class FakePaymentsIn(_Port):
 
     def refund(self, order: RefundOrder) -> RefundFound:
         call = Call("refund", order.refund_no, order, creates=True)
-        # Like WeChat Pay, it finds only the transaction.
+        # Like WeChat Pay, the simulator finds only the transaction.
         of = order.refund_no, "", order.transaction_id, order.amount_fen, order
         return self._refund(self._call(call, lambda _: self._gateway.refund(*of)))
 
@@ -308,7 +308,7 @@ class FakePaymentsOut(_Port):
     def query(self, transfer_no: str) -> TransferFound:
         call = Call("find_transfer", transfer_no)
         made = self._call(call, lambda _: self._gateway.transfers.get(transfer_no), "NOT_FOUND")
-        # Like WeChat: only the answers to calls have the data for the payee's client.
+        # Like WeChat, only the answers to calls have the data for the payee's client.
         return replace(_transfer(made), confirmation="")
 
     def cancel(self, transfer_no: str) -> None:

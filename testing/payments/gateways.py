@@ -1,4 +1,4 @@
-"""Simulator of providers: as processes with their adapters, and in process."""
+"""Simulators of providers: as processes with their adapters, and in process."""
 
 import json
 import os
@@ -166,7 +166,7 @@ class Side:
         self.ahead_ms += by_ms
 
     def read(self, received: Received) -> ProviderEvent:
-        # Signatures use this machine's time, whatever the counterparty's clock is.
+        # Signatures use this machine's time, regardless of the counterparty's clock.
         return self.callbacks.read(received.headers, received.body, time.time_ns() // 1_000_000)
 
     def notices(self, count: int) -> list[ProviderEvent]:

@@ -80,8 +80,8 @@ def asked_lines(row: OutsideRow, channels: Mapping[str, str]) -> list[BookedLine
 
 
 def check_lines(expected: Iterable[BookedLine], actual: Iterable[BookedLine]) -> list[Difference]:
-    """I6: statements have exactly the lines that payments and withdrawals require. So no
-    transaction is credited under another id, and none lacks its credit or return.
+    """I6: statements have exactly the lines that payments and withdrawals require. No transaction
+    may be credited under another id, and none may lack both its credit and its return.
     """
     wanted, written = Counter(expected), Counter(actual)
     return [
@@ -120,7 +120,7 @@ def held_fen(withdrawal: Withdrawal) -> int:
 def check_withdrawn(
     withdrawals: Iterable[Withdrawal], withdrawn: Mapping[tuple[str, str], tuple[int, int]]
 ) -> list[Difference]:
-    """I9: the withdrawals not returned count against the limit of a user and a day."""
+    """I9: withdrawals that were not returned count against the limit for a user and a day."""
     wanted: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for withdrawal in withdrawals:
         count = wanted[withdrawal.user_id, withdrawal.day]
@@ -167,7 +167,7 @@ def _is_watched(payment: Payment, now_ms: int) -> bool:
 
 
 def check_late_end(withdrawal: Withdrawal, now_ms: int) -> list[Difference]:
-    """I8: nothing is held permanently."""
+    """I8: no money is held permanently."""
     by_ms = withdrawal.created_at_ms + 2 * GIVEN_UP_AFTER_MS
     if withdrawal.is_final or now_ms <= by_ms:
         return []

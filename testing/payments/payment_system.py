@@ -242,7 +242,7 @@ class PaymentSystem:
         return self.system.end_packet(packet, reason, payments=self)
 
     def close(self, number: str) -> None:
-        """Close an order, as the client of the order function does."""
+        """Close an order, like the client of the order function."""
         close_order(number, ports=self.payments)
 
     def withdraw(
@@ -302,7 +302,7 @@ class PaymentSystem:
         return self.confirm(payment)
 
     def refund(self, payment: Payment, amount_fen: int) -> None:
-        """Refund a payment by hand at the provider, which sends a callback."""
+        """Refund a payment manually at the provider, which sends a callback."""
         refund_no = self.gateway.refund_outside(payment.number, amount_fen)
         note_refund(WECHAT, refund_no, ports=self.payments)
 

@@ -1,8 +1,9 @@
 """Check of a host's own wallet against the contract suite of the providers.
 
 `make wallet-check URL=http://127.0.0.1:18999/wallet` runs the scenarios of `tests/contract` on that
-wallet. A scenario that needs an action of a person asks the wallet's own host for `POST /_fake/pay`
-and the other controls of the simulator; without the control, the scenario is not checked.
+wallet. If a scenario needs an action by a person, the check calls `POST /_fake/pay` and the
+simulator's other controls at the wallet's own host. Without the control, the scenario is not
+checked.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class ScenarioClient(HostClient):
 
     def is_ours(self, received: Received) -> bool:
         """Return whether a result belongs to this scenario; a late one may belong to an earlier
-        one.
+        scenario.
         """
         told = json.loads(received.body)
         return any(told["data"]["number"] in numbers for numbers in self.numbers.values())
@@ -186,7 +187,7 @@ def check(url: str, secret: Path, callback_port: int) -> int:
         verdicts = Verdicts(side)
         files = [str(places.ROOT / f"tests/contract/test_payments_{each}.py") for each in SCENARIOS]
         options = ["-s", "-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts="]
-        options += ["-o", "filterwarnings=ignore"]  # this module is loaded before pytest
+        options += ["-o", "filterwarnings=ignore"]  # This module is loaded before pytest.
         options += ["--import-mode=importlib", "--rootdir", str(places.ROOT)]
         ended = pytest.main([*options, *files], plugins=[verdicts])
         print(verdicts.summary())

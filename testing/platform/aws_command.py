@@ -1,7 +1,7 @@
-"""The part of the AWS CLI that the documents use, over botocore's models of the services.
+"""Part of the AWS CLI that the documents use, over botocore's models of the services.
 
 CI has no AWS CLI: PyPI has only its version 1, which rejects options of these documents. An
-operation or a parameter that AWS does not have fails here too.
+operation or a parameter that AWS lacks also fails here.
 """
 
 import json
@@ -22,7 +22,7 @@ def main() -> None:
     """Call an operation, and print its answer, or exit with the error of AWS."""
     service, operation, *words = sys.argv[1:]
     options, own, file = _parsed(words)
-    connect: Any = boto3.client  # the stubs have a type for each service
+    connect: Any = boto3.client  # The stubs have one type per service.
     client = connect(service)
     model = client.meta.service_model
     names = {xform_name(name, "-"): name for name in model.operation_names}

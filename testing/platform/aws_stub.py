@@ -1,4 +1,4 @@
-"""Server that answers as AWS does, or fails as instructed, call by call."""
+"""Server that answers like AWS, or fails as instructed, call by call."""
 
 import json
 import threading
@@ -46,7 +46,7 @@ class Call:
 
 
 class AwsStub:
-    """Stub that performs *deeds* in order, then sends `answer` to each call; stores the
+    """Stub that performs *deeds* in order, and then sends `answer` to each call; it stores the
     requests.
     """
 

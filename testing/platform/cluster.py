@@ -43,7 +43,7 @@ class Cluster:
         return self.servers[self._owners[slot]]
 
     def move(self, slot: int, to: int) -> None:
-        """Move a slot with its keys, step by step, as redis-cli --cluster reshard does."""
+        """Move a slot with its keys, step by step, like redis-cli --cluster reshard."""
         if self._owners[slot] != to:
             with self.moving(slot, to):
                 _pause()

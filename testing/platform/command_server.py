@@ -92,7 +92,7 @@ def _run(asked: tuple[str, list[str], str, dict[str, str]], files: list[int]) ->
     except Exception as error:  # noqa: BLE001 - a command ends, and the server goes on
         sys.stderr.write(f"{error!r}\n")
         code = 1
-    with suppress(BrokenPipeError):  # the reader may close the pipe early, like `| head -1`
+    with suppress(BrokenPipeError):  # The reader may close the pipe early, like `| head -1`.
         sys.stdout.flush()
     sys.stderr.flush()
     return code if isinstance(code, int) else int(bool(code))

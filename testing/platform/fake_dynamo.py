@@ -151,7 +151,7 @@ class FakeDynamo:
         ClientRequestToken: str | None = None,  # noqa: N803
     ) -> None:
         if ClientRequestToken in self._tokens:
-            return  # it was carried out before
+            return  # The transaction was committed before.
         commit = self.begin(TransactItems)
         self.during_transaction()
         commit()
@@ -176,7 +176,7 @@ class FakeDynamo:
         self._held.update(touched)
 
         def commit() -> None:
-            # The order in which readers see them is not defined.
+            # Readers may see them in any order.
             written = list(zip(touched, images, strict=True))
             for (table, key), image in self.in_order(written):
                 if image is not None:
@@ -190,7 +190,7 @@ class FakeDynamo:
         _check_bound("Query", query)
         bound = query["ExpressionAttributeValues"]
         index = query.get("IndexName", "")
-        # The first term names the partition, and others can only be about the sort key.
+        # The first term names the partition, and others can only concern the sort key.
         first, *others = terms_of(query["KeyConditionExpression"])
         wanted = bound[first["right"]]["S"]
         if index:

@@ -14,8 +14,8 @@ from testing.builders import NOW_MS
 
 
 class Away:
-    """Dependency that does not answer, or not to calls of some names. Other calls go to *kept*;
-    *requests* has the arguments of the failed ones.
+    """Dependency that does not answer any call, or only calls with some names. Other calls go to
+    *kept*; *requests* has the arguments of the failed ones.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Away:
 
 
 class FakeClock:
-    """Clock that stands still until a test or a sleep moves it."""
+    """Clock that stands still until a test or a sleep advances it."""
 
     def __init__(self, at_ms: int = NOW_MS) -> None:
         self.at_ms = at_ms
@@ -51,7 +51,7 @@ class FakeClock:
 
 
 class FakeLogger:
-    """Logger that stores events; *lines* are the lines of a log."""
+    """Logger that stores events; *lines* has the lines of a log."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -93,7 +93,7 @@ class FakeQueue:
 
 
 class FakeLimits:
-    """Limits that behave as the script does, with their own clock."""
+    """Limits that behave like the script, with their own clock."""
 
     def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
@@ -204,7 +204,7 @@ class FakeOutcomes:
 
 
 class FakePictures:
-    """Pictures backed by a dictionary; *kept* has the ids that stay."""
+    """Pictures backed by a dictionary; *kept* has the ids of the permanent ones."""
 
     def __init__(self) -> None:
         self._pictures: dict[str, tuple[Picture, str]] = {}

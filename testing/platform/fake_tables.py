@@ -19,11 +19,11 @@ Key: TypeAlias = tuple[str, str]
 """Partition and sort key; a table without sort keys has "" there."""
 
 Position: TypeAlias = tuple[str, Key]
-"""A table and a key in it."""
+"""Table and a key in it."""
 
 
 INDEXES = {"by_work": ("work_pk", "work_at_ms"), "by_list": ("list_pk", "list_sk")}
-"""Attributes of each index: its partition, and its order."""
+"""Partition and sort attributes of each index."""
 
 _LISTS = tuple(partition for partition, _ in INDEXES.values())
 
@@ -137,7 +137,7 @@ class LateCopy:
 
 
 def locate(operation: Item) -> Position:
-    """Return the item that an operation of a transaction is about."""
+    """Return the item of an operation in a transaction."""
     ((verb, arguments),) = operation.items()
     return arguments["TableName"], key_of(arguments["Item" if verb == "Put" else "Key"])
 
@@ -177,7 +177,7 @@ def _term_holds(term: dict[str, Any], row: Item, bound: Item, names: Item) -> bo
         return bool(low <= comparable(row[term["ranged"]]) <= high)
     name = names.get(term["left"], term["left"])
     if name not in row:
-        return bool(term["operator"] == "<>")  # a missing attribute equals nothing
+        return bool(term["operator"] == "<>")  # A missing attribute equals nothing.
     left, right = comparable(row[name]), comparable(bound[term["right"]])
     compare: dict[str, Callable[[Any, Any], bool]] = {
         "=": lambda left, other: left == other,

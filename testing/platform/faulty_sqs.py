@@ -30,7 +30,7 @@ _TWICE = 0.2
 
 @dataclass(eq=False)
 class Message:
-    """Message; *visible_at_ms* is when it may be received again."""
+    """Message; *visible_at_ms* is the time from which it can be received again."""
 
     message_id: str
     body: str
@@ -121,7 +121,7 @@ class FaultySqs:
         return [message.ref for message in self.messages]
 
     def forge(self, ref: ShareRef) -> None:
-        """Put a message about a share that was not claimed."""
+        """Queue a message about a share that was not claimed."""
         self.forged.append(ref)
         self._put(json.dumps(settle_message(ref, self._now_ms())), 0)
 

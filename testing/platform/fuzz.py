@@ -167,7 +167,7 @@ BEYOND_SCHEMA = (
         re.compile(r"must be at least \d+, the fen that are already in packets"),
     ),
 )
-"""Rules of a field that a request of the schema's form may violate, with their messages."""
+"""Rules for a field that a request with a valid schema may violate, with their messages."""
 
 SAFE_LIMIT = "payouts_at_once"
 SAFE_SWITCH = "withdraw"
@@ -192,7 +192,7 @@ def accepted_if_well_formed(_context: object, response: Response, case: AnyCase)
     if code == "forbidden" and case.operation.label in FORBIDDEN_BY_STATE:
         return None
     if code == "idempotency_key_missing" and not _sent_key(response).strip():
-        return None  # HTTP strips white space from both ends of a header
+        return None  # HTTP strips white space from both ends of a header.
     raise _Refused(operation=case.operation.label, message=f"Well formed, but refused: {problem}")
 
 
@@ -211,7 +211,7 @@ class _OtherMethod(Failure):
 def not_found_if_no_route(_context: object, response: Response, case: AnyCase) -> bool | None:
     """Check that a method without a route gets the gateway's 404.
 
-    The library wants 405 with Allow, which suits servers. API Gateway answers 404 if the path or
+    The library expects 405 with Allow, as servers answer. API Gateway answers 404 if the path or
     the method has no route. The emulator answers OPTIONS with 403, like a preflight of an origin
     outside `EmbedOrigins`.
     """
@@ -260,19 +260,19 @@ def _is_of_form(case: AnyCase, location: ParameterLocation) -> bool:
 
 
 def _is_wrong_anywhere(case: AnyCase, response: Response) -> bool:
-    """Return whether a case that was generated to be wrong is wrong: the library misses
-    sometimes.
+    """Return whether a case that was generated to be wrong is wrong; the library sometimes
+    fails.
     """
     components = case.meta.components.items() if case.meta else []
     wrong = {location for location, component in components if component.mode.is_negative}
     operation = operations()[case.operation.label]
     body, _ = types_of(operation)
     if not (response.request.body or operation.key in _routes_with_required_bodies()):
-        wrong.discard(ParameterLocation.BODY)  # no body is sent if none is required
+        wrong.discard(ParameterLocation.BODY)  # No body is sent if none is required.
     elif body and _is_valid(body.__name__, case.body):
-        wrong.discard(ParameterLocation.BODY)  # the library accepts any text as an invisible one
+        wrong.discard(ParameterLocation.BODY)  # The library accepts any text as an invisible one.
     if not any(parameter.place == "headers" for parameter in operation.parameters):
-        wrong.discard(ParameterLocation.HEADER)  # the token's header gets a valid one
+        wrong.discard(ParameterLocation.HEADER)  # The token's header gets a valid one.
     return bool(wrong)
 
 
@@ -290,7 +290,7 @@ def _is_valid(name: str, body: object) -> bool:
     try:
         return isinstance(body, dict) and bool(_body_validator(name).is_valid(body))
     except ValueError:
-        return False  # half a character is no JSON
+        return False  # Half a character is not JSON.
 
 
 @cache
@@ -344,7 +344,7 @@ def loaded(contract: dict[str, Any], api: str) -> Any:
     """Return *contract* as the library's schema, for the API at the address *api*."""
     schemathesis.openapi.format("visible-text", _visible_text())
     checks = ChecksConfig()
-    # Our only refusal that the library does not expect for bad data.
+    # Our only refusal that the library does not expect for invalid data.
     checks.negative_data_rejection.expected_statuses = [
         *checks.negative_data_rejection.expected_statuses,
         str(HTTPStatus.REQUEST_ENTITY_TOO_LARGE.value),
@@ -510,7 +510,7 @@ class Fuzz:
         try:
             send()
         except hypothesis.errors.Unsatisfiable:
-            assert mode is GenerationMode.NEGATIVE  # nothing of this route can be wrong
+            assert mode is GenerationMode.NEGATIVE  # No part of this route can be wrong.
 
     def _make_real(self, case: AnyCase, data: st.DataObject) -> None:
         """Point half of the cases at existing packets and executable orders."""
@@ -553,7 +553,7 @@ class Fuzz:
             case.body = _whole(case.body)
         _leave_switches_on(case)
         if limit := LIMITED.get(label):
-            # One fast user: requests refused for the rate would not be fuzzed.
+            # One fast user would be refused for the rate, and those requests would not be fuzzed.
             self._cache.delete(keys.limit(limit, "fuzz-user"))
         self.report.case_count += 1
         excluded: list[Any] = [positive_data_acceptance, unsupported_method]

@@ -27,12 +27,12 @@ from testing.fakes import FakeSwitchStore
 from testing.in_memory_system import VARIABLES, InMemorySystem
 
 APPROVAL_FEN = read_template()["Parameters"]["ApprovalFen"]["Default"]
-"""Sums that move without approval if a deployment sets no others."""
+"""Sums that move without approval by default."""
 
 _VARIABLES = {
     **VARIABLES,
-    # As on AWS. Local stacks raise the sum, so a command that needs an approval there would need
-    # none.
+    # As on AWS. Local stacks raise the sum, so that commands that need an approval on AWS would
+    # need none.
     "APPROVAL_FEN": APPROVAL_FEN,
     "PACKET_ID_KEYS": PUBLISHED_KEYS,
     "USER_ID_KEY": PUBLISHED_KEY,

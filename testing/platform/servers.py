@@ -62,7 +62,7 @@ class Server:
         os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Kill the server at once, as a failed machine ends."""
+        """Kill the server at once, like the failure of a machine."""
         self.admin.close()
         os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
@@ -95,7 +95,7 @@ class Address:
         self.server = server
 
     def client(self) -> ServerClient:
-        """Return a client as the Lambdas create it, which resolves the address at each connect."""
+        """Return a client like that of the Lambdas, which resolves the address at each connect."""
         connect_to = connection_maker(
             has_tls=False, username="", password="", timeout_s=CACHE_TIMEOUT_S
         )
@@ -116,7 +116,7 @@ class Address:
 
 
 class OperatorCache(redis.Redis):
-    """Operator's client, which may also replace that of the functions by `ask`."""
+    """Operator's client, which can also replace the functions' client through `ask`."""
 
     def __init__(self, port: int, timeout_s: float) -> None:
         super().__init__(

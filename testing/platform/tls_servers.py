@@ -65,7 +65,7 @@ class Front:
         self._accepting.start()
 
     def cut(self) -> None:
-        """End all connections, as a failed network does."""
+        """End all connections, like a failed network."""
         while self._open:
             with suppress(OSError):
                 self._open.pop().shutdown(socket.SHUT_RDWR)

@@ -116,7 +116,7 @@ CHECKS = {
 
 @dataclass(frozen=True, slots=True)
 class PlayerDay:
-    """A user's counts of one day, and the limits that applied to the last draw."""
+    """User's counts of one day, and the limits at the last draw."""
 
     user_id: str
     day: str
@@ -149,7 +149,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer that a user got."""
+    """Answer that a user got."""
 
     packet_id: str
     user_id: str
@@ -192,7 +192,7 @@ class OutsideFacts:
 
     @property
     def rows(self) -> list[OutsideRow]:
-        """All rows that statement lines are written with."""
+        """All rows with which statement lines are written."""
         return [*self.payments, *self.returns, *self.refunds, *self.withdrawals]
 
     @property
@@ -222,7 +222,7 @@ def check_conservation(balances_fen: Mapping[str, int], held_fen: int) -> list[D
 
 
 def check_once(ledger_entries: Iterable[Entry]) -> list[Difference]:
-    """I-once: an account has one entry of a transfer."""
+    """I-once: an account has one entry per transfer."""
     times = Counter((entry.account, entry.transfer_id) for entry in ledger_entries)
     return [
         Difference("I-once", f"{account} {transfer_id}", "entries", 1, count)
@@ -357,7 +357,7 @@ def expected_entries(facts: PacketFacts) -> list[Entry]:
 
 
 def check_postings(facts: PacketFacts, posted: Iterable[Entry]) -> list[Difference]:
-    """I1: *posted*, all entries whose other side is the packet, are the expected ones."""
+    """I1: The expected entries are *posted*, all entries whose other side is the packet."""
     return check_posted(facts.packet.packet_id, expected_entries(facts), posted)
 
 
@@ -422,8 +422,8 @@ def check_outside_postings(facts: OutsideFacts, posted: Iterable[Entry]) -> list
 
 
 def check_payments(facts: OutsideFacts) -> list[Difference]:
-    """I1: the refunds and returns of a payment's row are the sums of their own rows, and what
-    ended has the time of its end.
+    """I1: the refunds and returns in a payment's row are the sums of their own rows, and an ended
+    row has its end time.
     """
     reversed_fen: dict[str, int] = defaultdict(int)
     returned_fen: dict[str, int] = defaultdict(int)
@@ -480,12 +480,12 @@ def check_payments(facts: OutsideFacts) -> list[Difference]:
 
 
 def check_packet_total(facts: PacketFacts) -> list[Difference]:
-    """I2: settled + refunded never exceed the total, and equal it once closed."""
+    """I2: settled + refunded never exceed the total, and equal it once the packet is closed."""
     return check_tally(facts.packet, Tally().add(facts.shares))
 
 
 def check_told(facts: PacketFacts, told: Iterable[Told]) -> list[Difference]:
-    """I5: every answer to a user is the durable truth, number and amount."""
+    """I5: every answer to a user has the durable number and amount."""
     owned = {
         share.claimer.user_id: (share.share_no, share.amount_fen)
         for share in facts.shares
@@ -521,7 +521,7 @@ def check_packet_exists(shares: Iterable[Share], packet_ids: Container[str]) -> 
 
 
 def check_unpaid_counts(packets: Iterable[Packet], counts: Mapping[str, int]) -> list[Difference]:
-    """I9: each account counts its open packets that are not paid for."""
+    """I9: each account counts its open packets that are unpaid."""
     unpaid = Counter(
         user_account(packet.sender.user_id)
         for packet in packets
@@ -652,7 +652,7 @@ def check_lottery(facts: LotteryFacts) -> list[Difference]:
 
 
 def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Difference]:
-    """I5: every answer about a draw is the durable truth."""
+    """I5: every answer about a draw equals the durable draw."""
     recorded = {(draw.campaign_id, draw.user_id, draw.draw_id): draw for draw in draws}
     return [
         Difference("I5", answer.draw_id, f"told to {answer.user_id}", str(stored), str(answer))
@@ -662,8 +662,8 @@ def check_told_draws(draws: Iterable[Draw], told: Iterable[Draw]) -> list[Differ
 
 
 def _check_stock(facts: LotteryFacts) -> list[Difference]:
-    """Check that numbers are within the stock that a win saw; with unique numbers, so is their
-    count.
+    """Check that numbers are within the stock at the time of the win; with unique numbers, so is
+    their count.
     """
     now_total = {prize.prize_id: prize.total for prize in facts.prizes}
     return [
@@ -675,8 +675,8 @@ def _check_stock(facts: LotteryFacts) -> list[Difference]:
 
 
 def _check_units(facts: LotteryFacts) -> list[Difference]:
-    """Check that every win has the rows of its units and every row has its win; none is
-    won twice.
+    """Check that every win has the rows of its units and every row has its win; no unit is won
+    twice.
     """
     won = [(draw, draw.prize) for draw in facts.draws if draw.prize]
     used = Counter(
@@ -757,8 +757,8 @@ def _check_players(facts: LotteryFacts) -> list[Difference]:
 def check_outside(facts: OutsideFacts, book: Iterable[StatementLine]) -> list[Difference]:
     """I6: the ledger agrees with *book*, all lines of the provider.
 
-    A withdrawal has at most one successful bill, of its amount, and none if it was returned. Money
-    that a provider received is credited once or refunded.
+    A withdrawal has at most one successful transfer, of its amount, and none if it was returned.
+    Money that a provider received is credited once or refunded.
     """
     lines: Lines = defaultdict(list)
     for line in book:

@@ -95,7 +95,7 @@ NOTHING_OUTSIDE = OutsideFacts([], [], [], [], {})
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """The whole ledger at one moment without work in progress."""
+    """Snapshot of the whole ledger while no work is in progress."""
 
     balances_fen: dict[str, int]
     open_counts: dict[str, int]
@@ -122,7 +122,7 @@ class LedgerState:
         seen: Counter[str] | None = None,
     ) -> list[Difference]:
         """Return every broken invariant; *told* and *told_draws* are the answers to users. *seen*
-        counts the items that each check examined: a check without items proves nothing.
+        counts the items that each check examined, because a check without items proves nothing.
         """
         told, told_draws = list(told), list(told_draws)
         seen = Counter() if seen is None else seen
@@ -223,12 +223,12 @@ class LedgerState:
 
 
 def any_sum(sums: YearSums) -> bool:
-    """Return whether a user's year is not empty."""
+    """Return whether a user's year has any amounts."""
     return sums != YearSums()
 
 
 def lasting(read: Callable[[], list[Difference]]) -> list[Difference]:
-    """Return what two reads find, because tables are scanned while sweeps and payouts
+    """Return the findings that two reads share, because tables are scanned while sweeps and payouts
     move money.
     """
     first = read()
@@ -335,7 +335,7 @@ def _packets(
 def _claim_counts(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], int]:
     counts = {}
     for row in rows:
-        if "claim_count" in row:  # other rows are thanks
+        if "claim_count" in row:  # Other rows are thanks.
             campaign_id, user_id = row["pk"].split("#", 1)
             counts[campaign_id, user_id] = row["claim_count"]
     return counts

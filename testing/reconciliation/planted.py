@@ -122,7 +122,9 @@ class World:
         return told | ({"I6"} if report.differences else set())
 
     def night_in_order(self) -> set[str]:
-        """Run a night as the base of later ones; return the checks with differences."""
+        """Run a nightly comparison as the base of later ones; return the checks with
+        differences.
+        """
         self.system.pass_time(MOVING_MS + 1)
         return {check.name for check in self.system.reconcile().checks if check.differences}
 
@@ -133,7 +135,7 @@ class World:
 
 
 def forge_transfer(system: InMemorySystem, transfer: Transfer) -> None:
-    """Post a transfer and a copy of its request, as a role that may write accounts can."""
+    """Post a transfer and a copy of its request, like a role that may write accounts."""
     dynamo = Dynamo(lambda: system.dynamo, TABLE_NAMES)
     copy = {**ledger_keys.request_copy("0" * 32), "result_id": transfer.transfer_id}
     assert dynamo.try_transact(
@@ -318,7 +320,7 @@ PLANTED: dict[str, Plant] = {
 }
 """Corruption of stored rows for each check, or time that passes without a sweep.
 
-A name may end with the one comparison of the check that must find the fault.
+A name may end with the only comparison of the check that must find the fault.
 """
 
 
@@ -339,7 +341,8 @@ BY_THE_ROW = {
 NOT_IN_SQL = {
     # Audits recompute points, and the provider's book is compared with its statements.
     *("check_outcomes", "check_outside"),
-    # The whole sums of `check_packet_total` and both late checks, under other names in tests.
+    # The whole sums of `check_packet_total` and both checks for late work, under other names in
+    # tests.
     "check_settled_in_time",
     *ONLY_TESTS,
 }
@@ -352,7 +355,8 @@ FOUND_BY = {
     "check_conservation": "check_entries",
     "check_posted": "check_postings",
     "check_tally": "check_packet_total",
-    # An amount within the terms' bounds, and a unit beyond the stock: the prize may have more now.
+    # An amount within the terms' bounds, and a unit beyond the stock, because the prize may have
+    # more now.
     "check_shares": "audit_packets",
     "check_unit": "audit_draws",
 }

@@ -1,7 +1,7 @@
 """Proofs of the SQL statements of reconciliation.
 
-`make sql-parity`: two engines give them one meaning. `make sql-faults`: each check finds its
-planted fault in a full export and in an increment. Over random ledgers, clean and then forged in an
+`make sql-parity`: two engines interpret them alike. `make sql-faults`: each check finds its planted
+fault in a full export and in an increment. Over random ledgers, clean and then forged in an
 increment, SQL agrees with the checks in Python.
 """
 
@@ -48,7 +48,7 @@ FORBIDDEN = {
     "a sum of bigint, which overflows in Trino": r"SUM\(CAST\([^)]*AS bigint\)",
     "a word of one engine": r"\b(epoch_ms|list|string_agg|EXCLUDE|QUALIFY|hash|md5|ILIKE)\b|::",
 }
-"""Constructs with two meanings, or that stop a query."""
+"""Constructs that are ambiguous or stop a query."""
 
 REFUSED = (
     "SELECT a / b FROM t",
@@ -87,7 +87,7 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def refusals(text: str) -> list[str]:
-    """Return why a statement may not be used."""
+    """Return the reason why a statement must not be used, if any."""
     code = re.sub("'[^']*'", "''", text)
     reasons = [why for why, pattern in FORBIDDEN.items() if re.search(pattern, code, re.IGNORECASE)]
     # Only DuckDB turns the operands of `||` into text, so sqlglot's two texts differ there.
@@ -161,7 +161,7 @@ def disagreement(seed: int) -> dict[str, Any] | None:
     booked = system.ledger_state().entries
     what = forge(system, Random(seed))
     changed = compare_history(booked, system.ledger_state().entries)
-    # Answers to users (I5) are in no row.
+    # No row contains answers to users (I5).
     by_python = _rules([*system.differences(), *changed]) - {"I5"}
     by_sql = _rules(system.reconcile().differences)
     if not clean and by_sql and by_python <= by_sql:
