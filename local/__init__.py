@@ -1,1 +1,1 @@
-"""Whole stack on one machine: a real cache, an AWS emulator, and development tokens."""
+"""Local stack on one machine: a real cache, an AWS emulator, and development tokens."""

@@ -9,7 +9,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str]) -> int:
     """Run one command and return the exit code; an error is one sentence."""
-    # While modules load, nothing needs cleaning up, and a stack trace would not help. Ctrl-C is the
+    # While modules load, nothing needs a cleanup, and a stack trace would not help. Ctrl-C is the
     # normal end of `make run`, and a failure of the other commands.
     early = 0 if arguments == ["run"] else INTERRUPTED
     signal.signal(signal.SIGINT, lambda *_: os._exit(early))

@@ -82,7 +82,7 @@ class Access:
 
     @property
     def host(self) -> str:
-        """Return the address that people open: this machine's, or its address in the network."""
+        """Return the address for browsers: this machine's, or its address in the network."""
         if self.bind == HOST:
             return HOST
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

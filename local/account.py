@@ -1,4 +1,4 @@
-"""Checks of `make deploy` that the account can run the stack, before anything is created."""
+"""Checks before `make deploy` creates anything: the account must be able to run the stack."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,8 +1,8 @@
 """CloudWatch of the local stack: counts from log lines, and states of the template's alarms.
 
 The emulator reads no metric from a log line, has no metrics of queues, and ignores dimensions and
-missing data. This thread evaluates alarms as CloudWatch does, so that `redpacket count` and
-`redpacket doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
+missing data. This thread evaluates alarms like CloudWatch, so that `redpacket count` and `redpacket
+doctor` show here what they show on AWS. Alarms on metric math are not deployed here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 EVERY_S = 10.0
 """Seconds between two checks of logs, queues and alarms."""
 LOOK_BACK_MS = 60_000
-"""Log lines may become readable this long after their time."""
+"""Delay in ms after which log lines are readable."""
 QUEUE_METRICS = ("ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage")
 
 UNKNOWN_NAMESPACES = ("AWS/Lambda", "AWS/States")
@@ -48,7 +48,7 @@ class Alarms:
         self._waiting_since_s: dict[str, float] = {}
 
     def watch(self) -> None:
-        """Check permanently; a failed check is printed and repeated."""
+        """Check in an endless loop; print and repeat a failed check."""
         while True:
             try:
                 self.look()
@@ -109,7 +109,7 @@ class Alarms:
                 self._points["AWS/SQS", name, dimensions].append((now_s, value))
 
     def _state(self, alarm: dict[str, Any]) -> str | None:
-        """Return the state by CloudWatch's rule: M of N periods, missing data as the alarm says.
+        """Return the state by CloudWatch's rule: M of N periods, and the alarm's missing-data rule.
 
         An alarm of silence has no state before its first data (template.yaml, ExpireErrorsAlarm).
         """
@@ -119,7 +119,7 @@ class Alarms:
             return None
         values = list(self._values(alarm, periods))
         while is_missing_bad and values and values[-1] is None:
-            values.pop()  # a time before the first data, or before the last in the window
+            values.pop()  # A time before the first data, or before the last data in the window.
         if not values:
             return None
         bad = sum(is_missing_bad if value is None else _breaches(alarm, value) for value in values)

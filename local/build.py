@@ -20,7 +20,7 @@ from local import places
 from local.errors import StackError
 from local.processes import Process
 
-# The emulator's bucket that gets the artifacts before the deployment.
+# Bucket on the emulator that receives the artifacts before the deployment.
 ARTIFACT_BUCKET = "redpacket-artifacts"
 SAYS_EVERY_S = 5.0
 """Seconds between two progress lines of a build, which may take two minutes."""
@@ -36,14 +36,14 @@ CODE_PROPERTIES = {
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A template ready for CloudFormation, and the archives that it refers to."""
+    """Template ready for CloudFormation, with the archives that it references."""
 
     template: dict[str, Any]
     archives: list[Path]
 
 
 class Building:
-    """Build in progress beside other work; one at a time, and stopped if its block ends early."""
+    """Build that runs during other work; one at a time, and stopped if its block ends early."""
 
     def __init__(self, say: Callable[[str], None], log: Path, root: Path = places.ROOT) -> None:
         """Prepare to build the tree *root*, which is this one or that of another release."""
@@ -70,7 +70,7 @@ class Building:
         self._lock.close()
 
     def finish(self) -> Build:
-        """Wait for the build, with progress lines, and return it."""
+        """Wait for the build while printing progress lines, and return it."""
         if self._process:
             while (code := self._process.wait(SAYS_EVERY_S)) is None:
                 log = os.path.relpath(self._log, places.ROOT)
@@ -148,7 +148,7 @@ def _layer_platform() -> str:
 
 
 def _archive(source: Path, target: Path) -> dict[str, str]:
-    # Stored, not deflated: the emulator unpacks the layer for every function.
+    # Stored, not deflated, because the emulator unpacks the layer for every function.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for file in sorted(source.rglob("*")):
             if file.is_file():

@@ -11,7 +11,7 @@ import httpx
 from local.errors import StackError
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts no certificate: clients of plain HTTP need not load all of them, which takes 15 ms."""
+"""The client trusts no certificate: clients of plain HTTP need not load any, which takes 15 ms."""
 
 # A cold function on a busy machine answers within a few seconds.
 ANSWER_TIMEOUT_S = 30.0
@@ -48,7 +48,7 @@ class Client:
         return _content(until_answered(lambda: self._http.put(path, json=body)))
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> dict[str, Any]:
-        """Post *body* once: with *key*, a repeat has no second effect."""
+        """Post *body* once; with *key*, a repeat has no second effect."""
         once = key or uuid.uuid4().hex
         return _content(until_answered(lambda: self.try_post(path, body, once)))
 
@@ -60,7 +60,7 @@ class Client:
 
 
 def until_answered(ask: Callable[[], httpx.Response]) -> httpx.Response:
-    """Repeat a request while the response is 503 or lost; a repeat returns the true result.
+    """Repeat a request while the response is 503 or lost; a repeat returns the correct result.
 
     Raises StackError if every answer is lost.
     """

@@ -62,7 +62,7 @@ def _serve(state_dir: Path, hint: str) -> None:
                 while (ended := stack.ended()) is None:
                     time.sleep(0.2)
             finally:
-                # Before the stack stops: from then on another one may start here.
+                # Before the stack stops, because another one may start here afterwards.
                 ready.unlink()
             raise StackError(
                 f"{ended.name} ended unexpectedly: read {ended.log}, then start the stack again"
@@ -72,12 +72,12 @@ def _serve(state_dir: Path, hint: str) -> None:
 
 
 def up() -> None:
-    """Start a stack in the background, unless it runs already, and print its addresses."""
+    """Start a stack in the background unless it runs already, and print its addresses."""
     print(json.dumps(started()))
 
 
 def started() -> dict[str, Any]:
-    """Start a stack in the background, unless it runs already, and return its description.
+    """Start a stack in the background unless it runs already, and return its description.
 
     Raises StackError if the running stack has other options than the command line.
     """
@@ -122,7 +122,7 @@ def _start_in_background() -> None:
 
 
 def _follow(log: Path, server: "subprocess.Popen[bytes]") -> None:
-    """Print the output of *server* until the stack is ready or gone."""
+    """Print the output of *server* until the stack is ready or has ended."""
     with log.open("rb") as text:
         is_over = False
         while not is_over:
@@ -168,7 +168,8 @@ def down() -> None:
 def _keeper_of(state_dir: Path) -> int | None:
     """Return the process that runs a stack in *state_dir*, or None.
 
-    It holds a lock, which cannot outlive it as a file with a process number would.
+    The process holds a lock. Unlike a file with a process number, a lock cannot outlive its
+    process.
     """
     try:
         with (state_dir / "lock").open("r+") as lock:

@@ -1,9 +1,9 @@
-"""Proxy for the AWS emulator that makes transactions conflict, as DynamoDB's do.
+"""Proxy for the AWS emulator that makes transactions conflict like DynamoDB's.
 
-The emulator carries out one transaction after the other. Here each holds its items for a while
-before it is forwarded; conflicting calls are refused with the real service's messages
-(docs/adr/0004). All other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of
-all tables of this project.
+The emulator executes transactions one after another. Here each holds its items for a while before
+it is forwarded; conflicting calls are refused with the real service's messages (docs/adr/0004). All
+other calls pass unchanged. Items are identified by `pk` and `sk`, the keys of all tables of this
+project.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Conflicts:
                 request = json.loads(body)
                 keys = _keys(verb, request)
             except (ValueError, LookupError, TypeError, AttributeError):
-                pass  # the emulator rejects it
+                pass  # The emulator rejects it.
             else:
                 await self._meet(verb, request, keys, (scope, receive, send))
                 return
@@ -127,7 +127,7 @@ async def _answer(status: int, answer: dict[str, Any], send: Send) -> None:
     headers = [
         (b"content-type", b"application/x-amz-json-1.0"),
         (b"content-length", b"%d" % len(body)),
-        # DynamoDB's clients check it, and retry if it is wrong.
+        # DynamoDB's clients verify it, and retry if it is wrong.
         (b"x-amz-crc32", b"%d" % crc32(body)),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})

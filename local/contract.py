@@ -1,7 +1,7 @@
 """Comparison of two versions of openapi.json: changes that break clients or receivers of webhooks.
 
 `docs/reference/stability.md` has the promises. Requests may accept more. Answers and webhooks may
-gain fields, enumeration values and alternatives, and lose none. `tests/unit/local/test_contract.py`
+gain fields, enumeration values and alternatives, but lose none. `tests/unit/local/test_contract.py`
 plants each kind of break.
 """
 
@@ -202,7 +202,7 @@ def _words(node: Node) -> list[Any] | None:
 
 
 def _tighter(place: str, old: Node, new: Node) -> Iterator[str]:
-    """Yield the bounds of a request that refuse a previously accepted value."""
+    """Yield the request bounds that refuse a previously accepted value."""
     for names, sign in ((_UPPER, 1), (_LOWER, -1)):
         for name in names:
             if name in new and (name not in old or sign * new[name] < sign * old[name]):

@@ -18,7 +18,7 @@ UNRELEASED = "## [Unreleased]\n"
 
 
 def cut(version: str, day: date, root: Path) -> None:
-    """Set the version, and head the unreleased changes with it. Raises StackError."""
+    """Set the version, and move the unreleased changes under it. Raises StackError."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise StackError(f"{version} is no version: use three numbers, as in 1.2.0")
     changelog, source = root / "CHANGELOG.md", root / SOURCE

@@ -1,4 +1,4 @@
-"""Rights that Step Functions' integrations demand of a machine's role, from AWS's pages.
+"""Rights that Step Functions' integrations demand of a machine's role, from AWS's documentation.
 
 The local stack evaluates each call of the state machine against them, and the tests check the role
 in every partition.

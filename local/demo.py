@@ -1,11 +1,11 @@
-"""Demonstration of `make demo`: packets of every kind, shown and checked on a new stack.
+"""Demonstration of `make demo`: packets of every kind, shown and verified on a new stack.
 
-Thirty users race for ten shares of the first packet. Then comes one packet of each kind: for
+Thirty users race for ten shares of the first packet. Then one packet of each kind follows: for
 recipients only, for a passphrase, in two steps, of each other split, and of a campaign with a
-quota. A lottery has goods and cash to win. 200 members of a group chat tap a card with a hundred
-shares. One share of the next packet is taken, and the rest is refunded when it expires. The last
-one is paid for at a provider, and its claimer withdraws the share. At the end every fen must be
-accounted for, here and at the provider.
+quota. A lottery has goods and cash to win. Of a group chat, 200 members tap a card with a hundred
+shares. One share of the next packet is taken, and the rest is refunded when it expires. The sender
+of the last packet pays through a provider, and its claimer withdraws the share. At the end every
+fen must be accounted for, here and at the provider.
 """
 
 import json
@@ -39,7 +39,7 @@ RACED: dict[str, Any] = {
     "count": SHARES,
     "greeting": "恭喜发财，大吉大利",
 }
-# One second is the shortest life; long enough for one user to grab on a warm stack.
+# One second is the shortest lifetime; it suffices for one grab on a warm stack.
 EXPIRING: dict[str, Any] = {
     "kind": "equal",
     "total_fen": 500,
@@ -69,9 +69,9 @@ PRIZES: dict[str, dict[str, Any]] = {
     "lantern": {"title": "灯笼", "kind": "goods", "weight": 4, "total": 3},
     "cash": {"title": "现金", "kind": "packet", "weight": 3, "total": 5, "amount_fen": 200},
 }
-# Far above the time of a settlement (about a second), far below a reader's patience.
+# Far above the duration of a settlement (about a second), far below a reader's patience.
 WAIT_S_MAX = 60.0
-# The call of EventBridge Scheduler, because the demonstration does not wait for the minute.
+# The demonstration makes EventBridge Scheduler's call itself, instead of waiting for the minute.
 SCHEDULE = {"source": "aws.scheduler", "detail-type": "Scheduled Event", "detail": {}}
 
 
@@ -237,7 +237,7 @@ def _drawn(user: Client) -> str:
 
 
 def _tap(chat: Client) -> str:
-    """Let a crowd tap a card of a group, and return the packet's id."""
+    """Let many users tap a card of a group, and return the packet's id."""
     say(f"\n{TAPPERS} members of a {PLATFORM} group tap a card with {TAPPED} shares")
     joined: Any = chat.post("/_fake/crowd", {"size": TAPPERS})
     command = {"platform": PLATFORM, "text": f"/hongbao 88.88 {TAPPED} 群里见"}

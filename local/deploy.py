@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STACK_NAME = "redpacket-local"
 TEMPLATE_KEY = "template.json"
-# Seconds: the whole stack takes the emulator two, and a machine under load many times that.
+# Seconds; the whole stack takes the emulator two, and a machine under load many times longer.
 DEPLOY_TIMEOUT_S = 120.0
 EXPORTS_AT_ONCE = {"SnapshotAgeS": "0", "WindowMs": "0"}
 """Values of the state machine: an export is of now, and of changes since any other."""
@@ -34,8 +34,8 @@ def deploy(
 ) -> dict[str, str]:
     """Create the stack from *build*, or update it, and return its outputs.
 
-    Parameters that the template does not declare are left out. All functions get *variables*, which
-    no template gives them.
+    Undeclared parameters are left out. All functions get *variables*, which no template can give
+    them.
     """
     try:
         return _deploy(_with_variables(build, variables), parameters, cloud, store)
@@ -86,7 +86,7 @@ def _with_variables(build: Build, variables: dict[str, str]) -> Build:
 
 
 def _is_left_out(resource: dict[str, Any]) -> bool:
-    """Return whether the emulator lacks a resource, or TLS, without which our buckets deny all."""
+    """Return whether the emulator lacks a resource, or TLS, which our buckets require."""
     if resource.get("Type") == "AWS::S3::BucketPolicy":
         statements = resource["Properties"]["PolicyDocument"]["Statement"]
         return all(statement["Effect"] == "Deny" for statement in statements)
@@ -94,13 +94,13 @@ def _is_left_out(resource: dict[str, Any]) -> bool:
 
 
 def _as_emulated(part: Any) -> Any:  # noqa: ANN401 - any part of a template
-    """Return policies that the emulator decides as AWS does, without saved queries and TLS.
+    """Return policies that the emulator evaluates like AWS, without saved queries and TLS.
 
     AWS allows sending several messages with the right to send one; the emulator requires an action
-    of that call's name, which IAM does not have. The emulator also ignores the projection of a
-    BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. It reads the
-    origins that may call an API by the names of the API's own calls. Alarms of silence become plain
-    ones, because it has no metric math.
+    named after that call, which IAM lacks. The emulator also ignores the projection of a
+    BatchGetItem and the attributes of a put, one of which `ForAnyValue` requires. The emulator
+    reads the origins that may call an API under the parameter names of the API's own calls. Alarms
+    of silence become plain ones, because the emulator has no metric math.
     """
     if isinstance(part, list):
         return [_as_emulated(item) for item in part]

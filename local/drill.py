@@ -1,4 +1,4 @@
-"""Faults on the running stack, with which its alarms and runbook pages are rehearsed.
+"""Faults on the running stack, to rehearse its alarms and runbook pages.
 
 docs/runbook/rehearsal.md has the alarm and the page of each drill.
 """
@@ -31,7 +31,7 @@ LIFE_S = 3
 """Seconds until a packet of the drill ends."""
 POISON = ("poison", "{}", "[]", "null")
 WEBHOOK = "shop"
-"""Name in the example of the runbook's page."""
+"""Campaign id in the example on the runbook's page."""
 _CLAIM_TRIES = 20
 DAY_MS = 86_400_000
 
@@ -91,14 +91,14 @@ class Scene:
             _note(f"The {program} answers again")
 
     def pid(self, program: str) -> int:
-        """Return the process of a program. Raises StackError if it is not the stack's."""
+        """Return the process of a program. Raises StackError if the program is not the stack's."""
         if (pid := self.stack["pids"].get(program)) is None:
             raise StackError(f"the stack did not start the {program}: stop your own by hand")
         return int(pid)
 
 
 def wait(seconds: float, ask: Callable[[], str], pause_s: float = 1) -> None:
-    """Let users call, once a second by default, and print how often they got each answer."""
+    """Let users call, by default once a second, and print the count of each answer."""
     ends_at, answers = time.monotonic() + seconds, Counter([ask()])
     try:
         while (left_s := ends_at - time.monotonic()) > 0:
@@ -117,7 +117,7 @@ def kill_cache(scene: Scene, seconds: float) -> None:
     for _ in range(_CLAIM_TRIES):
         if "claimed" in scene.grab(packet_id, first):
             break
-        time.sleep(1)  # functions pause calls to a cache that did not answer
+        time.sleep(1)  # Functions pause calls to a cache that did not answer.
     os.kill(pid, signal.SIGKILL)
     _note(f"The cache lost packet {packet_id}, and starts again")
     wait(seconds, lambda: scene.grab(packet_id))
@@ -196,7 +196,7 @@ def poison_queue(scene: Scene, _: float) -> None:
 
 
 def raise_balance(scene: Scene, _: float) -> None:
-    """Add money to a balance, as no function does."""
+    """Add money to a balance, which no function does."""
     user = scene.user(funds_fen=FUNDS_FEN)
     account = f"user:{user.get('/me')['user_token']}"
     scene.aws("dynamodb").update_item(
@@ -209,7 +209,7 @@ def raise_balance(scene: Scene, _: float) -> None:
 
 
 def widen_budget(scene: Scene, _: float) -> None:
-    """Give a campaign a budget ten times as high, and send from it."""
+    """Multiply a campaign's budget by ten, and send from it."""
     operator = scene.user(funds_fen=FUNDS_FEN, scope=ADMIN_SCOPE)
     campaign_id, now_ms = f"drill-{scene.mark}", int(time.time() * 1000)
     plan = {"title": "Drill", "starts_at_ms": now_ms, "ends_at_ms": now_ms + DAY_MS, "status": "on"}
@@ -256,7 +256,7 @@ DRILLS: dict[tuple[str, str], tuple[Callable[[Scene, float], None], float]] = {
 
 
 def drill() -> None:
-    """Make the fault that the environment names, and end it after SECONDS."""
+    """Cause the fault that the environment names, and end it after SECONDS."""
     names = dict.fromkeys(name for name, _ in DRILLS)
     wanted = [(name, os.environ[name]) for name in names if os.environ.get(name)]
     if len(wanted) != 1 or wanted[0] not in DRILLS:

@@ -1,7 +1,7 @@
-"""AWS emulator without two of its waits, and with tasks of state machines elsewhere.
+"""AWS emulator without two of its delays, and with tasks of state machines elsewhere.
 
-It unpacks every layer again for each process: 3,000 files that a cold start waits for, and that a
-stopped stack has to delete. After a call that logs nothing, it waits 50 ms for log lines.
+It unpacks every layer again for each process: Cold starts wait for these 3,000 files, and stopping
+a stack deletes them. After a call that logs nothing, it waits 50 ms for log lines.
 """
 
 import fcntl
@@ -85,7 +85,7 @@ def _run_task(resource: str, arguments: Any) -> Any:  # noqa: ANN401 - any integ
 
 
 def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value with integers as JSON on AWS has them: JSONata computes in floats."""
+    """Return a value whose integers are formatted as in JSON on AWS: JSONata computes in floats."""
     if isinstance(value, dict):
         return {name: _whole(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Errors of a local stack, with messages for the person at the terminal."""
+"""Errors of a local stack, with messages for the user at the terminal."""
 
 
 class StackError(Exception):

@@ -1,4 +1,4 @@
-"""The one address of a local stack: development tokens under /dev, the page, and the API.
+"""Front of a local stack, its only address: development tokens under /dev, the page, and the API.
 
 Replaces API Gateway's own address and the issuer of AWS. It forwards everything unchanged: it
 neither decodes the path nor interprets headers and bodies, so that invalid requests reach the API
@@ -34,11 +34,11 @@ HOP_BY_HOP = frozenset(
         *(b"proxy-authorization", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"host"),
     }
 )
-# The time in seconds that API Gateway waits for an integration.
+# Seconds that API Gateway waits for an integration.
 ANSWER_TIMEOUT_S = 30.0
-# Below the emulator's 75 s, so that we never write into a connection that it is closing.
+# Shorter than the emulator's 75 s, so that we never write into a connection that it is closing.
 IDLE_TIMEOUT_S = 30.0
-# The emulator starts a process for every request while the others are busy, at 0.6 s of this
+# The emulator starts a process for every request while the others are busy, in 0.6 s of this
 # machine each; 30 concurrent users had their answers after 16 s. It is faster to queue requests
 # here for a few warm processes, as a function's reserved concurrency would.
 IN_FLIGHT_MAX = 2 * (os.cpu_count() or 1)
@@ -46,10 +46,10 @@ TEXT_LENGTH_MAX = 256
 
 
 class Proxy:
-    """ASGI application that forwards every request to *port*, and its answer back.
+    """ASGI application that forwards every request to *port*, and returns its answer.
 
-    A gateway names its client, like API Gateway; otherwise this one is invisible: the client's own
-    host stays, and with it the signature that contains it.
+    A gateway names its client, like API Gateway. Other calls pass unchanged: the client's own host
+    stays, and with it the signature that covers it.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """IAM's decision about one item of a request, from a statement whose values are filled in.
 
-DynamoDB gives IAM the partition (`LeadingKeys`), the top-level attributes that a request names
-(`Attributes`), what a read returns (`Select`), and what a write returns (`ReturnValues`). A
-condition that begins with `ForAllValues` holds if its key is absent; one that begins with
-`ForAnyValue` does not.
+DynamoDB passes IAM the partition (`LeadingKeys`), the top-level attributes in a request
+(`Attributes`), the kind of data that a read returns (`Select`), and the data that a write returns
+(`ReturnValues`). A condition that begins with `ForAllValues` holds if its key is absent; one that
+begins with `ForAnyValue` does not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 @dataclass(frozen=True)
 class Access:
-    """One object that a policy must allow; a read names no attributes unless it projects some."""
+    """Object that a policy must allow; a read names no attributes unless it projects some."""
 
     function: str
     action: str

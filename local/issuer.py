@@ -1,4 +1,4 @@
-"""Development issuer: makes tokens for any user, as an OpenID provider would."""
+"""Development issuer: it issues tokens for any user, like an OpenID provider."""
 
 import json
 import time
@@ -30,7 +30,7 @@ class Issuer:
     """Issuer that signs tokens as *url* with the key pair in *key_file*, made if it is missing.
 
     It also publishes the keys of the product's own issuer, from `issuer/jwks.json` beside that file
-    (`local/issuer_keys.py`): an API trusts one issuer, so here the product's tokens are from it.
+    (`local/issuer_keys.py`). An API trusts one issuer, so here the product's tokens come from it.
     """
 
     def __init__(self, key_file: Path, url: str) -> None:
@@ -68,7 +68,7 @@ class Issuer:
         public = RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
         keys = [{**public, "kid": KEY_ID, "use": "sig", "alg": "RS256"}]
         if self._published.exists():
-            # Read each time, because a rotation replaces it.
+            # Read each time, because a rotation replaces the file.
             keys += json.loads(self._published.read_text())["keys"]
         return {"keys": keys}
 

@@ -1,7 +1,7 @@
-"""Keys of the product's own issuer: made, rotated, and written into the files that it publishes.
+"""Keys of the product's own issuer: created, rotated, and written into the published files.
 
 `python -m local.issuer_keys KEYS FOLDER --url URL [--rotate]`: KEYS is the secret of the payment
-function, FOLDER is published at URL. Publish FOLDER first, then store KEYS.
+function, and FOLDER is published at URL. Publish FOLDER first, then store KEYS.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from redpacket.payments.token_issuer import IssuerKey, IssuerKeys, issuer_files
 
 
 def make(keys_file: Path, folder: Path, url: str, *, now_ms: int, rotates: bool = False) -> None:
-    """Make *keys_file* if it is missing, and write *folder*; a rotation adds a key to both."""
+    """Create *keys_file* if it is missing, and write *folder*; a rotation adds a key to both."""
     if keys_file.exists():
         keys = IssuerKeys.of(keys_file.read_text())
         if rotates:

@@ -1,8 +1,8 @@
-"""Runner of one command, which ends it together with the process that started it.
+"""Runner of one command, which ends it when the process that started it ends.
 
-The parent holds the other end of our standard input and never writes to it. When it closes that
-end, or dies, the end of the file is read here, and the command ends with all processes that it
-started.
+The parent holds the other end of our standard input and never writes to it. When the parent closes
+that end, or dies, the runner reads the end of the file and ends the command with all processes that
+it started.
 """
 
 import contextlib

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local import places
 
-# Platforms of no developer, no CI and no Lambda: their wheels have two thirds of all hashes.
+# Platforms that no developer, CI job or Lambda uses: their wheels have two thirds of all hashes.
 EXCLUDED = (
     "sys_platform != 'win32'",
     *(
@@ -26,7 +26,7 @@ EXPORT = ("export", "--frozen", "--no-emit-project", *PLAIN)
 
 
 def main() -> None:
-    """Compile each `*.in` again; a pin stays as long as it fits."""
+    """Compile each `*.in` again; a pin stays as long as it is compatible."""
     for source in [*places.ROOT.glob("shared/*.in"), *places.ROOT.glob("requirements/*.in")]:
         with tempfile.TemporaryDirectory() as folder:
             _compile(source, source.with_suffix(".txt"), Path(folder))

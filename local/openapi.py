@@ -51,7 +51,9 @@ Schema: TypeAlias = dict[str, Any]
 
 OPENAPI = places.ROOT / "openapi.json"
 VERSIONS = {"web/package.json": 1, "web/package-lock.json": 2, "web/element/package.json": 1}
-"""Files of the page with the version of the code, and how often it occurs at their beginnings."""
+"""Files of the page with the version of the code, and its number of occurrences near their
+beginnings.
+"""
 
 JSON = "application/json"
 _UNSTRUCTURED: dict[Any, tuple[str, str]] = {
@@ -67,7 +69,7 @@ COLUMNS_MAX = 120
 """Width of the file; a value that fits is written on one line."""
 _REF = "#/components/schemas/{model}"
 _VALUE_LENGTH_MIN = 80
-"""Characters from which a value is a component; a shorter one is written inline."""
+"""Length in characters from which a value becomes a component; a shorter one is written inline."""
 
 _ANSWERS = (
     answer_fields,
@@ -171,7 +173,7 @@ average: a greeting has at most {GREETING_GRAPHEMES_MAX} graphemes, a nickname
 A deployment may set lower bounds for `count` and `share_fen_max` than are written here.
 """
 
-# ---------------------------------------------------------------- what the handlers declare
+# ---------------------------------------------------------------- declarations of handlers
 
 
 @cache
@@ -215,7 +217,7 @@ def _tag_of(path: str) -> str:
 @cache
 def errors_by_code() -> dict[str, type[RedPacketError]]:
     """Return the class that defines each problem code, sorted by status."""
-    operations()  # imports every handler, and with them every error
+    operations()  # Imports every handler, and with them every error.
     by_code = {error.code: error for error in _concrete(RedPacketError) if "code" in vars(error)}
     return dict(sorted(by_code.items(), key=lambda each: (each[1].status, each[0])))
 

@@ -1,8 +1,8 @@
 """Athena of the local stack, and the tasks of its state machine, over DuckDB.
 
 The emulator runs the definition of the state machine, and sends each task here. A task needs the
-rights that AWS demands of the machine's role. The emulator's own exports write no files, so
-`AWS_ENDPOINT_URL_ATHENA` points the reconcile function here, which sees no difference.
+rights that AWS demands of the machine's role. The emulator's own exports write no files. Therefore
+`AWS_ENDPOINT_URL_ATHENA` points the reconcile function to this server, which behaves like Athena.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Orchestration:
         self._folder = folder
         self._lock = threading.RLock()
         self._snapshots: dict[str, dict[str, Rows]] = {}
-        """Rows of all tables by the time of an export; an increment is the difference of two."""
+        """Rows of all tables by export time; an increment is the difference of two."""
         self._exports: dict[str, Answer] = {}
         """Descriptions by ARN."""
         self._databases: dict[str, str] = {}
@@ -117,7 +117,7 @@ class Orchestration:
 
     def _ask(self, sql: str, duck: Duck | None) -> Found:
         if external := re.search(r"^CREATE EXTERNAL TABLE .* LOCATION '(.*)'$", sql):
-            # Duck has read the files by now.
+            # DuckDB has already read the files.
             if external[1] not in {each["Place"] for each in self._exports.values()}:
                 raise duckdb.Error(f"no export wrote {external[1]}")
             return [()]
@@ -129,7 +129,7 @@ class Orchestration:
         return duck.named_rows(sql)
 
     def _query(self, arguments: Answer) -> Answer:
-        """Run a query as `startQueryExecution.sync` does."""
+        """Run a query like `startQueryExecution.sync`."""
         answer = self.get_query_execution(self.start_query_execution(arguments))
         if reason := answer["QueryExecution"]["Status"].get("StateChangeReason"):
             raise TaskError("States.TaskFailed", reason)
@@ -192,7 +192,7 @@ class Orchestration:
         return {"StatusCode": 200, "Payload": told}
 
     def _read(self, event: Answer) -> None:
-        """Read the files of a run, whose queries come next."""
+        """Read the files of a run whose queries follow."""
         database, exported = event["database"], event["export"]
         run = Run(event["run_id"], exported["exported_at_ms"], base=exported["base"])
         folder = Path(self._folder, database)

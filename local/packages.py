@@ -1,4 +1,4 @@
-"""Check of `make release`: each package is installed in an empty folder and used."""
+"""Check of `make release`: it installs each package in an empty folder and uses it."""
 
 import json
 import subprocess

@@ -1,7 +1,7 @@
 """Page on the API's own origin, as CloudFront serves it: files, paths, and the API under /api.
 
 Here the API is also at the root, as at its own address on AWS. A path like /packets/{id} is then
-both: a browser that goes there (it accepts HTML and sends no token) gets the page.
+both: a browser that navigates there (it accepts HTML and sends no token) gets the page.
 """
 
 import gzip
@@ -70,7 +70,7 @@ _ELEMENT: Final = re.compile(r"/red-packet(@[\d.]+|\.[\w-]+)?\.js")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of the page, also compressed, and its headers."""
+    """File of the page, also compressed, with its headers."""
 
     content: bytes
     packed: bytes
@@ -107,7 +107,7 @@ def _document(path: str) -> str:
 
 @cache
 def _packet_path() -> re.Pattern[str]:
-    """Return the form of a packet's path, from the function of template.yaml."""
+    """Return the pattern of a packet's path, from the function of template.yaml."""
     code = read_template()["Resources"]["PagePaths"]["Properties"]["FunctionCode"][0]
     (form,) = _PACKET_TEST.findall(code)
     return re.compile(form)
@@ -212,6 +212,6 @@ class Page:
         try:
             file = (self._folder / path.lstrip("/")).resolve()
             is_ours = file.is_relative_to(self._folder) and file.is_file()
-        except (OSError, ValueError):  # a path that no file can have
+        except (OSError, ValueError):  # A path that no file can have.
             return None
         return File.of(path, file.read_bytes()) if is_ours else None

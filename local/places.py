@@ -24,7 +24,7 @@ UV = _VENVS / "uv" / "bin" / "uv"
 
 
 def running_stack() -> dict[str, Any]:
-    """Return stack.json of what `make up` or `make run` started. Raises StackError.
+    """Return the stack.json of the stack that `make up` or `make run` started. Raises StackError.
 
     REDPACKET_STATE names the folder of another stack, as for the command `redpacket`.
     """
@@ -40,7 +40,7 @@ def running_stack() -> dict[str, Any]:
 def cache_server() -> str:
     """Return the path of a real Valkey or Redis server: the wheel's, or else one on the PATH.
 
-    CACHE_SERVER names another one, to test with the version of a deployment.
+    CACHE_SERVER names another server, to test with the version of a deployment.
     """
     if given := os.environ.get("CACHE_SERVER"):
         return given

@@ -48,7 +48,7 @@ def _free_port(wanted: int = 0) -> int:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take *port* for a program that starts later. Raises StackError if another program has it."""
+    """Reserve *port* for a later program. Raises StackError if another program has it."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""Programs of a stack, which can never outlive it."""
+"""Programs of a stack; none can outlive it."""
 
 import socket
 import subprocess
@@ -10,7 +10,7 @@ from typing import Self
 
 from local.errors import StackError
 
-# Longer than the keeper's own grace, so that the keeper ends a command that hangs.
+# Longer than the keeper's own grace period, so that the keeper ends a command that hangs.
 STOP_TIMEOUT_S = 10.0
 # Lines of a log shown when its program fails: enough to show the reason.
 LOG_LINES_SHOWN = 15
@@ -19,7 +19,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 
 
 class Process:
-    """One program, its log file, and the keeper that ends it with us."""
+    """Program with its log file, and the keeper that ends it with this process."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Process:
                 pass_fds=[listener.fileno()] if listener else [],
             )
         if listener:
-            listener.close()  # the program has the only copy, so no process answers after its end
+            listener.close()  # The program has the only copy, so no process answers after its end.
 
     @property
     def pid(self) -> int:

@@ -1,8 +1,8 @@
-"""Step of `make check`: the promises of the last release, and the subjects of commits since then.
+"""Step of `make check` for the last release's promises and the commit subjects since then.
 
 The last release is the commit that set `__version__` of `shared/redpacket/__init__.py`, because a
-clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing.
-A folder without that commit, an archive or a shallow clone, has nothing to compare.
+clone may lack tags. A version below 1.0 or with a suffix (`2.0.0.dev0`) promises nothing. A folder
+without that commit, such as an archive or a shallow clone, has nothing to compare.
 """
 
 import json
@@ -35,7 +35,7 @@ def check(root: Path) -> str:
         return "No history before this clone's depth: run `git fetch --unshallow` to compare."
     changed = ("-G^__version__", "--", SOURCE)
     release = _git(root, "log", "-1", "--format=%h", *changed)
-    # A version that is not committed yet begins with this tree.
+    # An uncommitted version begins with this tree.
     is_new = bool(_git(root, "diff", "--name-only", "HEAD", *changed))
     since = "HEAD" if is_new else release
     broken = long_subjects(root, f"{since}..")

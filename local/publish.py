@@ -5,9 +5,9 @@ python -m local.publish redpacket-dev
 With `--staging`, the page is uploaded beside the public one; the header `x-page-stage: staging`
 shows it. Otherwise, the previous page's assets stay, so that an open page still finds them.
 
-`aws s3 sync` cannot replace it: it does not order uploads, so a document could name an asset that
-is not there yet, and it needs one call for each kind of `Cache-Control`, whose rule `local/page.py`
-has.
+`aws s3 sync` cannot replace this module. It does not order uploads, so a document could name a
+missing asset. It also needs one call for each kind of `Cache-Control`, whose rule is in
+`local/page.py`.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def publish(
 
 
 def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> dict[str, str]:
-    """Return how users sign in: by a provider, at the stack's user pool, or at the given issuer."""
+    """Return the users' sign-in: through a provider, the stack's user pool, or the given issuer."""
     for setup in setups().values():
         if provider_auth := setup.auth(parameters):
             return provider_auth
@@ -75,7 +75,7 @@ def _auth(outputs: dict[str, str], parameters: dict[str, str], region: str) -> d
 def _operators_auth(
     outputs: dict[str, str], parameters: dict[str, str], region: str
 ) -> dict[str, str] | None:
-    """Return how operators sign in to the console, or None if users sign in the same way."""
+    """Return the operators' sign-in to the console, or None if it is that of the users."""
     issuer = parameters.get("OperatorIssuer", "")
     if client_id := outputs.get("ConsoleClientId"):
         issuer = f"https://cognito-idp.{region}.amazonaws.com/{outputs['UserPoolId']}"

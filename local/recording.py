@@ -1,4 +1,4 @@
-"""Records docs/tour.webp and pictures of its scenes on the stack of `make up`.
+"""Recorder of docs/tour.webp and pictures of its scenes on the stack of `make up`.
 
 The scenes are opening with a face and thanks, the sender's notices, a round of rain with its
 podium, console, stage and proof.
@@ -42,7 +42,7 @@ Shot = tuple[float, bytes]
 
 
 class Film:
-    """Frames of all scenes on one ground."""
+    """Frames of all scenes on one background."""
 
     def __init__(self) -> None:
         self._frames: list[Image.Image] = []
@@ -62,7 +62,7 @@ class Film:
             self._durations.append(min(STILL_MS, round((end_s - at_s) * 1000)) or STILL_MS)
 
     def picture(self, name: str) -> None:
-        """Write the last frame as a picture of its own."""
+        """Write the last frame as a separate picture."""
         PICTURES.mkdir(exist_ok=True)
         self._frames[-1].save(PICTURES / f"{name}.webp", quality=60, method=6)
 

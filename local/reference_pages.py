@@ -60,7 +60,7 @@ def _row(name: str, parameter: dict[str, Any]) -> str:
 
 
 def alarms() -> str:
-    """Return the index of alarms: when each fires, and its page in the runbook."""
+    """Return the index of alarms: the condition of each, and its page in the runbook."""
     lines = ["| Alarm | Fires when | Page |", "|---|---|---|"]
     for name, resource in read_template()["Resources"].items():
         if resource["Type"] == "AWS::CloudWatch::Alarm":
@@ -71,7 +71,7 @@ def alarms() -> str:
 
 
 def settings() -> str:
-    """Return a table of the functions' variables: the functions that have each, and its meaning."""
+    """Return a table of the functions' variables, with functions and meaning of each."""
     template = read_template()
     common = template["Globals"]["Function"]["Environment"]["Variables"]
     variables = {

@@ -1,9 +1,9 @@
 """Steps of `make deploy` around `sam deploy`: checks, the stamp of the release, old versions.
 
 For China it also omits conditions that CloudFormation does not support there. A function's alias
-points to a published version, and SAM publishes one only if the function's text in the template has
-changed, not if only the value of a parameter or a reference has. So each deployment writes its own
-time into the built template.
+points to a published version. SAM publishes one only if the function's text in the template has
+changed, and not if only the value of a parameter or a reference has. Therefore each deployment
+writes its own time into the built template.
 
 python -m local.release platform|stamp|prune dev|prod
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BUILT = places.ROOT / ".aws-sam" / "build"
 PLATFORMS = {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}
 _MACHINES = {0xB7: "arm64", 0x3E: "x86_64"}
-"""ELF's numbers, by what Lambda calls these processors."""
+"""ELF machine numbers by Lambda's names of these processors."""
 
 
 def settings_of(stage: str, root: Path = places.ROOT) -> dict[str, Any]:
@@ -79,7 +79,7 @@ NOT_IN_CHINA = frozenset(
         *("NamePool", "OperatorsInPool"),
     }
 )
-"""Conditions of types that are unknown there: a template that names them may be refused."""
+"""Conditions with types that are unknown in China: a template that names them may be refused."""
 
 
 def without(conditions: frozenset[str], part: Any) -> Any:  # noqa: ANN401 - any part of a template
@@ -108,7 +108,7 @@ def stamp(release: str, built: Path = BUILT, region: str = "") -> None:
 
 
 VERSIONS_KEPT = 2
-"""Versions that remain behind the alias, for a rollback."""
+"""Number of versions that remain behind the alias, for a rollback."""
 
 
 def prune(stack_name: str, session: boto3.Session) -> int:
@@ -131,7 +131,7 @@ def prune(stack_name: str, session: boto3.Session) -> int:
 
 def _old_versions(functions: "LambdaClient", name: str, alias_name: str) -> list[str]:
     alias = functions.get_alias(FunctionName=name, Name=alias_name)
-    # During a canary release, the alias points to two.
+    # During a canary release, the alias points to two versions.
     weights = alias.get("RoutingConfig", {}).get("AdditionalVersionWeights", {})
     first_used = min(int(version) for version in (alias["FunctionVersion"], *weights))
     pages = functions.get_paginator("list_versions_by_function").paginate(FunctionName=name)

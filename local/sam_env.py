@@ -1,4 +1,4 @@
-"""Files that `sam local invoke` needs of a stack: the variables of its functions.
+"""Files of a stack that `sam local invoke` needs: the variables of its functions.
 
 python -m local.sam_env dev|prod|local
 
@@ -38,7 +38,7 @@ BUILT = places.ROOT / ".aws-sam" / "local" / "build" / "template.yaml"
 paths.
 """
 TEMPLATE_FILE = BUILT.with_name("invoke.yaml")
-# Docker Desktop runs its containers in a virtual machine, which reaches this one by a name.
+# Docker Desktop runs its containers in a virtual machine, which reaches this machine by a name.
 _FROM_CONTAINERS = HOST if platform.system() == "Linux" else "host.docker.internal"
 
 
@@ -72,12 +72,12 @@ def read_local_variables(emulator: str) -> Variables:
         "AWS_ENDPOINT_URL": emulator,
         "AWS_REGION": REGION,
         **{name.upper(): value for name, value in CREDENTIALS.items()},
-        "AWS_SESSION_TOKEN": "",  # not one of the shell
+        "AWS_SESSION_TOKEN": "",  # Keys of the shell must not be used.
     }
     return {
         name: {key: value.replace(HOST, _FROM_CONTAINERS) for key, value in (each | own).items()}
         for name, each in found.items()
-        if each  # the trigger of the operators' pool has none
+        if each  # The trigger of the operators' pool has none.
     }
 
 

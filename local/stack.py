@@ -1,4 +1,4 @@
-"""A whole redpacket on this machine: cache, AWS emulator, deployed template, and one address."""
+"""Local redpacket stack: cache, AWS emulator, deployed template, and one address."""
 
 import fcntl
 import json
@@ -48,7 +48,7 @@ CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 WAIT_SCALE = 2 / 900
 """Factor of a state machine's waits: a transaction is complete after 2 seconds, not 15 minutes."""
-"""Variables of botocore: services that the emulator does not have in full."""
+"""Variables of botocore: services that the emulator lacks in part."""
 
 CACHE = "cache"
 EMULATOR = Path(__file__).with_name("emulator.py")
@@ -60,7 +60,7 @@ def client_of(url: str, service: str) -> Any:  # noqa: ANN401 - boto3 makes its 
     """Return the boto3 client of *service* at an emulator's address."""
     # A profile in the caller's environment is for the real AWS, and may not even exist.
     nobody = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
-    # The service's name is not a literal here, which the types of boto3 insist on.
+    # The types of boto3 require a literal name of the service.
     session: Any = boto3.session.Session(botocore_session=nobody)
     return session.client(
         service,
@@ -86,10 +86,11 @@ class Stack:
         access: Access | None = None,
         sources: Path = places.ROOT,
     ) -> None:
-        """Prepare a stack; with *hold_ms* transactions conflict, which the emulator's never do.
+        """Prepare a stack; with *hold_ms* transactions conflict, unlike the emulator's own.
 
-        With *hosts_page* it also has the bucket and the distribution of the page. With *has_alarms*
-        it also evaluates the alarms. *sources* is the tree whose template and code it deploys.
+        With *hosts_page* the stack also has the bucket and the distribution of the page. With
+        *has_alarms* the stack also evaluates the alarms. *sources* is the tree whose template and
+        code the stack deploys.
         """
         self._access, self._sources = access or Access(), sources
         self._providers: dict[str, str] = {}
@@ -221,7 +222,7 @@ class Stack:
     def start(self) -> None:
         """Start everything and return when the API answers."""
         self._take_state_dir()
-        # The build takes minutes: meanwhile, another stack must not take these ports and answer.
+        # The build takes minutes; meanwhile, another stack must not take these ports and answer.
         for host, port in (
             (self._access.bind, self.ports.front),
             (HOST, self.ports.orchestration),
@@ -232,7 +233,7 @@ class Stack:
         # The keys of the product's own tokens, which the front also publishes.
         own_keys, published = self.state_dir / "issuer.json", self.state_dir / "issuer"
         issuer_keys.make(own_keys, published, url, now_ms=time.time_ns() // 1_000_000)
-        # The build takes longest and needs none of the others.
+        # The build takes the longest time and does not depend on the others.
         with Building(self._say, self._log("build"), self._sources) as building:
             cache = self._start_cache()
             emulator = self._start_emulator()
@@ -267,7 +268,8 @@ class Stack:
         with Building(self._say, self._log("build"), sources) as building:
             built = building.finish()
         self._providers |= parameters
-        self._deploy(built, {"RELEASE": str(time.time_ns())})  # as `make deploy`: new versions
+        # New versions, as with `make deploy`.
+        self._deploy(built, {"RELEASE": str(time.time_ns())})
         self.describe()
 
     def _deploy(self, built: Build, variables: dict[str, str] | None = None) -> None:
@@ -309,7 +311,7 @@ class Stack:
         return f"http://{HOST}:{self.ports.orchestration}"
 
     def description(self) -> dict[str, Any]:
-        """Return what others need to use this stack, as stack.json holds it."""
+        """Return the values that other programs need to use this stack, as in stack.json."""
         return {
             "api": self.api,
             "emulator": f"http://{HOST}:{self.ports.emulator}",
@@ -326,7 +328,7 @@ class Stack:
         }
 
     def ended(self) -> Process | None:
-        """Return a program that ended, or None; a cache that ended starts again, without data."""
+        """Return a program that ended, or None; a cache that ended starts again without data."""
         for process in self._processes:
             if process.is_running():
                 continue
@@ -390,7 +392,7 @@ class Stack:
 
     def _start_emulator(self) -> Process:
         home = self.state_dir / "emulator"
-        # Inherit no variables: its functions would see them, unlike on AWS.
+        # Inherit no variables, because its functions would see them, unlike on AWS.
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -411,12 +413,12 @@ class Stack:
             # Its functions get this.
             "AWS_ENDPOINT_URL": f"http://{HOST}:{self.aws_port}",
         }
-        # -P: the modules beside it are not its own.
+        # With -P, modules beside it are not imported.
         command = [str(places.LAMBDA_PYTHON), "-P", str(EMULATOR)]
         return self._run("emulator", command, env, home)
 
     def _start_conflicts(self) -> None:
-        """Start the conflicting proxy if it is wanted."""
+        """Start the conflicting proxy if it is requested."""
         if self._hold_ms is None:
             return
         command = [
@@ -472,13 +474,13 @@ class Stack:
             parameters |= setup.parameters(self.state_dir, self._simulators[provider])
             for name, file in setup.secrets(self.state_dir).items():
                 if self._access.issuer and file == self.state_dir / "issuer.json":
-                    continue  # another issuer does not publish the keys of our own tokens
+                    continue  # Another issuer does not publish the keys of our own tokens.
                 secret = manager.create_secret(Name=file.stem, SecretString=file.read_text())
                 parameters[name] = secret["ARN"]
         return parameters
 
     def _own_sign_in(self) -> dict[str, Any]:
-        """Return how the page signs in at a developer's own issuer; operators sign in as always."""
+        """Return the page's sign-in at a developer's own issuer; operators sign in as always."""
         if not self._access.issuer:
             return {}
         given = {"JwtIssuer": self._access.issuer, "PageClientId": "page"}
@@ -545,10 +547,10 @@ class Stack:
             "HostPage": "true" if self._hosts_page else "false",
             "PageClientId": "page",
             "CallbackBaseUrl": self.api,
-            # Tests deposit in one day what a deployment moves in months.
+            # Tests deposit in one day as much as a deployment moves in months.
             "ApprovalFen": "100000000,10000000000,10000000000",
             "RiskVerdicts": "true",
-            # Examples and tests have ids that no stack has made.
+            # Examples and tests have ids that no stack created.
             "PreviousPacketIdKeys": PUBLISHED_KEYS,
         }
 

@@ -28,7 +28,7 @@ KEY_WAITS_DAYS = 7
 
 
 def wait_until_deleted(cloud: Any, stack_id: str) -> None:  # noqa: ANN401 - a client of AWS
-    """Wait for the end of a stack. Raises StackError if it stays."""
+    """Wait for the end of a stack. Raises StackError if the stack remains."""
     looks = {"Delay": LOOK_S, "MaxAttempts": LOOKS_MAX}
     try:
         cloud.get_waiter("stack_delete_complete").wait(StackName=stack_id, WaiterConfig=looks)
@@ -69,7 +69,7 @@ class Teardown:
         wait_until_deleted(self._cloud, self._stack_id)
 
     def _find(self) -> tuple[str, bool]:
-        """Return the stack's id, and whether it exists. Raises StackError if it never did."""
+        """Return the stack's id, and whether it exists. Raises StackError if it never existed."""
         pages = self._cloud.get_paginator("list_stacks").paginate()
         found = [
             each
@@ -111,7 +111,7 @@ class Teardown:
         self._say(f"emptied bucket {name}")
 
     def _delete_databases(self) -> None:
-        """Delete the databases of runs, which reconciliation makes outside of the stack."""
+        """Delete the databases of runs, which reconciliation creates outside the stack."""
         glue: Any = self._session.client("glue")
         prefix = f"redpacket_{self._stack_id.rpartition('/')[2].replace('-', '_')}_"
         of_stack = set(self._of("AWS::Glue::Database"))
@@ -122,7 +122,7 @@ class Teardown:
                     self._say(f"deleted database {database['Name']}")
 
     def _kept(self) -> dict[str, Callable[[str], object]]:
-        """Return how to delete each type that the template keeps."""
+        """Return the deletion call of each type that the template retains."""
         tables, secrets = self._session.client("dynamodb"), self._session.client("secretsmanager")
         keys: Any = self._session.client("kms")
         pools: Any = self._session.client("cognito-idp")

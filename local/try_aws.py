@@ -105,7 +105,7 @@ class Trial:
         return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
 
     def _make_user(self, pool: str) -> str:
-        """Create the user, or take the one of an earlier trial; return a new password."""
+        """Create the user, or reuse the one of an earlier trial, and return a new password."""
         users = self._users()
         attributes = {"email": USER, "email_verified": "true", "nickname": "Ann"}
         with suppress(users.exceptions.UsernameExistsException):

@@ -1,7 +1,7 @@
 """Check of `make deploy` that the deployed stack survives the upgrade.
 
 Campaigns of earlier releases could draw by a public beacon, and this release has none
-(docs/adr/0032). So the upgrade waits until those campaigns have ended.
+(docs/adr/0032). Therefore the upgrade waits until those campaigns have ended.
 """
 
 import time
@@ -74,7 +74,7 @@ def _ends_at_ms(dynamo: Dynamo, campaign_id: str) -> int:
         dynamo.tables.campaigns,
         KeyConditionExpression="pk = :pk AND sk = :sk",
         ExpressionAttributeValues=values(**campaign(campaign_id)),
-        ProjectionExpression="ends_at_ms",  # the role that plans a deployment reads nothing else
+        ProjectionExpression="ends_at_ms",  # The role that plans a deployment reads nothing else.
         ConsistentRead=True,
     )
     return int(str(next(rows)["ends_at_ms"]))

@@ -38,8 +38,8 @@ def export(folder: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def export_changes(folder: Path, before: Rows, after: Rows) -> int:
     """Write changes in the form of an incremental export; return the number of records.
 
-    DynamoDB promises no order, so each change comes before or after an older one of its row,
-    possibly in another file.
+    DynamoDB promises no order, so each change precedes or follows an older one of its row, possibly
+    in another file.
     """
     changed = sorted(
         key for key in before.keys() | after.keys() if before.get(key) != after.get(key)
@@ -57,7 +57,7 @@ def export_changes(folder: Path, before: Rows, after: Rows) -> int:
 
 
 def change(key: tuple[str, str], row: Mapping[str, Any] | None, written_us: int) -> dict[str, Any]:
-    """Return the record of a write; None is a deletion."""
+    """Return the record of a write; None means a deletion."""
     keys = {name: {"S": text} for name, text in zip(("pk", "sk"), key, strict=True) if text}
     about = {"Metadata": {"WriteTimestampMicros": {"N": str(written_us)}}, "Keys": keys}
     return about if row is None else {**about, "NewImage": row}
@@ -93,7 +93,7 @@ class Duck:
     """DuckDB over the exports in a folder, which has a folder for each table.
 
     Consecutive exports have a *database* beside that of the one *before*. Many rows need a *file*,
-    and their exports for as long; all others are read at once.
+    and their exports must exist as long; all others are read at once.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ PAYERS = "operator", "operate", "treasury"
 
 
 def welcome(stack: Stack) -> str:
-    """Fund a first user and the operator, send a packet, and return a text that shows the rest."""
+    """Fund a first user and the operator, send a packet, and return a text with the next steps."""
     alice, bob = stack.token("alice", nickname="Alice"), stack.token("bob", nickname="Bob")
     with Client(stack.api, stack.token("treasurer", scope=ADMIN_SCOPE)) as treasurer:
         for user, amount_fen in (

@@ -38,7 +38,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "input": frozenset({"tag", "name", "label", "placeholder", "required"}),
     "button": frozenset({"tag", "type", "text", "behaviors", "name", "form_action_type"}),
 }
-"""Properties of cards 2.0 that the simulator knows; the platform refuses unknown ones."""
+"""Properties of cards 2.0 that the simulator accepts; the platform refuses others."""
 
 
 class Refusal(Exception):
@@ -87,7 +87,7 @@ class LarkSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the id by which the bot knows a member."""
+        """Return the member's id for the bot."""
         return f"lark:{TENANT}:{_open_id(person)}"
 
     def __init__(
@@ -115,12 +115,12 @@ class LarkSimulator(Platform):
         ]
 
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
-        """Show a member's words, and deliver them if the platform would."""
+        """Show a member's message, and deliver it if the platform would."""
         shown = Shown(f"om_{self.number()}", person.key, [(text, False)], answers=answers)
         chat.messages.append(shown)
         mention = f"@{self.bot_name}"
         if chat.owner is None and mention not in text:
-            return  # an app without further permissions gets only words that mention it
+            return  # An app without further permissions gets only messages that mention it.
         message: dict[str, Any] = {
             "message_id": shown.message_id,
             "chat_id": chat.chat_id,

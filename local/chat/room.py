@@ -21,7 +21,7 @@ GROUP = "group"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Member of the group; *number* makes the id at the platform."""
+    """Member of the group; *number* determines the id at the platform."""
 
     key: str
     name: str
@@ -53,7 +53,7 @@ class Shown:
     cover: str | None = None
     edits: int = 0
     content: object = None
-    """Content as the bot sent it, to find edits that change nothing."""
+    """Content as the bot sent it, to detect edits without changes."""
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Platform(ABC):
     @staticmethod
     @abstractmethod
     def host_id(person: Person) -> str:
-        """Return the id by which the bot knows a member."""
+        """Return the member's id for the bot."""
 
     def __init__(
         self, secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
@@ -140,7 +140,7 @@ class Platform(ABC):
 
     @abstractmethod
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
-        """Show a member's words, and deliver them to the bot as the platform does."""
+        """Show a member's message, and deliver it to the bot like the platform."""
 
     @abstractmethod
     def tap(self, person: Person, chat: Chat, shown: Shown, data: str | dict[str, str]) -> None:
@@ -177,7 +177,7 @@ class Platform(ABC):
     async def post(
         self, body: bytes, headers: Mapping[str, str], timeout_s: float
     ) -> httpx.Response | None:
-        """Call the bot; None is a call without an answer in time."""
+        """Call the bot; None means a call without an answer in time."""
         if self._client is None:
             self._client = httpx.AsyncClient(trust_env=False, transport=self.transport)
         url, answer = f"{self.callback_url}/{self.name}", None

@@ -21,6 +21,6 @@ def make_secret(url: str) -> dict[str, str]:
 
 
 def write_secret(file: Path, url: str) -> None:
-    """Write a secret that its owner alone can read."""
+    """Write a secret that only its owner can read."""
     file.touch(mode=0o600)
     file.write_text(json.dumps(make_secret(url)))

@@ -21,7 +21,7 @@ KINDS: tuple[type[Platform], ...] = (TelegramSimulator, LarkSimulator)
 def both(
     secret: Mapping[str, str], callback_url: str, people: Sequence[Person] = PEOPLE
 ) -> list[Platform]:
-    """Return both platforms, which call the bot at *callback_url*/NAME."""
+    """Return both simulated platforms; they call the bot at *callback_url*/NAME."""
     return [kind(secret, callback_url, people) for kind in KINDS]
 
 
@@ -33,7 +33,7 @@ def application(simulated: Sequence[Platform]) -> Starlette:
         return JSONResponse({name: each.state() for name, each in platforms.items()})
 
     async def join(request: Request) -> Response:
-        """Let a crowd join the groups, for a demonstration."""
+        """Let many users join the groups, for a demonstration."""
         people = crowd(int(json.loads(await request.body())["size"]))
         for each in platforms.values():
             each.join(people)

@@ -32,7 +32,7 @@ class Refusal(Exception):
 
 
 class _Html(HTMLParser):
-    """Telegram's HTML, which refuses every other tag and what is not escaped."""
+    """Parser of Telegram's HTML; it refuses every other tag and unescaped text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -70,7 +70,7 @@ class TelegramSimulator(Platform):
 
     @staticmethod
     def host_id(person: Person) -> str:
-        """Return the id by which the bot knows a member."""
+        """Return the member's id for the bot."""
         return f"telegram:{_id(person)}"
 
     def __init__(
@@ -83,7 +83,7 @@ class TelegramSimulator(Platform):
         self._updates = 1_000
 
     def private_chat(self, person: Person) -> Chat:
-        """Return a chat to which a bot writes only after its owner has opened it."""
+        """Return a chat to which a bot can write only after its owner has opened it."""
         return Chat(str(_id(person)), person.name, person.key, is_open=False)
 
     def routes(self) -> list[Route]:
@@ -91,14 +91,14 @@ class TelegramSimulator(Platform):
         return [Route("/telegram/bot{token}/{method}", self._call, methods=["POST"])]
 
     def write(self, person: Person, chat: Chat, text: str, answers: str | None) -> None:
-        """Show a member's words, and deliver them if the platform would."""
+        """Show a member's message, and deliver it if the platform would."""
         chat.is_open = True
         shown = Shown(str(self.number()), person.key, [(text, False)], answers=answers)
         chat.messages.append(shown)
         answered = chat.find(answers) if answers else None
         is_for_bot = text.startswith("/") or (answered and answered.author == BOT)
         if chat.owner is None and not is_for_bot:
-            return  # privacy mode, which is the default
+            return  # Privacy mode, which is the default.
         message: dict[str, Any] = {**self._message(chat, shown), "from": _user(person)}
         if answered:
             message["reply_to_message"] = self._message(chat, answered)
@@ -145,7 +145,7 @@ class TelegramSimulator(Platform):
             await asyncio.sleep(wait_s * self.retry_scale)
 
     def _execute(self, content: bytes) -> None:
-        """Carry out a method in the webhook's answer; its result is lost."""
+        """Execute a method in the webhook's answer; its result is lost."""
         try:
             body = json.loads(content or b"{}")
             if isinstance(body, dict) and "method" in body:

@@ -45,7 +45,7 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """This machine's clock, which tests may advance."""
+    """This machine's clock, which tests can advance."""
 
     def __init__(self) -> None:
         self._ahead_ms = 0
@@ -78,7 +78,7 @@ class Gateway:
         self.transfers: dict[str, Transfer] = {}
         self.consents: dict[str, Consent] = {}
         self.book: list[Line] = []
-        # The merchant's money from the request of a transfer until it is paid, or unlocked.
+        # The merchant's money from the request of a transfer until it is paid or unlocked.
         self.locks: list[Line] = []
 
     # -- money in
@@ -115,7 +115,7 @@ class Gateway:
     def take_payment(
         self, order: Order, user: str, amount_fen: int | None = None, *, is_forced: bool = False
     ) -> Transaction:
-        """Let a user pay; with *is_forced* also an order that is closed or already paid."""
+        """Let a user pay; *is_forced* allows an order that is closed or already paid."""
         now_ms = self.clock.now_ms()
         if not is_forced and order.state(now_ms) != "unpaid":
             raise Refused(409, "NOT_PAYABLE", f"the order is {order.state(now_ms)}")
@@ -157,7 +157,7 @@ class Gateway:
         paid: Transaction | None = None,
         is_forced: bool = False,
     ) -> Refund:
-        """Refund as people do in the merchant's console, under a number that no caller chose."""
+        """Refund like an operator at the merchant's console, under a number of its own."""
         paid = paid or next(iter(order.transactions), None)
         if paid is None or (
             not is_forced and amount_fen > paid.amount_fen - self.refunded_fen(paid)
@@ -189,7 +189,7 @@ class Gateway:
         *,
         asks: bool,
     ) -> Transfer:
-        """Pay a user, once for each number; with *asks*, the user has to confirm it first."""
+        """Pay a user, once for each number; with *asks*, the user must confirm it first."""
         if existing := self.transfers.get(number):
             _check_same(existing.wanted, wanted, "ALREADY_EXISTS")
             return existing
@@ -205,7 +205,7 @@ class Gateway:
     def move(
         self, transfer: Transfer, state: str, reason: str = "", at_ms: int | None = None
     ) -> None:
-        """Move a transfer to another state, now or before; a final state never changes."""
+        """Move a transfer to another state, now or earlier; a final state never changes."""
         if transfer.state in FINAL:
             raise Refused(409, "FINAL", f"the transfer is {transfer.state}")
         transfer.state, transfer.reason = state, reason
@@ -261,7 +261,7 @@ class Gateway:
         return consent
 
     def end_consents(self) -> None:
-        """Let all users withdraw their consent."""
+        """Let all users revoke their consent."""
         for number in self.consents:
             self.end(number, "USER_CLOSE")
 
@@ -280,9 +280,9 @@ class Gateway:
                 self.end(consent.number, "USER_OVERDUE_UNCONFIRMED")
 
     def statement(self, day: str, *kinds: str) -> Statement | None:
-        """Return a day's lines of *kinds* as the policy wants them; None before the day is over.
+        """Return a day's lines of *kinds* as the policy reports them; None before the day is over.
 
-        A transfer is either a "transfer" when it is paid, or a "lock" and perhaps an "unlock".
+        A movement is either a "transfer" at its payment, or a "lock" that an "unlock" may follow.
         """
         if day_of(self.clock.now_ms()) <= day:
             return None

@@ -1,4 +1,4 @@
-"""Notifications over HTTP: repeated until they are accepted, with the faults of a mode."""
+"""Notifications over HTTP, repeated until they are accepted, with the faults of a mode."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,7 +15,7 @@ from local.gateways.policy import Mode
 RETRY_MS = (200, 400, 800, 1_600, 3_200, 6_400)
 ANSWER_TIMEOUT_S = 5.0
 COPIES = 3
-# Older than receivers may accept.
+# Older than receivers accept.
 STALE_S = 601
 # Seconds for which a notification waits for a later one that overtakes it.
 REORDER_MS = 5_000
@@ -24,7 +24,7 @@ Posted = tuple[bytes, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Notification; its body is the same at each attempt, its signature is not."""
+    """Notification with the same body at each attempt, but a new signature."""
 
     url: str
     subject: str
@@ -46,7 +46,7 @@ class Deliveries:
     _held: list[Message] = field(default_factory=list)
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _posts: set[asyncio.Task[httpx.Response]] = field(default_factory=set)
-    # One client for all: each new one would read the certificates of this machine.
+    # All calls share one client, because each new one would read the certificates of this machine.
     _client: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(timeout=ANSWER_TIMEOUT_S, trust_env=False)
     )
@@ -56,7 +56,7 @@ class Deliveries:
         mode = self.gateway.policy.delivery(message.subject)
         if mode is Mode.REORDERED_NOTIFICATIONS:
             self._held.append(message)
-            # The first one waits for the second, for a while.
+            # The first notification waits a while for the second.
             is_first = len(self._held) == 1
             self._start(self._send_held_backwards(REORDER_MS if is_first else 0))
         elif mode is not Mode.NO_NOTIFICATIONS:
@@ -77,7 +77,7 @@ class Deliveries:
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        # The loop alone keeps no reference to a task.
+        # The event loop keeps no reference to a task.
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -89,7 +89,7 @@ class Deliveries:
             for posted in message.forge(wall_s()):
                 await self._post(message, posted, "forged")
         if mode is Mode.STALE_NOTIFICATIONS:
-            # Only a forgery recorded ten minutes ago: the real notification never arrives.
+            # Only a forgery recorded ten minutes ago, because the real notification never arrives.
             await self._post(message, signed(wall_s() - STALE_S), "stale")
             return
         if mode is Mode.DUPLICATE_NOTIFICATIONS:

@@ -13,7 +13,7 @@ from local.gateways.records import Line, Refused, Transfer
 
 
 class Mode(StrEnum):
-    """Mode of behavior, as `POST /_fake/mode` names it."""
+    """Mode of behavior, named by `POST /_fake/mode`."""
 
     OK = "ok"
     # Answers to a call that creates something.
@@ -25,7 +25,7 @@ class Mode(StrEnum):
     REFUSES_ADDRESS = "refuses_address"
     NOT_FOUND_THEN_FOUND = "not_found_then_found"
     AUTHORIZATION_WITHDRAWN = "authorization_withdrawn"
-    # A provider may always require confirmation; a host's wallet only does in this mode.
+    # A provider may always require confirmation; a host's wallet requires it only in this mode.
     ASKS_CONFIRMATION = "asks_confirmation"
     # Answers to any call.
     SLOW = "slow"
@@ -70,7 +70,7 @@ DONE_ALL_THE_SAME = {Mode.PAYS_AND_TIMES_OUT, Mode.PAYS_AND_FAILS, Mode.NOT_FOUN
 # Longer than any caller waits for an answer.
 HANG_MS = 30_000
 SLOW_MS = 1_500
-# The number of queries that get NOT_FOUND for something that exists.
+# Number of queries that get NOT_FOUND for something that exists.
 HIDDEN_QUERIES = 2
 
 
@@ -81,7 +81,7 @@ class Books(Protocol):
         """Let a transfer enter another state."""
 
     def end_consents(self) -> None:
-        """Let all users withdraw their consent."""
+        """Let all users revoke their consent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Policy:
     """Modes of a provider, drawn for each call, notification and statement.
 
     Each method is the one place for one kind of fault; simulations override them. A draw depends on
-    the seed, the subject, and the number of earlier draws for it; not on the order of callers.
+    the seed, the subject, and the number of earlier draws for it, but not on the order of callers.
     """
 
     shares: Mapping[Mode, float] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class Policy:
         )
 
     def draw(self, among: frozenset[Mode], subject: str) -> Mode:
-        """Draw the mode of *subject* for this call from those *among*; otherwise OK."""
+        """Draw the mode of *subject* for this call from those *among*; otherwise return OK."""
         kind = min(among)
         self._drawn[f"{kind}/{subject}"] += 1
         count = self._drawn[f"{kind}/{subject}"]

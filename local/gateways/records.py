@@ -70,7 +70,7 @@ class Order:
 
 @dataclass(slots=True)
 class Transfer:
-    """A payout to a user."""
+    """Payout to a user."""
 
     kind: ClassVar = "transfer"
     number: str

@@ -53,7 +53,7 @@ class Provider(ABC):
         await self.deliveries.forget()
 
     async def answer(self, request: Request, call: Call, do: Callable[[Meeting], Done]) -> Done:
-        """Carry out *call* as the policy decides. Raises Refused for a call without an answer."""
+        """Execute *call* as the policy decides. Raises Refused for a call without an answer."""
         self.gateway.lapse()
         meeting = self.gateway.policy.meet(self.gateway, call)
         if meeting.wait_ms:

@@ -35,7 +35,7 @@ class Setup(ABC):
     program: str
     """Name of the simulator among the programs of a stack."""
     port: int
-    """Port that the documentation names."""
+    """Port in the documentation."""
     enabled_by: str
     """Parameter that enables the provider."""
     scripts: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Setup(ABC):
     is_simulated: bool = True
     """Whether a local stack starts its simulator."""
     policies: Sequence[str] = ()
-    """Policies of trusted types that those scripts need."""
+    """Trusted-types policies that those scripts need."""
 
     @abstractmethod
     def simulator(self, place: Place) -> Provider:
@@ -60,7 +60,7 @@ class Setup(ABC):
         """Return the other parameters of a local stack, whose simulator is at *url*."""
 
     def page(self, _parameters: Parameters, _url: str = "") -> dict[str, str] | None:
-        """Return the provider's part of /config.json; *url* is a simulator's, if it has one."""
+        """Return the provider's part of /config.json; *url* is a simulator's, if there is one."""
         return None
 
     def auth(self, _parameters: Parameters) -> dict[str, str] | None:

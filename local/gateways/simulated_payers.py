@@ -37,7 +37,7 @@ class SimulatedPayers:
         return {"mode": sorted(policy.shares)}
 
     def pay(self, body: Body) -> Body:
-        """Let a user pay `payment_id`; with `late` also an order that is closed or already paid."""
+        """Let a user pay `payment_id`; `late` allows an order that is closed or already paid."""
         paid = self._gateway.take_payment(
             find(self._gateway.orders, body["payment_id"]),
             self._user_of(body.get("payer", "somebody")),
@@ -62,7 +62,7 @@ class SimulatedPayers:
         return self._shown(transfer)
 
     def refund(self, body: Body) -> Body:
-        """Refund `amount_fen` of `payment_id` by hand, as an operator at the console."""
+        """Refund `amount_fen` of `payment_id` manually, like an operator at the console."""
         order = find(self._gateway.orders, body["payment_id"])
         return {"number": self._gateway.refund_by_hand(order, body["amount_fen"]).number}
 
@@ -116,9 +116,9 @@ class SimulatedPayers:
 
 
 def find(by_number: Mapping[str, Found], wanted: str) -> Found:
-    """Return the record with the number *wanted*, or the last one of those that begin with it.
+    """Return the record with the number *wanted*, or the last one whose number begins with it.
 
-    A withdrawal's transfers begin with its id, and a number for each attempt follows.
+    The numbers of a withdrawal's transfers consist of its id and the number of the attempt.
     """
     numbers = [number for number in by_number if wanted and number.startswith(wanted)]
     if not numbers:

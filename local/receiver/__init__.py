@@ -1,1 +1,1 @@
-"""Host's receiver of events: it checks signatures, drops repeats by id, and can be down."""
+"""Host's receiver of events: it verifies signatures, drops repeats by id, and can be down."""

@@ -36,7 +36,7 @@ class HostSetup(Setup):
 
 
 class OwnWallet(HostSetup):
-    """A developer's own wallet at *url*, with its secrets in *secret*."""
+    """Developer's own wallet at *url*, with its secrets in *secret*."""
 
     is_simulated = False
 

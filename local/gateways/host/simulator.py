@@ -39,7 +39,7 @@ REFUSALS = {"NOT_ENOUGH": "out_of_funds", "USER_NOT_AUTHORIZED": "not_authorized
 
 @dataclass(frozen=True, slots=True)
 class WalletSecrets:
-    """One secret for each direction, so that no side's signature counts for the other."""
+    """Each direction has its own secret, so that no side's signature is valid for the other."""
 
     call_secret: str
     result_secret: str
@@ -242,7 +242,7 @@ def check(secret: str, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _signature(secret: str, message_id: str, timestamp: str, body: bytes) -> str:
-    """Return `v1,` and the HMAC-SHA256 of id, timestamp and body, as Standard Webhooks do."""
+    """Return `v1,` and the HMAC-SHA256 of id, timestamp and body, as in Standard Webhooks."""
     key = b64decode(secret.removeprefix(PREFIX))
     told = f"{message_id}.{timestamp}.".encode() + body
     return f"v1,{b64encode(hmac.digest(key, told, 'sha256')).decode()}"

@@ -32,19 +32,19 @@ TRANSFERS = "/v3/fund-app/mch-transfer/transfer-bills"
 CONSENTS = "/v3/fund-app/mch-transfer/user-confirm-authorization"
 CODE_PREFIX = "code-"
 SCOPES = ("snsapi_base", "snsapi_userinfo")
-NAMED = "+named"  # end of a code whose user agreed to share their name
+NAMED = "+named"  # End of a code whose user agreed to share their name.
 ACCOUNT_COOKIE = "account"
 STATEMENT_READY_AFTER = timedelta(days=1, hours=10)
 # Seconds until an order without an end expires at the provider.
 ORDER_LIFE_MS = 2 * 60 * 60 * MS_PER_S
-# The life of tokens and tickets, and the time before its end when new ones are lent.
+# Lifetime of tokens and tickets, and the time before its end when new ones are issued.
 LENT_MS, RENEWED_MS = 7_200 * MS_PER_S, 300 * MS_PER_S
 ORDER_NUMBER = re.compile(r"[0-9A-Za-z_|*-]{6,32}")
 TRANSFER_NUMBER = re.compile(r"[0-9A-Za-z]{1,32}")
 OPENID = re.compile(r"o[0-9A-Za-z_-]{27}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-# The greatest length of a body's texts; an empty text is also wrong.
+# Maximum length of a body's texts; an empty text is also wrong.
 TEXTS = {
     "appid": 32,
     "mchid": 32,
@@ -123,7 +123,7 @@ class WeChat(Provider):
             self._served("GET", "/v3/bill/tradebill", "statement", self._trades),
             self._served("GET", "/v3/bill/fundflowbill", "statement", self._flows),
             Route("/v3/billdownload/file", self._download),
-            # Also for certificates: merchants with a public key have none to fetch.
+            # Certificates also need it, because merchants with a public key have none to fetch.
             self._served("GET", "/v3/{path:path}", "unknown", _unknown),
             Route("/connect/oauth2/authorize", self._authorize),
             Route("/sns/oauth2/access_token", self._login("code")),
@@ -428,10 +428,11 @@ class WeChat(Provider):
         except Refused as refused:
             refusal = json.dumps({"code": refused.code}).encode()
             return Response(refusal, refused.status, self.keys.signed(refusal), "application/json")
-        # Like the real provider: the file itself is not signed, because its hash came before.
+        # Like the real provider, it does not sign the file itself, because the signed answer before
+        # had its hash.
         return Response(content, media_type="application/octet-stream")
 
-    # -- who a client is
+    # -- identity of a client
 
     async def _authorize(self, request: Request) -> Response:
         """Redirect back with a code: a browser is one account, which agrees to share its name."""
@@ -508,7 +509,7 @@ class WeChat(Provider):
         return None
 
     def _lend(self, name: str, what: str) -> dict[str, Any]:
-        """Return the token or ticket for *what*, the same until five minutes before its end."""
+        """Return the token or ticket for *what*; it changes five minutes before its end."""
         now_ms = self.gateway.clock.now_ms()
         value, ends_at_ms = self.lent.get(what, ("", 0))
         if ends_at_ms - now_ms < RENEWED_MS:

@@ -63,7 +63,7 @@ class GatewayKeys:
         if not merchant_file.exists():
             own = make_private_key()
             write_secret(own_file, private_text(own))
-            # Written last: an interrupted start makes all of them again.
+            # Written last, so that an interrupted start makes all of them again.
             write_secret(merchant_file, json.dumps(asdict(_make_merchant(own))))
         merchant = Merchant(**json.loads(merchant_file.read_text()))
         made = cls(_load(own_file.read_text()), merchant, {}, merchant_file)
@@ -82,7 +82,7 @@ class GatewayKeys:
             raise _sign_error("the Authorization header is not complete")
         serial = given["serial_no"]
         if serial not in self.certificates:
-            self._read_certificate()  # of a merchant who requested a new one
+            self._read_certificate()  # Of a merchant who requested a new one.
         key = self.certificates.get(serial)
         if given["mchid"] != merchant.mch_id or key is None:
             raise _sign_error("no such merchant or certificate")
@@ -94,7 +94,7 @@ class GatewayKeys:
             key.verify(b64decode(given["signature"]), signed, PKCS1v15(), SHA256())
         except (InvalidSignature, ValueError):
             raise _sign_error("the signature does not fit") from None
-        # Without it, the provider would have to sign with a certificate, which new merchants lack.
+        # Without it, the provider would need a certificate to sign with, which new merchants lack.
         if headers.get("wechatpay-serial", merchant.public_key_id) != merchant.public_key_id:
             raise _sign_error("Wechatpay-Serial names no key of this gateway")
 
@@ -146,7 +146,7 @@ class GatewayKeys:
         wrong_key = self.signed(body, now_s, _others_key())
         return [
             (body, wrong_key),
-            # A valid signature, of another body.
+            # A valid signature of another body.
             (body.replace(b'"EV-', b'"EV-9'), self.signed(body, now_s)),
             # Serials that a library might fetch, or fail to parse.
             (body, wrong_key | {"Wechatpay-Serial": "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"}),
