@@ -27,6 +27,7 @@ from redpacket.approvals.model import (
 from redpacket.campaigns.model import CampaignPlan
 from redpacket.ledger.errors import InsufficientFunds
 from redpacket.lottery.model.lottery import PrizeKind
+from redpacket.operations.dynamodb import keys as operator_keys
 from redpacket.operations.dynamodb.audit_log import DynamoActions
 from redpacket.operations.model.allowances import (
     PERIOD_MS,
@@ -36,10 +37,10 @@ from redpacket.operations.model.allowances import (
 )
 from redpacket.operations.model.operators import Action, ActionKind
 from redpacket.platform import errors
-from redpacket.platform.dynamodb.client import Dynamo
+from redpacket.platform.dynamodb.client import Dynamo, to_wire
 from redpacket.platform.idempotency import Request
 from redpacket.reconciliation.use_cases.statements import MOVING_MS
-from testing.builders import a_campaign, a_prize
+from testing.builders import NOW_MS, a_campaign, a_prize
 from testing.in_memory_system import InMemorySystem, a_person, an_operator, an_order
 from testing.platform.fake_tables import TABLE_NAMES
 
@@ -100,6 +101,26 @@ def test_a_night_reports_moves_above_the_limit_without_approval(
     assert _moved_alone(system, LIMIT_FEN) == []
     # A role set the sums to nothing in between.
     assert _moved_alone(system, LIMIT_FEN - 1) == [LIMIT_FEN]
+
+
+_PERIOD = NOW_MS // PERIOD_MS
+
+
+@pytest.mark.parametrize(
+    "key", [operator_keys.moved("ann", _PERIOD), operator_keys.allowance("ann", "user:user")]
+)
+def test_a_sum_that_can_not_be_read_needs_an_approval(
+    system: InMemorySystem, key: dict[str, str]
+) -> None:
+    """Five roles write sums: a bad row neither raises a limit nor locks an operator out."""
+    system.operator_fen = LIMIT_FEN
+    row = {**key, "moved_fen": "no", "sums": "no"}
+    system.dynamo.put_item(TableName="approvals", Item=to_wire(row))
+
+    approval = _asked(_deposit(system, 1, "first"))
+    system.process().approve(approval.approval_id, BOB)
+
+    assert system.balance_fen("user") == 1
 
 
 def _budget(system: InMemorySystem, budget_fen: int, version: int | None = None) -> Approval | None:

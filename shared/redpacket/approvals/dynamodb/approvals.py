@@ -37,6 +37,7 @@ from redpacket.operations.dynamodb.audit_log import (
 )
 from redpacket.operations.model.allowances import Allowance
 from redpacket.operations.model.operators import Action
+from redpacket.platform.bounds import AT_MS_MAX, FEN_MAX
 from redpacket.platform.dynamodb.client import Dynamo, Row, put, update
 from redpacket.platform.dynamodb.lists import NewestFirst
 from redpacket.platform.user import User, UserIds
@@ -64,6 +65,10 @@ _FIRST = {
     ApprovalKind.STOCK: "4",
 }
 """First digit of an id by kind: a function's role may put only the kinds that it asks for."""
+
+
+_BAD = ArithmeticError, KeyError, TypeError, ValueError
+"""Errors of a bad row. A sum that can't be read is above each limit, so it needs an approval."""
 
 
 class DynamoApprovals:
@@ -158,13 +163,16 @@ class DynamoApprovals:
         row = self._dynamo.get(self._approvals, operator_keys.allowance(operator_id, subject))
         if row is None:
             return Allowance(operator_id, subject)
-        sums = tuple((at_ms, fen) for at_ms, fen in json.loads(str(row["sums"])))
-        return Allowance(operator_id, subject, sums, int(row["version"]))
+        try:
+            sums = tuple((int(at_ms), int(fen)) for at_ms, fen in json.loads(str(row["sums"])))
+            return Allowance(operator_id, subject, sums, int(row["version"]))
+        except _BAD:
+            return Allowance(operator_id, subject, ((AT_MS_MAX, FEN_MAX),))
 
     def find_moved_fen(self, owner: str, periods: Sequence[int]) -> dict[int, int]:
         wanted = [operator_keys.moved(owner, period) for period in periods]
         rows = self._dynamo.get_many(self._approvals, wanted, is_strong=True, only="pk, moved_fen")
-        return {int(str(row["pk"]).rpartition("#")[2]): int(row["moved_fen"]) for row in rows}
+        return {int(str(row["pk"]).rpartition("#")[2]): _moved_fen(row) for row in rows}
 
     def _question_key(self, question: str) -> dict[str, str]:
         return operator_keys.question(self._user_ids().seal("question", question))
@@ -186,7 +194,7 @@ class DynamoApprovals:
             is_verified = hmac.compare_digest(approval_id.encode(), self._id_of(row).encode())
             if is_verified or "decided_by" in row:
                 return _parsed(approval_id, row, is_verified=is_verified)
-        except (ArithmeticError, KeyError, TypeError, ValueError):
+        except _BAD:
             pass
         at_ms, operator = row.get("asked_at_ms"), User(str(row.get("operator_id", "unknown")))
         at_ms = at_ms if isinstance(at_ms, int) else 0
@@ -203,6 +211,13 @@ class DynamoApprovals:
             approved=ApprovalStatus.APPROVED,
             **named,
         )
+
+
+def _moved_fen(row: dict[str, Any]) -> int:
+    try:
+        return int(row["moved_fen"])
+    except _BAD:
+        return FEN_MAX
 
 
 def _row(approval: Approval) -> Row:
