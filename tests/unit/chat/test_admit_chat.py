@@ -7,9 +7,14 @@ import pytest
 from redpacket.chat.errors import ChatNotFound
 from redpacket.chat.use_cases.admit_chat import list_chats, revoke_chat
 from redpacket.containers import containers
-from redpacket.operations.model.operators import ActionKind, Change
+from redpacket.operations.model.operators import Action, ActionKind, Change
 from testing.chat_system import GROUP, PIGEON, ChatSystem, a_chat
 from testing.in_memory_system import an_operator
+
+
+def _logged(loft: ChatSystem, chat_id: str) -> list[Action]:
+    logged, _ = loft.system.actions.list_actions(f"chat:pigeon:{chat_id}", None, 10)
+    return [each.action for each in logged]
 
 
 def test_admissions_are_logged_with_their_changes(loft: ChatSystem) -> None:
@@ -18,15 +23,15 @@ def test_admissions_are_logged_with_their_changes(loft: ChatSystem) -> None:
         loft.admit(chat)
 
     revoke_chat(operator, PIGEON, GROUP, 3, chats=chats)
-    logged, _ = loft.system.actions.list_actions(f"chat:pigeon:{GROUP}", None, 10)
+    logged = _logged(loft, GROUP)
 
-    assert [each.action.kind for each in logged] == [
+    assert [each.kind for each in logged] == [
         ActionKind.CHAT_REVOKED,
         ActionKind.CHAT_ADMITTED,
         ActionKind.CHAT_ADMITTED,
     ]
-    assert logged[1].action.changes == (Change("day_fen", "10000", "5"),)
-    assert {each.action.operator_id for each in logged} == {operator.user_id}
+    assert logged[1].changes == (Change("day_fen", "10000", "5"),)
+    assert {each.operator_id for each in logged} == {operator.user_id}
     assert list_chats(chats=chats) == []
 
 
@@ -51,6 +56,8 @@ def test_a_forged_move_has_no_effect_after_a_decision_by_an_operator(loft: ChatS
 
     found = [chats.find(PIGEON, place) for place in ("g-2", "g-3", "g-rich")]
     assert found == [own, None, rich]
+    assert [each.kind for each in _logged(loft, "g-3")] == [ActionKind.CHAT_REVOKED]
+    assert [each.kind for each in _logged(loft, "g-rich")] == [ActionKind.CHAT_ADMITTED]
 
 
 def test_a_move_captures_no_chat_that_an_operator_decided_about(loft: ChatSystem) -> None:

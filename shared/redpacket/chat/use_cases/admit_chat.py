@@ -32,10 +32,14 @@ def admit_chat(operator: User, chat: Chat, *, chats: DynamoChats) -> Chat:
 def revoke_chat(
     operator: User, connector: str, chat_id: str, now_ms: int, *, chats: DynamoChats
 ) -> None:
-    """Revoke a chat: its bot does nothing more. Raises ChatNotFound."""
-    before = chats.find(connector, chat_id)
-    if before is None:
+    """Revoke a chat, or the id to which one moved: its bot does nothing more there.
+
+    Raises ChatNotFound.
+    """
+    found = chats.find(connector, chat_id)
+    if found is None:
         raise ChatNotFound
+    before = replace(found, chat_id=chat_id)
     chats.revoke(connector, chat_id, _action(operator, before, None, now_ms))
 
 
