@@ -150,7 +150,9 @@ def _messages(session: Session) -> Iterator[Finding]:
             detail = f"{each['dead']} given up. Look: redpacket dlq list {name}"
             yield "fail", f"queue {name}", detail
         else:
-            yield "ok", f"queue {name}", f"{each['waiting']} waiting, none given up"
+            waiting, busy, delayed = (each[count] for count in _COUNTS)
+            detail = f"{waiting} waiting, {busy} in flight, {delayed} delayed, none given up"
+            yield "ok", f"queue {name}", detail
 
 
 def _approvals(session: Session) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ def logs(
     group = _log_group(session.target, function)
     logged = session.target.logged(group, words, int(hours * _HOUR_S))
     lines = [line for line in logged if "_aws" not in line][-last:]  # metrics; see `count`
-    session.screen.report({"items": lines}, Text("\n".join(map(_line, lines)) or "none"))
+    session.screen.report({"items": lines}, Text("\n".join(map(shown.log_line, lines)) or "none"))
 
 
 def _log_group(target: Target, function: str) -> str:
@@ -99,14 +99,6 @@ def _log_group(target: Target, function: str) -> str:
     if function not in groups:
         raise no_target(f"{function} has no log; these have: {', '.join(sorted(groups))}")
     return str(groups[function])
-
-
-def _line(line: dict[str, Any]) -> str:
-    """Return a log line on one line of the screen, with the last line of a trace."""
-    if set(line) == {"message"}:
-        return str(line["message"])
-    traced = {name: line[name].splitlines()[-1] for name in ("exception",) if line.get(name)}
-    return json.dumps({**line, **traced}, ensure_ascii=False)
 
 
 def count(

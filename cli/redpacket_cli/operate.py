@@ -6,7 +6,7 @@ import time
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from redpacket_cli import show as shown
@@ -175,13 +175,23 @@ def reconcile(
         for check in run["checks"]
     )
     table = shown.table(("check", "examined", "differences"), counts)
-    more = Text("More differences were found than these." if run["is_truncated"] else "")
     status = " ".join(word for word in (run["status"], run.get("export")) if word)
-    session.screen.report(
-        run, Group(Text(status), table, shown.differences(run["differences"]), more)
-    )
+    session.screen.report(run, Group(Text(status), table, _result(run)))
     if run["differences"]:
         raise typer.Exit(Exit.FOUND)
+
+
+def _result(run: dict[str, Any]) -> RenderableType:
+    """Show the differences of a run, or in how many checks nothing differs, and until when."""
+    if run["differences"]:
+        more = "More differences were found than these." if run["is_truncated"] else ""
+        return Group(shown.differences(run["differences"]), Text(more))
+    used = sum(bool(check["examined"]) for check in run["checks"])
+    count, since = len(run["checks"]), shown.moment(run["until_ms"])
+    return Group(
+        Text(f"Everything adds up in {used} of {count} checks; the others examined no rows."),
+        Text(f"Rows since {since} are left to the next run."),
+    )
 
 
 @dlq.command("list")
@@ -192,10 +202,11 @@ def list_letters(context: typer.Context, queue: QueueName) -> None:
     received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0).get(
         "Messages", []
     )
-    items = [_body_of(message) for message in received]
+    items = [{"message_id": each["MessageId"], "body": _body_of(each)} for each in received]
     letters = {"count": _count(sqs, url), "items": items}
-    rows = ([json.dumps(item, ensure_ascii=False)] for item in items)
-    session.screen.report(letters, shown.table(("message",), rows, f"about {letters['count']}"))
+    rows = ((each["message_id"], json.dumps(each["body"], ensure_ascii=False)) for each in items)
+    table = shown.table(("message_id", "message"), rows, f"about {letters['count']}")
+    session.screen.report(letters, table)
 
 
 @dlq.command("redrive")

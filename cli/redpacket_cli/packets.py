@@ -13,6 +13,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+from redpacket_cli import lists
 from redpacket_cli import show as shown
 from redpacket_cli.amounts import money, parse_amount
 from redpacket_cli.api import Api
@@ -295,10 +296,10 @@ _LOGS = ("ApiLogs", *(f"{name}Logs" for name in _HANDLERS), "PayoutLogs")
 def find(
     context: typer.Context,
     request_id: Annotated[
-        str, typer.Argument(help="`instance` of a problem, or the header apigw-requestid.")
+        str, typer.Argument(help="`instance` of a problem, or the header x-request-id.")
     ],
-    user_token: Annotated[
-        str, typer.Option("--user", help="The user's token, as GET /me shows it; with --packet.")
+    user: Annotated[
+        str, typer.Option(help="The host's own id of a user, or the user_token; with --packet.")
     ] = "",
     packet: Annotated[str, typer.Option(help="The packet, if no line names it.")] = "",
 ) -> None:
@@ -308,6 +309,8 @@ def find(
     that was refused took none: its lines say route and status, and no log names its packet or its
     user; give --packet for the audit, and --user for the share that this user has of it.
     """
+    if user and not packet:
+        raise typer.BadParameter("--user needs --packet")
     session = session_of(context)
     target = session.target
     lines = [
@@ -315,6 +318,7 @@ def find(
         for group in _LOGS
         if group != "ChatLogs" or "ChatFunction" in target.outputs
         for line in target.logged(group, request_id)
+        if _names(line, request_id)
     ]
     claimed = next((claim for line in lines for claim in line.get("claims", [])), "")
     packet_id, _, share_no = claimed.partition(" ")[2].partition("#")
@@ -326,12 +330,21 @@ def find(
         result["audit"] = target.operator.get(f"/admin/packets/{an_id(packet_id)}/audit")
     if share_no:
         result["share"] = _ledger_share(target, packet_id, int(share_no))
-    elif packet_id and user_token:
-        result["share"] = _share_of(target, packet_id, user_token)
+    elif user:
+        result["share"] = _share_of(target, packet_id, user)
     if not lines and not packet_id:
         detail = f"no log line of the last day has {request_id}: check the id, or give --packet"
         raise Failure(Exit.FOUND, detail)
-    session.screen.report(result)
+    view = {**result, "lines": "\n".join(map(shown.log_line, lines)) or translate("none")}
+    if view.get("share", result) is None:
+        view["share"] = translate(f"none: {user} has no share of this packet")
+    session.screen.report(result, shown.pairs(view))
+
+
+def _names(line: dict[str, Any], request_id: str) -> bool:
+    """Tell whether a field is the id, or a settled claim is of it: a log also finds parts."""
+    fields = [line.get("request_id"), *(claim.split(" ")[0] for claim in line.get("claims", []))]
+    return request_id in fields
 
 
 def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
@@ -342,10 +355,18 @@ def _of_request(line: dict[str, Any], request_id: str) -> dict[str, Any]:
     return {**line, "claims": own}
 
 
-def _share_of(target: Target, packet_id: str, user_token: str) -> dict[str, Any] | None:
+def _share_of(target: Target, packet_id: str, user: str) -> dict[str, Any] | None:
     """Read a user's share and its ledger row; return None if they have no share."""
-    taken = _row(target, f"user#{user_token}", f"claim#{packet_id}")
-    return {**taken, **_ledger_share(target, packet_id, int(taken["share_no"]))} if taken else None
+    taken = _row(target, f"user#{user}", f"claim#{packet_id}") or next(
+        (
+            claim
+            for page in lists.pages(target.operator, f"/admin/packets/{packet_id}/claims", {})
+            for claim in page
+            if user in {claim["user"], claim["user_token"]}
+        ),
+        {},
+    )
+    return _ledger_share(target, packet_id, int(taken["share_no"])) if taken else None
 
 
 def _ledger_share(target: Target, packet_id: str, share_no: int) -> dict[str, Any]:

@@ -39,7 +39,11 @@ class Screen:
             # A token that is copied must have no ends of lines of its own.
             is_soft = isinstance(shown, Text)
             view = pairs(answer) if shown is None else _told(shown)
-            self.console.print(view, soft_wrap=is_soft)
+            with self.console.capture() as capture:
+                self.console.print(view, soft_wrap=is_soft)
+            # A table pads each row to its longest one, which may have thousands of columns.
+            for line in capture.get().removesuffix("\n").split("\n"):
+                self.console.file.write(f"{line.rstrip(' ')}\n")
 
     def note(self, words: str) -> None:
         """Print a note beside the result."""
@@ -80,6 +84,14 @@ def _told(view: RenderableType) -> RenderableType:
     if isinstance(view, Group):
         return Group(*map(_told, view.renderables))
     return view
+
+
+def log_line(line: Mapping[str, Any]) -> str:
+    """Return a log line on one line of the screen, with the last line of a trace."""
+    if set(line) == {"message"}:
+        return str(line["message"])
+    traced = {name: line[name].splitlines()[-1] for name in ("exception",) if line.get(name)}
+    return json.dumps({**line, **traced}, ensure_ascii=False)
 
 
 def plot(values: Sequence[float], width: int = 60) -> str:

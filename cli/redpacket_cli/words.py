@@ -126,6 +126,12 @@ ZH = {
     "none": "没有",
     "More pages follow.": "后面还有。",
     "Everything adds up.": "账目全部相符。",
+    "Everything adds up in {} of {} checks; the others examined no rows.": (
+        "{} 项检查（共 {} 项）账目全部相符；其余检查没有读到任何行。"
+    ),
+    "Rows since {} are left to the next run.": "{} 之后的行留待下一次对账。",
+    "none: {} has no share of this packet": "没有：{} 没有这个红包的份额",
+    "--user needs --packet": "--user 需要同时给出 --packet",
     "Differences": "差异",
     "{}  {}  {} of {} taken, {} in all": "{}  {}  已领 {}/{}，共 {}",
     ", empty in {} s": "，{} 秒后领完",
@@ -159,7 +165,9 @@ ZH = {
     "all are on": "全部打开",
     "off: {}. Turn it on: redpacket switch on {}": "已关：{}。打开它：redpacket switch on {}",
     "{} given up. Look: redpacket dlq list {}": "已放弃 {} 条。查看：redpacket dlq list {}",
-    "{} waiting, none given up": "{} 条等待中，没有放弃的",
+    "{} waiting, {} in flight, {} delayed, none given up": (
+        "{} 条等待中，{} 条处理中，{} 条延迟，没有放弃的"
+    ),
     "none waits": "没有待办",
     "none waits long": "没有长时间等待的",
     "function {}": "函数 {}",

@@ -318,6 +318,7 @@ def test_a_program_reads_whole_values_with_one_row_per_line(
     lines = told.out.splitlines()
     assert lines[0] == token
     assert ["c" * 64, address] == [line.split()[1] for line in lines[1:3]]
+    assert not any(line.endswith(" ") for line in lines)
     assert f"{'a' * 32} │ {'s' * 200}" in told.out
     assert told.err.count("\n") == 1
 
@@ -664,8 +665,36 @@ def test_a_refused_request_leads_to_its_lines(stack: Stack) -> None:
 
     assert alone == {"lines": [{"request_id": "r-1", "status": "410"}], "packet_id": None}
     assert named["share"] == {"share_no": 7, "fate": "claimed"}
+    assert stack.run("find", "r-1", "--user", USER).exit_code == 2
     stack.clients["logs"] = Logs()
     assert stack.run("find", "r-1").exit_code == 1
+
+
+def test_a_share_is_found_by_its_users_id_at_the_host(stack: Stack) -> None:
+    claim = {"share_no": 7, "user": "alice", "user_token": "another"}
+    stack.clients = {"logs": Logs(), "cloudformation": Formation(), "dynamodb": Rows()}
+    stack.answers[f"GET /admin/packets/{PACKET}/audit"] = _ok(ok=True, differences=[])
+    stack.answers[f"GET /admin/packets/{PACKET}/claims"] = _ok(items=[claim], next=None)
+    words = ("find", "r-1", "--packet", PACKET, "--user")
+
+    found = stack.ask_json(*words, "alice")
+    missing = stack.ask_json(*words, "nobody")
+
+    assert found["share"] == {"share_no": 7, "fate": "claimed"}
+    assert missing["share"] is None
+    assert "none: nobody has no share of this packet" in stack.run(*words, "nobody").stdout
+
+
+def test_a_line_that_only_contains_the_id_is_of_another_request(stack: Stack) -> None:
+    trace = {"message": "settle_failed", "exception": "Traceback\n  idx=_w(x)\nValueError: r-1"}
+    own = {**trace, "request_id": "r-1"}
+    logs = Logs(ApiLogs=own, PayoutLogs=trace, GrabLogs={"request_id": "r-12"})
+    stack.clients = {"logs": logs, "cloudformation": Formation()}
+
+    assert stack.ask_json("find", "r-1")["lines"] == [own]
+    shown = stack.run("find", "r-1").stdout
+    assert ("ValueError" in shown, "Traceback" in shown) == (True, False)
+    assert stack.run("find", "x").exit_code == 1
 
 
 USER = "bXktdXNlci10b2tlbi0wMDAx"
@@ -1008,6 +1037,11 @@ def test_a_reconciliation_is_followed_to_its_end(stack: Stack, monkeypatch: Any)
     followed = stack.run("--json", "reconcile")
     assert json.loads(followed.stdout)["checks"] == checks
     assert followed.stderr.split() == ["exporting"]
+    empty = {"name": "check_draws", "examined": 0, "differences": 0}
+    stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, "checks": [*checks, empty]})
+    told = stack.run("reconcile").stdout
+    assert "Everything adds up in 1 of 2 checks; the others examined no rows." in told
+    assert "are left to the next run" in told
 
     many = {"differences": [_difference()], "is_truncated": True}
     stack.answers["GET /admin/reconcile/3f"] = _ok(**{**done, **many})
@@ -1031,7 +1065,10 @@ class Queues:
 
     def receive_message(self, *, QueueUrl: str, **_: Any) -> Any:  # noqa: N803
         assert QueueUrl == "dead"
-        messages = [{"Body": body, "ReceiptHandle": key} for key, body in self.dead.items()]
+        messages = [
+            {"MessageId": f"m-{key}", "Body": body, "ReceiptHandle": key}
+            for key, body in self.dead.items()
+        ]
         return {"Messages": messages[:10]} if messages else {}
 
     def purge_queue(self, *, QueueUrl: str) -> None:  # noqa: N803
@@ -1056,6 +1093,8 @@ def test_dead_letters_are_shown_and_moved_back(stack: Stack) -> None:
     moved = stack.ask_json("dlq", "redrive", "payout")
 
     assert (shown["count"], len(shown["items"])) == (12, 10)
+    # The log line of a refused message names the same id.
+    assert shown["items"][3] == {"message_id": "m-3", "body": {"share_no": 3}}
     assert moved == {"moved": 12}
     assert (len(queues.alive), queues.dead) == (12, {})
 
