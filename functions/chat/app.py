@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from redpacket.chat.api.answers import ChatAnswer
 
-_CALL_BYTES_MAX = 64 * 1024
-"""Platforms send a message together with the one that it answers."""
+_CALL_BYTES_MAX = 128 * 1024
+"""Two messages of 4,096 characters, escaped: one, and the one that it answers."""
 
 handler = Api()
 
