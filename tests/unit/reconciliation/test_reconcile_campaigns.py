@@ -127,6 +127,28 @@ def test_a_campaign_that_changed_without_an_edit_is_found(
     assert ("I-window", "fair") in _subjects(fair.differences())
 
 
+def test_a_row_among_a_campaigns_packets_stands_for_no_window(fair: Fair) -> None:
+    """The role of sends puts rows there under any sort key, and windows prove when claims came."""
+    packet = fair.packets[0]
+    (claim, *_) = list_shares(fair.system.packets, packet.packet_id)
+    after = fair.row("campaigns", campaign_keys.window("fair", 1)) | {
+        "set_at_ms": {"N": str(claim.decided_at_ms - HOUR_MS)},
+        "starts_at_ms": {"N": str(claim.decided_at_ms + HOUR_MS)},
+    }
+    fair.table("campaigns")["windows#fair", "window#0000000002"] = {
+        **after,
+        "sk": {"S": "window#0000000002"},
+    }
+    first = fair.row("campaigns", campaign_keys.window("fair", 1))
+    first["set_at_ms"] = {"N": str(claim.decided_at_ms - 2 * HOUR_MS)}
+    found = _subjects(fair.differences())
+    for version in ("1", "01", "001", "0001", "00001", "99"):
+        fair.put("campaigns", {"pk": "packets#fair", "sk": f"window#{version}"})
+
+    assert found >= {("I-window", packet.packet_id), ("I-window", "fair")}
+    assert _subjects(fair.differences()) == found
+
+
 def test_an_end_that_moved_without_the_money_of_its_prizes_is_found(fair: Fair) -> None:
     system = fair.system
 

@@ -71,20 +71,20 @@ SELECT substr(text(pk), 10) AS campaign_id, num(member_count) AS member_count FR
 -- campaign
 SELECT substr(text(pk), 10) AS campaign_id, num(budget_fen) AS budget_fen, num(budget_left_fen) AS budget_left_fen, num(ends_at_ms) AS ends_at_ms,
   text(status) || ' ' || CAST(num(starts_at_ms) AS varchar) || ' ' || CAST(num(ends_at_ms) AS varchar) AS shown_as
-FROM campaigns_raw WHERE text(sk) = 'campaign'
+FROM campaigns_raw WHERE text(pk) LIKE 'campaign#%' AND text(sk) = 'campaign'
 
 -- campaign_window
 SELECT split_part(text(pk), '#', 2) AS campaign_id, TRY_CAST(substr(text(sk), 8) AS decimal(18, 0)) AS version,
   num(starts_at_ms) AS starts_at_ms, num(ends_at_ms) AS ends_at_ms, num(set_at_ms) AS set_at_ms,
   text(status) || ' ' || CAST(num(starts_at_ms) AS varchar) || ' ' || CAST(num(ends_at_ms) AS varchar) AS shown_as
-FROM campaigns_raw WHERE text(sk) LIKE 'window#%'
+FROM campaigns_raw WHERE text(pk) LIKE 'windows#%' AND text(sk) LIKE 'window#%' -- a send may put any sk into packets#
 
 -- sealed
-SELECT substr(text(pk), 10) AS campaign_id, text(commitment) AS commitment FROM campaigns_raw WHERE text(sk) = 'shown'
+SELECT substr(text(pk), 10) AS campaign_id, text(commitment) AS commitment FROM campaigns_raw WHERE text(pk) LIKE 'campaign#%' AND text(sk) = 'shown'
 
 -- member
 SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS campaign_id, substr(text(sk), 8) AS packet_id, num(total_fen) AS total_fen, num(created_at_ms) AS created_at_ms
-FROM campaigns_raw WHERE text(sk) LIKE 'packet#%'
+FROM campaigns_raw WHERE text(pk) LIKE 'packets#%' AND text(sk) LIKE 'packet#%'
 
 -- draw
 SELECT text(pk) || ' ' || text(sk) AS name, split_part(text(pk), '#', 2) AS campaign_id, split_part(text(pk), '#', 3) AS user_id,
