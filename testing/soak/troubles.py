@@ -319,8 +319,5 @@ def _scan(dynamodb: Any, table: str) -> Iterator[dict[str, Any]]:
 
 def _children(pid: int) -> list[int]:
     """Return the processes that a process started."""
-    listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    pairs = (map(int, line.split()) for line in listed.stdout.splitlines())
-    return [child for child, parent in pairs if parent == pid]
+    listed = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in listed.stdout.split()]
